@@ -1,0 +1,25 @@
+"""The equations of PACS (arXiv 2509.02522v2) in pure torch: nothing here knows of verl or of Ray.
+
+Responses are rows, and an int64 id a row says which prompt's group a row belongs to: ids may be any values,
+groups may differ in size, and rows may come in any order. Everything is calculated in float32, or in float64
+where the inputs are.
+"""
+
+from pacs.algorithm.advantages import effective_advantages
+from pacs.algorithm.class_balance import class_balance_weights
+from pacs.algorithm.config import PacsConfig, ReferenceConfig
+from pacs.algorithm.counting import counted_rows
+from pacs.algorithm.log_ratio import log_ratio_rewards
+from pacs.algorithm.loss import pacs_loss
+from pacs.algorithm.scores import group_scores
+
+__all__ = [
+    "PacsConfig",
+    "ReferenceConfig",
+    "class_balance_weights",
+    "counted_rows",
+    "effective_advantages",
+    "group_scores",
+    "log_ratio_rewards",
+    "pacs_loss",
+]

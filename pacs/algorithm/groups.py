@@ -1,0 +1,72 @@
+"""Sums over groups of rows, where a group is the responses to one prompt."""
+
+from dataclasses import dataclass
+
+import torch
+
+from pacs.algorithm.checks import check_shape
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which group each of B rows belongs to, and which rows take part.
+
+    Rows outside `rows` enter no sum and no size, whatever they hold, NaN included. A group that loses all its
+    rows this way stays as a group of size 0: its sums are 0 and nothing reads them.
+
+    Attributes:
+        ids: (K,) int64, the distinct group ids, sorted.
+        index: (B,) int64 in [0, K), the position in `ids` of each row's group.
+        rows: (B,) bool, the rows that take part.
+        sizes: (K,) int64, how many rows of each group take part.
+    """
+
+    ids: torch.Tensor
+    index: torch.Tensor
+    rows: torch.Tensor
+    sizes: torch.Tensor
+
+    def keep(self, rows: torch.Tensor) -> "Groups":
+        """The same groups with only those `rows` ((B,) bool) that already take part and are in `rows`."""
+        rows = self.rows & rows
+        sizes = torch.zeros_like(self.ids).index_add(0, self.index, rows.long())
+        return Groups(self.ids, self.index, rows, sizes)
+
+    def sum(self, values: torch.Tensor) -> torch.Tensor:
+        """Sum of (B,) floating `values` over each group: (K,)."""
+        return values.new_zeros(self.ids.shape).index_add(0, self.index, torch.where(self.rows, values, 0))
+
+    def center(self, values: torch.Tensor) -> torch.Tensor:
+        """(B,) floating `values` minus their group's mean: (B,), 0 in rows that take no part."""
+        mean = self.sum(values) / self.sizes.clamp(min=1)
+        return torch.where(self.rows, values - self.of_rows(mean), 0)
+
+    def of_rows(self, group_values: torch.Tensor) -> torch.Tensor:
+        """What each row's group has in (K,) `group_values`: (B,)."""
+        return group_values[self.index]
+
+
+def make_groups(group_ids: torch.Tensor, row_mask: torch.Tensor | None = None) -> Groups:
+    """Groups of (B,) integer `group_ids`; rows that are 0 or False in (B,) `row_mask` take no part.
+
+    Raises:
+        ValueError: `group_ids` is not a one-dimensional integer tensor, or `row_mask` has another shape.
+    """
+    if group_ids.dim() != 1 or group_ids.is_floating_point() or group_ids.dtype == torch.bool:
+        raise ValueError(
+            "group_ids must be a one-dimensional integer tensor, an id a row; got "
+            f"{group_ids.dtype} of shape {tuple(group_ids.shape)}"
+        )
+    if row_mask is None:
+        rows = torch.ones_like(group_ids, dtype=torch.bool)
+    else:
+        check_shape("row_mask", row_mask, group_ids.shape)
+        rows = row_mask != 0
+    ids, index = torch.unique(group_ids.long(), return_inverse=True)
+    return Groups(ids, index, torch.ones_like(rows), torch.zeros_like(ids)).keep(rows)
+
+
+def one_group(rows: torch.Tensor) -> Groups:
+    """All of (B,) bool `rows` as a single group."""
+    index = torch.zeros_like(rows, dtype=torch.int64)
+    return Groups(index.new_zeros(1), index, rows, rows.sum().reshape(1))

@@ -1,0 +1,73 @@
+"""The reward proxy: the policy's own log-probability ratio to the reference (Eq. 7)."""
+
+import torch
+
+from pacs.algorithm.checks import at_least_float32, check_shape
+
+
+def log_ratio_rewards(
+    log_probs: torch.Tensor,
+    ref_log_probs: torch.Tensor,
+    response_mask: torch.Tensor,
+    *,
+    beta: float = 1.0,
+    normalize_by_length: bool = False,
+) -> torch.Tensor:
+    """r_i = beta * sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)), Eq. 7.
+
+    Args:
+        log_probs: (B, T) of any floating dtype, log pi_theta of each token; carries the gradient.
+        ref_log_probs: (B, T), log pi_ref of the same tokens. A constant: no gradient reaches it.
+        response_mask: (B, T) bool or number; nonzero marks the response's tokens. What stands elsewhere, inf
+            and NaN included, reaches neither the sum nor its gradient, which is exactly 0 there.
+        beta: scale of the proxy.
+        normalize_by_length: divide by the response's length |o_i| = sum_t m_it as well.
+
+    Returns:
+        (B,) float32, or float64 if an input is. A row without a token has r_i = 0.
+
+    Raises:
+        ValueError: shapes differ, or a log-probability under the mask is not finite.
+    """
+    mask = response_mask != 0
+    ratios = sequence_log_ratios(log_probs, ref_log_probs, mask)
+    return proxy_rewards(ratios, mask, beta=beta, normalize_by_length=normalize_by_length)
+
+
+def sequence_log_ratios(
+    log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)): (B,), for a (B, T) bool mask."""
+    if log_probs.dim() != 2:
+        raise ValueError(f"log_probs must be (B, T), a row a response; got shape {tuple(log_probs.shape)}")
+    check_shape("ref_log_probs", ref_log_probs, log_probs.shape)
+    check_shape("response_mask", mask, log_probs.shape)
+    _check_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
+    dtype = at_least_float32(log_probs, ref_log_probs)
+    # Differences are summed, not sums subtracted: long responses would lose the digits that differ.
+    return (select(log_probs, mask, dtype) - select(ref_log_probs.detach(), mask, dtype)).sum(dim=1)
+
+
+def proxy_rewards(
+    ratios: torch.Tensor, mask: torch.Tensor, *, beta: float, normalize_by_length: bool
+) -> torch.Tensor:
+    """Eq. 7 from (B,) sequence log-ratios and the (B, T) bool mask they were summed under: (B,)."""
+    rewards = beta * ratios
+    return rewards / mask.sum(dim=1).clamp(min=1) if normalize_by_length else rewards
+
+
+def select(values: torch.Tensor, mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """(B, T) `values` as `dtype`, 0 outside the (B, T) bool mask."""
+    # Selecting, and before any arithmetic, keeps values and gradients there at 0; 0 * NaN would be NaN.
+    return torch.where(mask, values.to(dtype), 0)
+
+
+def _check_finite(tensors: dict[str, torch.Tensor], mask: torch.Tensor) -> None:
+    bad_rows = [(~torch.isfinite(tensor) & mask).any(dim=1).sum() for tensor in tensors.values()]
+    counts = torch.stack(bad_rows).tolist()  # the one host sync of this check
+    found = [f"{name} in {count}" for name, count in zip(tensors, counts, strict=True) if count]
+    if found:
+        raise ValueError(
+            f"not finite under response_mask: {' and '.join(found)} of {len(mask)} rows; the model that made "
+            "them has diverged, or the mask marks tokens that it never scored"
+        )

@@ -1,0 +1,24 @@
+"""The `pacs` command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pacs import training
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand; return the exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["train"]:
+        # Everything after `train` is Hydra's, except what pacs.training documents.
+        return training.main(arguments[1:])
+    parser = argparse.ArgumentParser(
+        prog="pacs",
+        description="PACS: reinforcement learning with verifiable rewards as supervised learning, over verl.",
+        epilog="`pacs train --help` shows how runs are configured; the README shows where to start.",
+    )
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
+    parser.parse_args(arguments)
+    return 0

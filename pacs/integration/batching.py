@@ -1,0 +1,89 @@
+"""Which row goes where: whole groups on one data-parallel rank, in one mini-batch, next to each other.
+
+A group (the responses to one prompt) becomes a *block* of exactly `group_size` rows: its own, and padding rows
+where responses are missing. verl hands rank r the r-th part of the batch and cuts each part into consecutive
+mini-batches, and `force_group_size` keeps consecutive rows in one micro-batch; blocks of equal size, in the
+order computed here, therefore survive all three.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from verl.utils.seqlen_balancing import get_seqlen_balanced_partitions
+
+
+def padded_row_count(uids: Sequence[str], *, group_size: int, groups_per_mini_batch: int) -> int:
+    """Number of rows after every group is filled up to a block and every mini-batch up to its number of blocks.
+
+    Args:
+        uids: The prompt's id of every row.
+        group_size: Rows in a block (`rollout.n`).
+        groups_per_mini_batch: Blocks in a mini-batch over all ranks (`actor.ppo_mini_batch_size`).
+
+    Raises:
+        ValueError: If a group has more rows than a block.
+    """
+    sizes = Counter(uids)
+    uid, largest = sizes.most_common(1)[0]
+    if largest > group_size:
+        raise ValueError(
+            f"The prompt {uid} has {largest} responses, but actor_rollout_ref.rollout.n is {group_size}: "
+            "set rollout.n to the largest number of responses a prompt may have (`__rollout_n__` in the data, or "
+            "an agent loop that returns several outputs)."
+        )
+    mini_batches = -(-len(sizes) // groups_per_mini_batch)
+    return mini_batches * groups_per_mini_batch * group_size
+
+
+def group_order(
+    uids: Sequence[str | None],
+    workloads: Sequence[float],
+    *,
+    group_size: int,
+    groups_per_mini_batch: int,
+    ranks: int,
+) -> tuple[list[int], list[list[int]]]:
+    """Order rows so that every rank's part consists of mini-batches of whole blocks of like workload.
+
+    Args:
+        uids: The prompt's id of every row; None for a padding row. Its length is `padded_row_count`'s answer.
+        workloads: The cost of every row, in any unit.
+        group_size: Rows in a block.
+        groups_per_mini_batch: Blocks in a mini-batch over all ranks; divisible by `ranks`.
+        ranks: Data-parallel ranks.
+
+    Returns:
+        The rows' indices in their new order, and the same per rank.
+    """
+    blocks = _blocks(uids, group_size)
+    costs = [sum(workloads[row] for row in block) for block in blocks]
+    parts: list[list[int]] = [[] for _ in range(ranks)]
+    for mini_batch in _partition(costs, range(len(blocks)), len(blocks) // groups_per_mini_batch):
+        for part, cell in zip(parts, _partition(costs, mini_batch, ranks), strict=True):
+            part.extend(row for block in cell for row in blocks[block])
+    return [row for part in parts for row in part], parts
+
+
+def _blocks(uids: Sequence[str | None], group_size: int) -> list[list[int]]:
+    groups: dict[str, list[int]] = {}
+    padding = []
+    for row, uid in enumerate(uids):
+        if uid is None:
+            padding.append(row)
+        else:
+            groups.setdefault(uid, []).append(row)
+    blocks = []
+    for rows in groups.values():
+        missing = group_size - len(rows)
+        blocks.append(rows + padding[:missing])
+        padding = padding[missing:]
+    blocks.extend(padding[i : i + group_size] for i in range(0, len(padding), group_size))
+    return blocks
+
+
+def _partition(costs: Sequence[float], items: Sequence[int], parts: int) -> list[list[int]]:
+    """Split `items` into `parts` of equal number and nearly equal total cost."""
+    if parts == 1:
+        return [list(items)]
+    partitions = get_seqlen_balanced_partitions([costs[i] for i in items], k_partitions=parts, equal_size=True)
+    return [[items[i] for i in sorted(partition)] for partition in partitions]

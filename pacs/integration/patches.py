@@ -1,0 +1,183 @@
+"""Every patch of foreign behaviour, in one place.
+
+Each patch says what it works around, waits for the module it changes to be imported (so that it costs nothing
+where that module is not used), and first checks that what it changes is still as it was when the patch was
+written: a new version of verl or vLLM that moved it stops with an error that names the patch, rather than
+running without it. All of them concern the CPU stack; on GPUs verl and vLLM run as they are.
+"""
+
+import importlib.metadata
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
+from types import ModuleType
+from typing import Any
+
+import wrapt
+
+
+class PatchError(RuntimeError):
+    """A patch no longer fits the installed version of what it changes."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One change of a foreign module.
+
+    Attributes:
+        name: Short name, for errors.
+        module: The module that is changed, after its import.
+        why: What the patch works around.
+        expects: Source fragments that `anchor` must contain for the patch to make sense.
+        anchor: Dotted name, within the module, of what is changed; "" is the module itself.
+        apply: Makes the change.
+    """
+
+    name: str
+    module: str
+    why: str
+    anchor: str
+    expects: tuple[str, ...]
+    apply: Callable[[ModuleType], None]
+
+    def check(self, module: ModuleType) -> None:
+        """Raise `PatchError` if the module is not what the patch was written for."""
+        target: Any = module
+        for part in filter(None, self.anchor.split(".")):
+            if not hasattr(target, part):
+                raise self._error(f"{self.anchor} is gone")
+            target = getattr(target, part)
+        source = inspect.getsource(target)
+        missing = [fragment for fragment in self.expects if fragment not in source]
+        if missing:
+            raise self._error(f"its source no longer contains {missing}")
+
+    def install(self) -> None:
+        """Apply the patch when its module is imported, or now if it already is."""
+        if self.module in sys.modules:
+            self._on_import(sys.modules[self.module])
+        else:
+            wrapt.register_post_import_hook(self._on_import, self.module)
+
+    def _on_import(self, module: ModuleType) -> None:
+        self.check(module)
+        self.apply(module)
+
+    def _error(self, what: str) -> PatchError:
+        return PatchError(
+            f"The patch '{self.name}' ({self.why}) does not fit the installed {self.module}: {what}. "
+            "Install the versions pinned in pyproject.toml, or bring pacs/integration/patches.py up to date."
+        )
+
+
+def _register_cpu_engines(module: ModuleType) -> None:
+    from verl.workers.engine.base import EngineRegistry
+
+    for model_type, engine in (
+        ("language_model", module.FSDPEngineWithLMHead),
+        ("value_model", module.FSDPEngineWithValueHead),
+    ):
+        EngineRegistry.register(model_type=model_type, backend=["fsdp", "fsdp2"], device="cpu")(engine)
+
+
+def _do_not_pin_memory(module: ModuleType) -> None:
+    policy = module.CPUOffloadPolicy
+    module.CPUOffloadPolicy = lambda pin_memory=False: policy(pin_memory=False)
+
+
+def _gloo_process_group(module: ModuleType) -> None:
+    original = module.initialize_global_process_group_ray
+
+    @wraps(original)
+    def initialize(timeout_second: int | None = None, backend: str | None = None) -> None:
+        original(timeout_second=timeout_second, backend=backend or "gloo")
+
+    module.initialize_global_process_group_ray = initialize
+
+
+def _keep_linear_weights(module: ModuleType) -> None:
+    original = module.dispatch_cpu_unquantized_gemm
+
+    @wraps(original)
+    def dispatch(layer: Any, remove_weight: bool) -> None:
+        original(layer, remove_weight=False)
+
+    module.dispatch_cpu_unquantized_gemm = dispatch
+
+
+VERL_CPU_PATCHES = (
+    Patch(
+        name="engines for the CPU",
+        module="verl.workers.engine.fsdp.transformer_impl",
+        why="verl registers its FSDP engines for cuda and npu only",
+        anchor="",
+        expects=("class FSDPEngineWithLMHead(", "class FSDPEngineWithValueHead(", 'device=["cuda", "npu"]'),
+        apply=_register_cpu_engines,
+    ),
+    Patch(
+        name="no pinned memory",
+        module="verl.workers.engine.fsdp.transformer_impl",
+        why="the reference's FSDP2 offload policy pins memory, which needs an accelerator",
+        anchor="FSDPEngine._build_fsdp_module",
+        expects=("CPUOffloadPolicy(pin_memory=True)",),
+        apply=_do_not_pin_memory,
+    ),
+    Patch(
+        name="gloo process group",
+        module="verl.utils.distributed",
+        why='verl asks for the backend "cpu:gloo,cpu:gloo", which torch refuses',
+        anchor="initialize_global_process_group_ray",
+        expects=('backend = backend or f"cpu:gloo,{get_device_name()}:{get_nccl_backend()}"',),
+        apply=_gloo_process_group,
+    ),
+)
+
+VLLM_CPU_PATCHES = (
+    Patch(
+        name="linear weights are kept",
+        module="vllm.model_executor.layers.utils",
+        why="vLLM drops a linear layer's weights after packing them for the CPU, so that a weight update finds "
+        "no parameter to load into; kept, verl's post-load processing packs them again",
+        anchor="dispatch_cpu_unquantized_gemm",
+        expects=("remove_weight: bool", "if remove_weight:\n            layer.weight = "),
+        apply=_keep_linear_weights,
+    ),
+)
+
+
+def install_distribution_alias() -> None:
+    """Let `importlib.metadata.version("vllm")` find the CPU build, whose distribution is named `vllm-cpu`.
+
+    verl asks for the distribution `vllm` and refuses to run without it. The answer ends in "+cpu", the local
+    version by which vLLM itself recognises its CPU build.
+    """
+    original = importlib.metadata.version
+    if isinstance(original, partial):
+        return
+    try:
+        original("vllm")
+        return
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    importlib.metadata.version = partial(_version_with_alias, original)
+
+
+def _version_with_alias(original: Callable[[str], str], distribution_name: str) -> str:
+    if distribution_name == "vllm":
+        return original("vllm-cpu") + "+cpu"
+    return original(distribution_name)
+
+
+def install_for_verl_on_cpu() -> None:
+    """Patch verl for the CPU stack; called in every process that imports verl."""
+    install_distribution_alias()
+    for patch in VERL_CPU_PATCHES:
+        patch.install()
+
+
+def install_for_vllm_on_cpu() -> None:
+    """Patch vLLM for the CPU stack; called in every vLLM process."""
+    for patch in VLLM_CPU_PATCHES:
+        patch.install()

@@ -1,0 +1,20 @@
+"""Entry points: verl imports this module in every process, vLLM calls `load_vllm` in every engine process.
+
+Both are cheap and change nothing unless the run was started with `trainer.device=cpu`.
+"""
+
+from verl.plugin.platform.platform_manager import PlatformRegistry
+
+from pacs.integration import patches
+from pacs.integration.cpu_platform import CpuPlatform, is_cpu_selected
+
+PlatformRegistry.register(platform="cpu")(CpuPlatform)
+
+if is_cpu_selected():
+    patches.install_for_verl_on_cpu()
+
+
+def load_vllm() -> None:
+    """Patch vLLM for the CPU stack."""
+    if is_cpu_selected():
+        patches.install_for_vllm_on_cpu()

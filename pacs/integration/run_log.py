@@ -1,0 +1,64 @@
+"""metrics.jsonl, one JSON object a step, and a line a step on the console.
+
+verl's own file logger starts its file anew at every start; this one goes on where the run went on.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: What the console line shows: label, metric, format.
+CONSOLE = (
+    ("pass rate", "critic/score/mean", "{:.3f}"),
+    ("loss", "pacs/loss", "{:.4f}"),
+    ("entropy", "actor/entropy", "{:.3f}"),
+    ("grad norm", "actor/grad_norm", "{:.2f}"),
+    ("length", "response_length/mean", "{:.1f}"),
+    ("s/step", "timing_s/step", "{:.1f}"),
+)
+
+
+class RunLog:
+    """A backend for verl's `Tracking`.
+
+    Args:
+        file: `metrics.jsonl` of the run.
+        resumed_step: The step a checkpoint was loaded from (0: a new run); later lines of the file, written
+            before the run was cut off, are dropped, since those steps are taken again.
+        total_steps: For the console.
+    """
+
+    def __init__(self, file: Path, *, resumed_step: int, total_steps: int) -> None:
+        self.total_steps = total_steps
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            _drop_steps_after(file, resumed_step)
+        self.stream = file.open("a", encoding="utf-8")
+
+    def log(self, data: Mapping[str, Any], step: int) -> None:
+        """Append one step's metrics."""
+        values = {key: float(value) for key, value in data.items()}
+        self.stream.write(json.dumps({"step": step, **values}) + "\n")
+        self.stream.flush()
+        shown = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
+        shown += [f"{key} {value:.3f}" for key, value in values.items() if key.startswith("val-core/")]
+        print(f"step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
+
+    def finish(self) -> None:
+        """Close the file."""
+        self.stream.close()
+
+
+def _drop_steps_after(file: Path, step: int) -> None:
+    kept = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        try:
+            if step > 0 and json.loads(line)["step"] <= step:
+                kept.append(line)
+        except json.JSONDecodeError:
+            continue  # the last line of a killed run
+    aside = file.with_suffix(".jsonl.tmp")
+    aside.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+    os.replace(aside, file)  # noqa: PTH105 (atomic)

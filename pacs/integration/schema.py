@@ -1,0 +1,15 @@
+"""Which keys of `pacs` are the algorithm's and which are the run's."""
+
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+#: Keys of `pacs` about the run; all others are fields of `PacsConfig`.
+RUN_KEYS = ("run_dir", "sample_groups")
+
+
+def algorithm_section(config: DictConfig) -> dict[str, Any]:
+    """The keys of `pacs` that make a `PacsConfig`."""
+    section = OmegaConf.to_container(config.pacs, resolve=True)
+    assert isinstance(section, dict)
+    return {str(key): value for key, value in section.items() if key not in RUN_KEYS}

@@ -1,0 +1,183 @@
+"""Read what a training run left behind.
+
+RUN/metrics.jsonl   one flat JSON object a line, one line a step: {"step": 3, "critic/score/mean": 0.41, ...}
+RUN/config.yaml     the resolved configuration
+RUN/run.json        versions, git commit, command, start time
+
+A run that is resumed appends to the same metrics.jsonl, so a step may occur again. The later line wins, key
+by key: verl validates again at the step it resumes from, and that line holds nothing but the validation. A
+line that goes back to an earlier step also discards the steps after it: they belong to the attempt that was
+abandoned.
+"""
+
+import json
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omegaconf import OmegaConf
+
+logger = logging.getLogger(__name__)
+
+METRICS = "metrics.jsonl"
+CONFIG = "config.yaml"
+INFO = "run.json"
+
+
+class RunError(ValueError):
+    """A run folder that cannot be read; the message is one line that names the file."""
+
+
+class Series(NamedTuple):
+    """One metric over the steps that have it, in order of the step."""
+
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run as its folder tells it."""
+
+    name: str
+    path: Path
+    config: Mapping[str, Any]
+    info: Mapping[str, Any]
+    steps: Mapping[int, Mapping[str, float]]
+    """Step -> metric -> value, ascending."""
+
+    def series(self, key: str) -> Series:
+        """The finite values of one metric."""
+        points = [(s, row[key]) for s, row in self.steps.items() if math.isfinite(row.get(key, math.nan))]
+        return Series(tuple(s for s, _ in points), tuple(v for _, v in points))
+
+    def keys(self, pattern: str = "*") -> list[str]:
+        """The metrics that have a finite value somewhere and match a glob, sorted."""
+        found = {
+            key
+            for row in self.steps.values()
+            for key, value in row.items()
+            if math.isfinite(value) and fnmatchcase(key, pattern)
+        }
+        return sorted(found)
+
+
+def read_run(path: Path) -> Run:
+    """Read one run folder; `RunError` says what is wrong with it."""
+    path = Path(path)
+    metrics = path / METRICS
+    if not metrics.is_file():
+        raise RunError(_not_a_run(path))
+    return Run(
+        name=path.resolve().name,
+        path=path,
+        config=_read_config(path / CONFIG),
+        info=_read_info(path / INFO),
+        steps=_read_metrics(metrics),
+    )
+
+
+def read_runs(paths: Sequence[Path]) -> list[Run]:
+    """Read several run folders; those of one name are told apart by as much of their path as it takes."""
+    if not paths:
+        raise RunError("no run folder given")
+    resolved = [Path(path).resolve() for path in paths]
+    for first, second in pairwise(sorted(resolved)):
+        if first == second:
+            raise RunError(f"{first} is given twice")
+    names = [path.name for path in resolved]
+    for depth in range(2, max(len(path.parts) for path in resolved) + 1):
+        names = [
+            str(Path(*path.parts[-depth:])) if names.count(name) > 1 else name
+            for path, name in zip(resolved, names, strict=True)
+        ]
+    return [replace(read_run(path), name=name) for path, name in zip(paths, names, strict=True)]
+
+
+def _not_a_run(path: Path) -> str:
+    expected = f"expected the folder of a training run, which holds {METRICS}, {CONFIG} and {INFO}"
+    if not path.exists():
+        return f"{path} does not exist: {expected}"
+    if not path.is_dir():
+        return f"{path} is not a folder: {expected}"
+    below = sorted(found.parent for found in path.glob(f"*/{METRICS}"))
+    hint = f"; {below[0]} is one" if below else ""
+    return f"{path} has no {METRICS}: {expected}{hint}"
+
+
+def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    lines = [(number, line) for number, line in enumerate(content.split(b"\n"), start=1) if line.strip()]
+    steps: dict[int, dict[str, float]] = {}
+    latest = -1
+    for number, line in lines:
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            if number != lines[-1][0]:
+                raise RunError(f"{path}:{number}: not a JSON object ({error})") from error
+            logger.warning("%s:%d: dropped the last line, which was not written to its end", path, number)
+            continue
+        step, values = _parse_record(record, where=f"{path}:{number}")
+        if step < latest:
+            steps = {earlier: row for earlier, row in steps.items() if earlier <= step}
+        steps.setdefault(step, {}).update(values)  # the highest step, so the order stays ascending
+        latest = step
+    if not steps:
+        raise RunError(f"{path} has no complete line yet: the run has not finished a step")
+    return steps
+
+
+def _parse_record(record: Any, *, where: str) -> tuple[int, dict[str, float]]:
+    """The step, and what in the line is a number (null is one that was not finite)."""
+    if not isinstance(record, dict):
+        raise RunError(f"{where}: expected a JSON object, found {type(record).__name__}")
+    step = record.get("step")
+    if isinstance(step, bool) or not isinstance(step, int) or step < 0:
+        raise RunError(f'{where}: "step" must be a whole number from 0, found {step!r}')
+    values = {
+        key: math.nan if value is None else float(value)
+        for key, value in record.items()
+        if key != "step" and (value is None or isinstance(value, int | float))
+    }
+    return step, values
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        logger.warning("%s is missing: the settings of this run are not shown", path)
+        return {}
+    try:
+        config = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except (
+        Exception
+    ) as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
+        raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
+    if not isinstance(config, dict):
+        raise RunError(f"{path} must hold a mapping of settings, found {type(config).__name__}")
+    return {str(key): value for key, value in config.items()}
+
+
+def _read_info(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        logger.warning("%s is missing: versions and command of this run are not shown", path)
+        return {}
+    try:
+        info = json.loads(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
+    if not isinstance(info, dict):
+        raise RunError(f"{path} must hold a JSON object, found {type(info).__name__}")
+    return info
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,132 @@
+"""`pacs train`: compose a run with Hydra, check it, start it."""
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import hydra
+from hydra import compose, initialize_config_dir
+from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from pacs.paths import config_dir
+
+HELP = """\
+usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [--multirun] [key=value ...]
+
+Train a policy. The run is composed by Hydra from configs/ and from verl's own defaults, checked, and started on Ray.
+
+what to run
+  --config-name NAME    the algorithm, a file of configs/ (default: pacs)
+  recipe=NAME           an experiment: model, data, hardware and settings together
+  model=, data=, hardware=, logging=
+                        one part alone
+  key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
+
+look before you run
+  --dry-run             compose and check the run and print it; nothing is started
+  --cfg job             print the composed config as it is (--resolve: with its references filled in)
+
+examples
+  pacs train recipe=arithmetic
+  pacs train recipe=arithmetic pacs.reference.reset_every=5 pacs.estimator=dr_grpo trainer.experiment_name=k5
+  pacs train --dry-run hardware=h200x8 model=qwen3_8b data.train_batch_size=512
+
+available
+{groups}
+
+The run's folder (pacs.run_dir) gets config.yaml, run.json, metrics.jsonl, tensorboard/, samples/ and checkpoints/.
+A run whose folder holds a checkpoint goes on from it (trainer.resume_mode=disable starts anew).
+Hydra's own help: pacs train --hydra-help
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run `pacs train`; return the exit status (2: the run cannot start as configured)."""
+    arguments = list(arguments)
+    if {"--help", "-h"} & set(arguments):
+        print(HELP.format(groups=_available()))
+        return 0
+    dry_run = "--dry-run" in arguments
+    sys.argv = ["pacs train", *(argument for argument in arguments if argument != "--dry-run")]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
+    application = hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
+        _dry_run if dry_run else _train
+    )
+    try:
+        application()
+    except (HydraException, OmegaConfBaseException) as error:
+        _refuse(_composition_problem(error, arguments))
+    return 0
+
+
+def _train(config: DictConfig) -> None:
+    from pacs.integration import checks, launch
+
+    try:
+        launch.prepare(config)
+        checks.check_surroundings(config)
+    except checks.ConfigError as error:
+        _refuse(str(error))
+    print(f"pacs: the run's folder is {config.pacs.run_dir}", flush=True)
+    launch.run(config)
+
+
+def _dry_run(config: DictConfig) -> None:
+    from pacs.integration import checks, launch
+
+    try:
+        launch.prepare(config)
+    except checks.ConfigError as error:
+        _refuse(str(error))
+    print(OmegaConf.to_yaml(config, resolve=True))
+    try:
+        checks.check_surroundings(config)
+        print("# The config is sound, and what it needs is here.")
+    except checks.ConfigError as error:
+        print(f"# The config is sound, but on this machine the run would stop:\n{error}")
+
+
+def _refuse(problem: str) -> NoReturn:
+    print(f"pacs train: the run cannot start:\n{problem}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _composition_problem(error: Exception, arguments: Sequence[str]) -> str:
+    """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
+    cause = error.__cause__ or error
+    unknown = re.search(r"full_key: (\S+)", str(cause))
+    if unknown is None or "not in struct" not in str(cause):
+        return f"- {error}"
+    key = unknown.group(1)
+    parent, _, name = key.rpartition(".")
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        known = OmegaConf.select(compose(_config_name(arguments)), parent) if parent else compose(_config_name(arguments))
+    near = difflib.get_close_matches(name, [str(k) for k in known], n=3)
+    prefix = f"{parent}." if parent else ""
+    hint = f" Did you mean {' or '.join(prefix + n for n in near)}?" if near else ""
+    return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all; +{key}=... would add it.)"
+
+
+def _config_name(arguments: Sequence[str]) -> str:
+    for i, argument in enumerate(arguments):
+        if argument in ("--config-name", "-cn"):
+            return arguments[i + 1]
+        if argument.startswith("--config-name="):
+            return argument.split("=", 1)[1]
+    return "pacs"
+
+
+def _available() -> str:
+    """The options of each config group, a line each."""
+    lines = []
+    for folder in sorted(folder for folder in Path(config_dir()).iterdir() if folder.is_dir()):
+        options = sorted(file.stem for file in folder.glob("*.yaml"))
+        if options:
+            lines.append(f"  {folder.name + '=':22}{', '.join(options)}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Experiments that can be run again: one folder each, with its command and its expected numbers."""

@@ -1,0 +1,1 @@
+"""Two-digit addition and subtraction with a model made here: nothing is downloaded."""

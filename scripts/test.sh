@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Run the tests: the quick ones and the smoke tests, which start Ray, FSDP2 and vLLM for real.
+#
+#   bash scripts/test.sh               all but what takes long (about 15 minutes on 2 cores)
+#   bash scripts/test.sh --all         everything that needs no GPU
+#   bash scripts/test.sh -m "not slow" the quick ones; any other pytest option works too
+set -euo pipefail
+# shellcheck source=scripts/lib/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+
+markers="not long and not gpu"
+if [[ ${1:-} == --all ]]; then
+    markers="not gpu"
+    shift
+fi
+pacs_environment
+cd "$PACS_ROOT"
+exec python -m pytest -m "$markers" "$@"

@@ -1,0 +1,211 @@
+import base64
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pacs.report import read_run, read_runs, write_report
+from pacs.report.page import build_page, differing_settings, flatten
+
+VOID = {"meta", "img"}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Page(HTMLParser):
+    """What a browser would see; fails on tags that do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+    @property
+    def text(self) -> str:
+        return "".join(self.words)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def page_of(folders: list[Path], **options) -> Page:
+    return Page(build_page(read_runs(folders), **{"png": PNG, "alt": "", "tables": {}} | options))
+
+
+def assert_self_contained(page: Page) -> None:
+    for tag, attributes in page.tags:
+        assert tag not in ("script", "link", "iframe", "object", "base", "form")
+        for name in ("src", "href", "srcset", "poster", "action", "background"):
+            assert (attributes.get(name) or "data:").startswith("data:")
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_the_page_shows_tables_figure_info_and_settings(make_run):
+    table = {"greedy": {"before": 0.61, "after": 0.957}, "seconds": {"after": 412.0}}
+    page = page_of([make_run("my-run", steps=6)], tables={"Held-out": table}, alt="nine panels")
+    assert page.of("title") == [{}]
+    assert "Training run my-run" in page.text
+    assert "Held-out" in page.text
+    assert page.rows[:3] == [["", "before", "after"], ["greedy", "0.610", "0.957"], ["seconds", "–", "412.0"]]
+    (image,) = page.of("img")
+    assert image["alt"] == "nine panels"
+    assert base64.b64decode(image["src"].removeprefix("data:image/png;base64,")) == PNG
+    assert ["versions", "torch 2.13.0, verl 0.9.1"] in page.rows
+    assert ["git commit", "c0ffee"] in page.rows
+    assert ["command", "pacs train --config-name pacs 'data.train_files=[a b]'"] in page.rows
+    assert ["actor_rollout_ref.actor.optim.lr", "1e-06"] in page.rows
+    assert ["data.train_files", '["data/train.parquet"]'] in page.rows
+    assert "All 5 settings" in page.text
+    assert "up to step 6" in page.text
+    assert "Settings that differ" not in page.text
+    assert_self_contained(page)
+
+
+def test_a_given_title_is_used(make_run):
+    assert "Quickstart, seed 1" in page_of([make_run("x")], title="Quickstart, seed 1").text
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src="https://evil.example/x.png" onerror="x">',
+    "</details></style><b>",
+    "&amp;{title}{style}%s",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_whatever_comes_from_outside_is_escaped(make_run, name):
+    folder = make_run(
+        name.replace("/", "∕"),
+        info={name: name, "versions": {name: name}, "command": [name], "started": name},
+        config=f"{yaml_string(name)}: {yaml_string(name)}\n",
+    )
+    other = make_run("other")
+    page = page_of([folder, other], tables={name: {name: {name: name}}}, alt=name, title=name)
+    assert_self_contained(page)
+    assert page.text.count(name) >= 11
+    assert [attributes["alt"] for attributes in page.of("img")] == [name]
+    assert page.of("b") == []
+    assert len(page.of("details")) == 2
+
+
+def yaml_string(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def test_two_runs_show_the_settings_that_differ_and_only_those(make_run):
+    first = make_run("a", config="x: 1\nsame: {y: 2}\nonly_a: {z: null}\n")
+    second = make_run("b", config="x: 3\nsame: {y: 2}\n")
+    page = page_of([first, second])
+    start = page.rows.index(["", "a", "b"])
+    assert page.rows[start + 1 : start + 3] == [["x", "1", "3"], ["only_a.z", "null", "–"]]
+    assert "2 training runs compared" in page.text
+    assert set(differing_settings(read_runs([first, second]))) == {"x", "only_a.z"}
+
+
+def test_runs_of_equal_settings_say_so(make_run):
+    assert "Settings that differNone." in page_of([make_run("a"), make_run("b")]).text.replace("\n", "")
+
+
+def test_settings_are_flattened_to_the_keys_of_the_command_line():
+    config = {"a": {"b": {"c": 1.5, "d": None}, "e": {}}, "f": [1, {"g": "é"}], "h": "text", "i": True}
+    assert flatten(config) == {
+        "a.b.c": "1.5",
+        "a.b.d": "null",
+        "a.e": "{}",
+        "f": '[1, {"g": "é"}]',
+        "h": "text",
+        "i": "true",
+    }
+
+
+def test_secrets_are_not_shown_and_tokens_of_text_are(make_run):
+    command = ["pacs", "train", "trainer.wandb_api_key=hush-1", "data.max_tokens=7"]
+    config = (
+        "env: {WANDB_API_KEY: hush-2, HF_TOKEN: hush-3, db_password: hush-4}\npad_token: '<pad>'\napi_key:\n"
+    )
+    page = page_of([make_run(info={"command": command}, config=config)])
+    assert "hush" not in page.text
+    assert ["env.WANDB_API_KEY", "(not shown)"] in page.rows
+    assert ["pad_token", "<pad>"] in page.rows
+    assert ["api_key", "null"] in page.rows
+    assert "data.max_tokens=7" in page.text
+
+
+def test_a_run_without_settings_or_info_has_a_page(make_run):
+    page = page_of([make_run(config=None, info=None)])
+    assert page.of("details") == []
+    assert "folder" in page.text
+
+
+def test_write_report_writes_both_files_and_nothing_else(make_run, tmp_path):
+    out = tmp_path / "deep" / "report"
+    run = make_run(resets=[3])
+    index = write_report([run], out, tables={"Numbers": {"pass@1": {"after": 0.875}}})
+    assert index == out / "index.html"
+    assert sorted(path.name for path in out.iterdir()) == ["index.html", "overview.png"]
+    page = Page(index.read_text(encoding="utf-8"))
+    (image,) = page.of("img")
+    png = base64.b64decode(image["src"].removeprefix("data:image/png;base64,"))
+    assert png == (out / "overview.png").read_bytes()
+    assert "Entropy of the policy" in image["alt"]
+    assert ["pass@1", "0.875"] in page.rows
+    assert_self_contained(page)
+
+
+def test_write_report_replaces_an_older_report(make_run, tmp_path):
+    out = tmp_path / "report"
+    write_report([make_run("first")], out)
+    write_report([make_run("second")], out)
+    text = (out / "index.html").read_text(encoding="utf-8")
+    assert "Training run second" in text
+    assert "first" not in text
+
+
+def test_a_write_that_fails_leaves_the_older_report_and_no_litter(make_run, tmp_path, monkeypatch):
+    out = tmp_path / "report"
+    write_report([make_run("first")], out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    write_bytes = Path.write_bytes
+
+    def fail_half_way(path: Path, content: bytes) -> int:
+        write_bytes(path, content[: len(content) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", fail_half_way)
+    with pytest.raises(OSError, match="No space left"):
+        write_report([make_run("second")], out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_an_unreadable_run_leaves_no_folder_behind(tmp_path):
+    with pytest.raises(ValueError, match="does not exist"):
+        write_report([tmp_path / "nowhere"], tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+def test_the_name_of_a_run_is_its_folders(make_run, monkeypatch):
+    monkeypatch.chdir(make_run("named"))
+    assert read_run(Path()).name == "named"

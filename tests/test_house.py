@@ -1,0 +1,111 @@
+"""Two rules of import: only `pacs/integration/` knows verl, and `pacs/algorithm/` knows nothing but torch."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = [PurePosixPath(path.relative_to(ROOT)) for path in sorted((ROOT / "pacs").rglob("*.py"))]
+ONLY_IN_INTEGRATION = {"verl", "transfer_queue"}
+
+
+def imported_modules(source: str, path: PurePosixPath) -> Iterator[str]:
+    """Full names of all that is imported anywhere in a file: at its top, in functions, and by name."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                package = path.parts[: len(path.parts) - level] if level else ()
+                base = [*package, *([module] if module else [])]
+                yield from (".".join([*base, alias.name]) for alias in names)
+            case ast.Call(
+                func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Constant(value=str(module)), *_]
+            ):
+                if name in {"import_module", "__import__"}:
+                    yield module
+
+
+def forbidden_imports(source: str, path: PurePosixPath) -> list[str]:
+    """The imports of a file that break a rule."""
+    allowed_in_algorithm = {"torch", *sys.stdlib_module_names}
+    forbidden = []
+    for module in imported_modules(source, path):
+        top = module.split(".")[0]
+        foreign = top not in allowed_in_algorithm and not f"{module}.".startswith("pacs.algorithm.")
+        if (path.is_relative_to("pacs/algorithm") and foreign) or (
+            top in ONLY_IN_INTEGRATION and not path.is_relative_to("pacs/integration")
+        ):
+            forbidden.append(module)
+    return forbidden
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_imports_keep_the_rules(path: PurePosixPath) -> None:
+    assert forbidden_imports((ROOT / path).read_text(), path) == []
+
+
+def test_the_checker_sees_the_real_files() -> None:
+    """It finds the algorithm's torch and the integration's verl, so that finding nothing means something."""
+    seen = {path: list(imported_modules((ROOT / path).read_text(), path)) for path in FILES}
+    assert "torch" in seen[PurePosixPath("pacs/algorithm/loss.py")]
+    assert any(
+        m.split(".")[0] == "verl" for p in FILES if p.is_relative_to("pacs/integration") for m in seen[p]
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import verl",
+        "import os, verl.utils as u",
+        "from verl.trainer import main_ppo",
+        "def f():\n    from verl import DataProto",
+        "if TYPE_CHECKING:\n    import transfer_queue",
+        "importlib.import_module('verl.protocol')",
+        "__import__('verl')",
+    ],
+)
+def test_the_checker_finds_verl(line: str) -> None:
+    """In every way to import it, in every folder but integration/."""
+    for folder in ("pacs/data", "pacs/algorithm", "pacs"):
+        assert len(forbidden_imports(line, PurePosixPath(folder, "bad.py"))) == 1
+    assert forbidden_imports(line, PurePosixPath("pacs/integration/good.py")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import numpy as np",
+        "import pacs",
+        "import pacs.rewards",
+        "from pacs import rewards",
+        "from pacs.algorithmic import x",
+        "from .. import rewards",
+        "from ..rewards import verifier",
+    ],
+)
+def test_the_checker_keeps_algorithm_to_torch(line: str) -> None:
+    assert len(forbidden_imports(line, PurePosixPath("pacs/algorithm/bad.py"))) == 1
+    assert forbidden_imports(line, PurePosixPath("pacs/report/good.py")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import torch.nn.functional as F",
+        "import math",
+        "from collections.abc import Mapping",
+        "from . import groups",
+        "from .groups import Groups",
+        "from pacs import algorithm",
+        "import pacs.algorithm",
+        "from pacs.algorithm.groups import Groups",
+        "import torch",
+    ],
+)
+def test_the_checker_lets_torch_and_the_standard_library_pass(line: str) -> None:
+    assert forbidden_imports(line, PurePosixPath("pacs/algorithm/good.py")) == []
