@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from pacs import training
+from pacs.report import command as report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,5 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    parser.parse_args(arguments)
-    return 0
+    report.add_parser(subparsers)
+    parsed = parser.parse_args(arguments)
+    status: int = parsed.handler(parsed)
+    return status

@@ -71,6 +71,7 @@ def _train(config: DictConfig) -> None:
     try:
         launch.prepare(config)
         checks.check_surroundings(config)
+        launch.open_run_folder(config)
     except checks.ConfigError as error:
         _refuse(str(error))
     print(f"pacs: the run's folder is {config.pacs.run_dir}", flush=True)

@@ -4,7 +4,6 @@ The checks read the composed config and the files it names; none of them needs a
 that a model given by its Hugging Face id is looked up.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,10 +54,6 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
                 f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs: lower it, run on a machine "
                 "that has them, or use hardware=cpu (tiny models only)."
             )
-    run_dir = Path(config.pacs.run_dir).absolute()
-    existing = next(folder for folder in (run_dir, *run_dir.parents) if folder.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        yield f"pacs.run_dir={config.pacs.run_dir}: {existing} is not a writable folder; choose another."
 
 
 def _verl_problems(config: DictConfig) -> Iterator[str]:

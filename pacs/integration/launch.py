@@ -23,9 +23,22 @@ def prepare(config: DictConfig) -> None:
     checks.check_run(config)
 
 
+def open_run_folder(config: DictConfig) -> None:
+    """Make the run's folder and write what is known before the run.
+
+    Raises:
+        checks.ConfigError: If it cannot be written.
+    """
+    try:
+        write_run_folder(config)
+    except OSError as error:
+        raise checks.ConfigError(
+            [f"pacs.run_dir={config.pacs.run_dir} cannot be written ({error}): choose another folder."]
+        ) from error
+
+
 def run(config: DictConfig) -> None:
     """Train with a prepared config. Blocks until the run ends; an exception in any part of it is raised here."""
-    write_run_folder(config)
     with open_dict(config):
         OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", _environment(config), force_add=True)
 

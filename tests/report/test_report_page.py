@@ -200,6 +200,20 @@ def test_a_write_that_fails_leaves_the_older_report_and_no_litter(make_run, tmp_
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+def test_the_files_appear_complete_under_their_names(make_run, tmp_path, monkeypatch):
+    written = []
+    write_bytes = Path.write_bytes
+
+    def record(path: Path, content: bytes) -> int:
+        written.append(path)
+        return write_bytes(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", record)
+    write_report([make_run()], tmp_path / "report")
+    assert len(written) == 2
+    assert not {path.name for path in written} & {"index.html", "overview.png"}
+
+
 def test_an_unreadable_run_leaves_no_folder_behind(tmp_path):
     with pytest.raises(ValueError, match="does not exist"):
         write_report([tmp_path / "nowhere"], tmp_path / "report")

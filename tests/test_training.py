@@ -1,0 +1,103 @@
+"""`pacs train`: what it prints, and wrong input refused before Ray starts, with the setting and the mend."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pacs import cli
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Overrides that give the arithmetic recipe a model folder and data files."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "model").mkdir()
+    (folder / "model" / "config.json").write_text("{}")
+    row = {"prompt": [{"role": "user", "content": "1+1"}], "data_source": "arithmetic", "reward_model": {"style": "rule"}}
+    pq.write_table(pa.Table.from_pylist([row] * 64), folder / "data.parquet")
+    return [
+        "recipe=arithmetic",
+        f"actor_rollout_ref.model.path={folder / 'model'}",
+        f"data.train_files={folder / 'data.parquet'}",
+        f"data.val_files={folder / 'data.parquet'}",
+        f"pacs.run_dir={folder / 'run'}",
+    ]
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The complaint with which `pacs train` ends before it starts anything."""
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["train", *arguments])
+    assert stopped.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_dry_run_prints_the_run_and_starts_nothing(inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["train", "--dry-run", *inputs, "pacs.beta=2.0"]) == 0
+    printed = capsys.readouterr().out
+    assert "beta: 2.0" in printed
+    assert "The config is sound, and what it needs is here." in printed
+    run_dir = next(argument for argument in inputs if argument.startswith("pacs.run_dir=")).split("=")[1]
+    assert not Path(run_dir).exists()
+
+
+def test_cfg_job_prints_the_config_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["train", "--cfg", "job", "recipe=arithmetic"]) == 0
+    assert "default_local_dir: ${pacs.run_dir}/checkpoints" in capsys.readouterr().out
+
+
+def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["train", "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert "recipe=" in printed
+    assert "arithmetic" in printed
+
+
+@pytest.mark.parametrize(
+    ("overrides", "setting", "mend"),
+    [
+        (["actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
+        (["pacs.reference.reset_every=0"], "pacs.reference.reset_every=0", "null for never"),
+        (["pacs.estimator=rlo"], "pacs.estimator=rlo", "did you mean rloo"),
+        (["pacs.beta=-1"], "pacs.beta=-1", "above 0"),
+        (["pacs.beta=strong"], "pacs.beta='strong'", "number"),
+        (["pacs.estimater=rloo"], "pacs.estimater", "Did you mean pacs.estimator"),
+        (["actor_rollout_ref.rolout.n=4"], "actor_rollout_ref.rolout", "Did you mean actor_rollout_ref.rollout"),
+        (["recipe=arithmetics"], "recipe/arithmetics", "arithmetic"),
+        (["data.train_files=nowhere.parquet"], "data.train_files=nowhere.parquet", "Prepare the data"),
+        (["actor_rollout_ref.model.path=./nowhere"], "actor_rollout_ref.model.path=./nowhere", "no such folder"),
+        (["data.train_batch_size=128"], "data.train_batch_size=128", "lower the batch size"),
+        (
+            ["trainer.n_gpus_per_node=3"],
+            "actor_rollout_ref.actor.ppo_mini_batch_size=64",
+            "use a multiple of 3",
+        ),
+        (
+            ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12"],
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12",
+            "multiple of rollout.n=8",
+        ),
+        (
+            ["actor_rollout_ref.actor.use_dynamic_bsz=true", "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100"],
+            "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100",
+            "smaller than one group of 8",
+        ),
+        (["actor_rollout_ref.actor.ppo_mini_batch_size=48"], "data.train_batch_size=64", "not a multiple"),
+        (["actor_rollout_ref.actor.use_kl_loss=true"], "use_kl_loss", "set both to false"),
+        (["actor_rollout_ref.actor.shuffle=true"], "actor_rollout_ref.actor.shuffle=true", "set it to false"),
+        (["actor_rollout_ref.model.lora_rank=8"], "lora_rank", "lora_rank=0"),
+        (["actor_rollout_ref.actor.strategy=fsdp"], "actor_rollout_ref.actor.strategy=fsdp", "fsdp2"),
+        (["trainer.device=cuda"], "trainer.n_gpus_per_node=1", "hardware=cpu"),
+        (["trainer.device=tpu"], "trainer.device=tpu", "use cpu or cuda"),
+        (["pacs.run_dir=/proc/nowhere"], "pacs.run_dir=/proc/nowhere", "choose another"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_wrong_input_names_the_setting_and_the_mend(
+    inputs: list[str], overrides: list[str], setting: str, mend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    complaint = refused([*inputs, *overrides], capsys)
+    assert setting in complaint
+    assert mend in complaint
