@@ -26,7 +26,8 @@ from recipes.arithmetic.tokenizer import ASSISTANT, END, USER
 LEARN_STEPS = 400
 LEARN_RATE = 3e-3
 SLIP_STEPS = 300  # at most
-SLIP_RATE = 1e-3
+SLIP_RATE = 1e-4
+SLIP_WARM = 30
 BATCH_PROBLEMS = 128
 TARGET_PASS_AT_1 = 0.33
 PROBE_EVERY_STEPS = 5
@@ -89,6 +90,8 @@ def warm_start(
 
     optimizer = _adam(model, SLIP_RATE)
     for step in range(1, SLIP_STEPS + 1):
+        for group in optimizer.param_groups:
+            group['lr'] = SLIP_RATE * min(1.0, step / SLIP_WARM)
         problems = rng.sample(train, BATCH_PROBLEMS)
         batch = _collate([(p, careless_solution(p, rng)) for p in problems], tokenizer)
         loss = _train_step(model, optimizer, batch)

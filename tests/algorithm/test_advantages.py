@@ -102,6 +102,16 @@ def test_equal_autograd_where_grpo_falls_back() -> None:
     assert_equals_autograd(batch, config, rtol=1e-9, atol=1e-13)
 
 
+def test_a_row_without_a_token_is_finite() -> None:
+    """It has no token to use its advantage on, but an infinite one times a zero mask would be NaN."""
+    rewards, labels, ids = torch.tensor([0.5, 0.0, -2.0]), torch.tensor([1, 0, 0]), torch.tensor([1, 1, 1])
+    lengths = torch.tensor([2, 0, 4])
+    result = effective_advantages(
+        rewards, labels, torch.ones(3), ids, beta=1.0, estimator="rloo", lengths=lengths
+    )
+    assert result.isfinite().all()
+
+
 def test_a_token_wise_surrogate_has_the_gradient_however_it_is_split() -> None:
     """A row at a time, groups torn apart: -(1/N) sum_it m_it A_i log pi(o_it) has Eq. 8's gradient."""
     batch, config = make_batch(seed=11), PacsConfig()

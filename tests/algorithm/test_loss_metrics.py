@@ -52,12 +52,12 @@ def test_equal_the_naive_metrics(config: PacsConfig) -> None:
 
 
 def test_saturation_and_a_tie_by_hand() -> None:
-    """Group 0 has psi = 10, -10 and is right and sure: saturated. Group 1 has psi = 0: predicts wrong."""
+    """Group 0 has psi = 10, -10 and is right and sure: saturated. Group 1 has psi = 0: both predict wrong."""
     log_probs = torch.tensor([[0.0], [-10.0], [-3.0], [-3.0]])
-    labels, ids = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    labels, ids = torch.tensor([1, 0, 1, 1]), torch.tensor([0, 0, 1, 1])
     _, metrics = pacs_loss(log_probs, torch.full((4, 1), -3.0), torch.ones(4, 1), labels, ids, PacsConfig())
     assert metrics["saturated_fraction"] == 0.5
-    assert metrics["critic_accuracy"] == 0.75
+    assert metrics["critic_accuracy"] == 0.5
     assert metrics["residual"].item() == pytest.approx(0.25, abs=1e-4)
     assert metrics["log_ratio"].item() == pytest.approx((3 - 7) / 4)
 
