@@ -75,14 +75,26 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
             "use a multiple of 3",
         ),
         (
-            ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12"],
+            [
+                "actor_rollout_ref.actor.use_dynamic_bsz=false",
+                "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12",
+            ],
             "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12",
             "multiple of rollout.n=8",
         ),
         (
-            ["actor_rollout_ref.actor.use_dynamic_bsz=true", "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100"],
+            ["actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100"],
             "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100",
             "smaller than one group of 8",
+        ),
+        (
+            [
+                "actor_rollout_ref.actor.use_dynamic_bsz=false",
+                "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=512",
+                "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=100",
+            ],
+            "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=100",
+            "must divide the 512 responses",
         ),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=48"], "data.train_batch_size=64", "not a multiple"),
         (["actor_rollout_ref.actor.use_kl_loss=true"], "use_kl_loss", "set both to false"),

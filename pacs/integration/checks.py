@@ -133,6 +133,13 @@ def _batch_problems(config: DictConfig) -> Iterator[str]:
                 f"rollout.n={n} (a micro-batch holds whole groups) that divides the {per_rank} responses of a rank's "
                 f"mini-batch: use {n} or {per_rank}, or actor_rollout_ref.actor.use_dynamic_bsz=true."
             )
+        for part in ("rollout", "ref"):
+            size = config.actor_rollout_ref[part].log_prob_micro_batch_size_per_gpu
+            if size is None or per_rank % size:
+                yield (
+                    f"actor_rollout_ref.{part}.log_prob_micro_batch_size_per_gpu={size} must divide the {per_rank} "
+                    "responses of a rank's mini-batch."
+                )
 
 
 def _data_problems(config: DictConfig) -> Iterator[str]:

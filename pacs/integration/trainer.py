@@ -144,8 +144,8 @@ class PacsTrainer(PPOTrainerSync):
 
         config = self.pacs_config
         check_labels(labels[row_mask])
-        weights = class_balance_weights(labels, group_ids, scope=config.weight_scope, row_mask=row_mask)
         counted = counted_rows(labels, group_ids, config, row_mask=row_mask)
+        weights = class_balance_weights(labels, group_ids, scope=config.weight_scope, row_mask=counted)
         rewards = log_ratio_rewards(
             data["old_log_probs"],
             data["ref_log_prob"],
@@ -156,7 +156,7 @@ class PacsTrainer(PPOTrainerSync):
         advantages = effective_advantages(
             rewards,
             labels,
-            torch.where(counted, weights, 0.0),
+            weights,
             group_ids,
             beta=config.beta,
             estimator=config.estimator,

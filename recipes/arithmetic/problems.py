@@ -1,4 +1,4 @@
-"""Two-digit addition and subtraction, with worked solutions and disjoint training and held-out operand pairs."""
+"""Two-digit addition and subtraction: the problems, their disjoint splits, and the parquet files."""
 
 import random
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 OPERANDS = range(10, 100)
-HELD_OUT_PROBLEMS = 256
+TEST_PROBLEMS = 256
+PROBE_PROBLEMS = 256
 
 
 @dataclass(frozen=True)
@@ -51,31 +52,46 @@ class Problem:
         return f"{ones_left}-{ones_right}", ones_left - ones_right
 
 
-def split_problems(seed: int, held_out: int = HELD_OUT_PROBLEMS) -> tuple[list[Problem], list[Problem]]:
-    """All training problems and `held_out` held-out ones, no unordered operand pair in both.
+@dataclass(frozen=True)
+class Split:
+    """Three sets of problems, no unordered operand pair in two of them."""
 
-    A training pair {a, b} gives a+b, b+a and the difference; a held-out pair gives one problem, sums and differences
-    in turn.
+    train: list[Problem]
+    probe: list[Problem]
+    test: list[Problem]
+
+
+def split_problems(seed: int) -> Split:
+    """Split all operand pairs.
+
+    A training pair {a, b} gives a+b, b+a and the difference; a probe or test pair gives one problem, sums and
+    differences in turn. The probe says when the warm start is done, so that the test problems decide nothing.
 
     Args:
         seed: decides the split and the order.
-        held_out: number of held-out problems, and of operand pairs kept from training.
     """
     rng = random.Random(seed)
     pairs = [(small, large) for small in OPERANDS for large in OPERANDS if small <= large]
     rng.shuffle(pairs)
-    test = []
-    for i, (small, large) in enumerate(pairs[:held_out]):
-        left, right = (small, large) if i % 4 == 0 else (large, small)
-        test.append(Problem(left, "+" if i % 2 == 0 else "-", right))
     train = []
-    for small, large in pairs[held_out:]:
-        train.append(Problem(small, "+", large))
-        train.append(Problem(large, "-", small))
+    for small, large in pairs[PROBE_PROBLEMS + TEST_PROBLEMS :]:
+        train += [Problem(small, "+", large), Problem(large, "-", small)]
         if small != large:
             train.append(Problem(large, "+", small))
     rng.shuffle(train)
-    return train, test
+    return Split(
+        train=train,
+        probe=_one_problem_each(pairs[:PROBE_PROBLEMS]),
+        test=_one_problem_each(pairs[PROBE_PROBLEMS : PROBE_PROBLEMS + TEST_PROBLEMS]),
+    )
+
+
+def _one_problem_each(pairs: list[tuple[int, int]]) -> list[Problem]:
+    problems = []
+    for i, (small, large) in enumerate(pairs):
+        left, right = (small, large) if i % 4 == 0 else (large, small)
+        problems.append(Problem(left, "+" if i % 2 == 0 else "-", right))
+    return problems
 
 
 def write_parquet(problems: list[Problem], path: Path, split: str) -> None:

@@ -1,0 +1,46 @@
+"""Find the answer in a response: the last box of its final part."""
+
+from typing import Final
+
+THINK_OPEN: Final = "<think>"
+THINK_CLOSE: Final = "</think>"
+BOXED: Final = "\\boxed"
+
+
+def final_part(response: str) -> str:
+    """What follows the reasoning: the text after the last `</think>`, or all of it where there is none.
+
+    Empty if the reasoning never ended (an unclosed `<think>`): what stands in it is not yet an answer.
+    """
+    part = response.rpartition(THINK_CLOSE)[2]
+    return "" if THINK_OPEN in part else part
+
+
+def last_boxed(text: str) -> str | None:
+    r"""The content of the last `\boxed{...}`, braces balanced and white space stripped.
+
+    Escaped braces (`\{`) are characters of the answer and do not count. None if there is no box, or if the last
+    one is never closed: its answer was cut off, and an earlier box is not the final answer.
+    """
+    end = len(text)
+    while (start := text.rfind(BOXED, 0, end)) >= 0:
+        opening = start + len(BOXED)
+        while opening < len(text) and text[opening].isspace():
+            opening += 1
+        if text.startswith("{", opening):
+            return _until_closed(text, opening + 1)
+        end = start
+    return None
+
+
+def _until_closed(text: str, start: int) -> str | None:
+    depth, i = 1, start
+    while i < len(text):
+        if text[i] == "\\":
+            i += 2  # the character after a backslash is escaped
+            continue
+        depth += {"{": 1, "}": -1}.get(text[i], 0)
+        if depth == 0:
+            return text[start:i].strip()
+        i += 1
+    return None

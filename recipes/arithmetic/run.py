@@ -1,0 +1,158 @@
+"""The whole recipe, from nothing to a table and a plot: what `scripts/quickstart.sh` runs.
+
+    python -m recipes.arithmetic.run [--seed N] [--out DIR]
+
+Everything goes to DIR: task/ (model and problems), run/ (the training run), train.log (all that it printed),
+result.json, and report/ (overview.png, index.html). Parts that are there already are reused.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pacs.report import format_table, write_report
+from recipes.arithmetic.make import make
+from recipes.arithmetic.measure import measure
+
+MEASURES = ("greedy", "pass@1", "pass@8", "entropy")
+#: What the training run prints when one of its parts is up, in order.
+STAGES = (
+    ("ray init kwargs", "starting Ray"),
+    ("train and validate dataloader initialized", "data loaded; starting the training worker"),
+    ("actor and ref model engine initialized", "policy and reference ready; starting vLLM"),
+    ("all initialize finished", "vLLM ready; measuring the start"),
+)
+
+
+def main() -> None:
+    """Make, train, measure, report."""
+    parser = argparse.ArgumentParser(prog="quickstart.sh", description="Watch a language model learn arithmetic with PACS.")
+    parser.add_argument("--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)")
+    parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)")
+    arguments = parser.parse_args()
+    out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
+    result_file = out / "result.json"
+    if result_file.exists():
+        print(f"result: reusing {result_file}; remove {out} or give another --out to train again")
+        show(json.loads(result_file.read_text()), out)
+        return
+
+    started = time.monotonic()
+    make(out / "task", seed=arguments.seed)
+    made = time.monotonic()
+    train(out, arguments.seed)
+    trained = time.monotonic()
+    print("measuring the trained policy on the held-out problems", flush=True)
+    after = measure(final_model(out), out / "task" / "test.parquet", seed=arguments.seed)
+    result = {
+        "seed": arguments.seed,
+        "before": picked(json.loads((out / "task" / "before.json").read_text())),
+        "after": picked(after),
+        "seconds": {
+            "make": round(made - started, 1),
+            "train": round(trained - made, 1),
+            "step_median": round(statistics.median(step_seconds(out)), 2),
+            "measure": round(time.monotonic() - trained, 1),
+        },
+    }
+    write_report([out / "run"], out / "report", tables={"held-out problems": table(result)})
+    aside = result_file.with_suffix(".tmp")
+    aside.write_text(json.dumps(result, indent=2) + "\n")
+    os.replace(aside, result_file)  # noqa: PTH105 (atomic)
+    show(result, out)
+
+
+def train(out: Path, seed: int) -> None:
+    """Run `pacs train` as its own process, with its output in train.log and its progress shown here.
+
+    Raises:
+        SystemExit: With the end of the log if training failed.
+    """
+    task, run = out / "task", out / "run"
+    command = [
+        sys.executable, "-m", "pacs", "train", "recipe=arithmetic",
+        f"actor_rollout_ref.model.path={task / 'model'}",
+        f"data.train_files={task / 'train.parquet'}",
+        f"data.val_files={task / 'test.parquet'}",
+        f"data.seed={seed}",
+        f"actor_rollout_ref.rollout.seed={seed}",
+        f"pacs.run_dir={run}",
+    ]  # fmt: skip
+    resuming = (run / "checkpoints" / "latest_checkpointed_iteration.txt").exists()
+    print(
+        f"training: {'going on from the last checkpoint in' if resuming else 'into'} {run}\n"
+        f"  (Ray, FSDP2 and vLLM take about a minute to start; everything they say is in {out / 'train.log'})",
+        flush=True,
+    )
+    started = time.monotonic()
+    log = out / "train.log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
+        try:
+            follow(process, log, started)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    if process.returncode != 0:
+        tail = "".join(log.open().readlines()[-25:])
+        sys.exit(f"{tail}\ntraining failed (exit status {process.returncode}); the whole log is {log}")
+
+
+def follow(process: subprocess.Popen[bytes], log: Path, started: float) -> None:
+    """Print the log's stages and steps as they come, until the process ends."""
+    stages = list(STAGES)
+    with log.open() as lines:
+        while True:
+            ended = process.poll() is not None
+            for line in lines.readlines():
+                if stages and stages[0][0] in line:
+                    print(f"  {time.monotonic() - started:4.0f} s  {stages.pop(0)[1]}", flush=True)
+                elif " step " in line and "/" in line.split(" step ", 1)[1].split(":")[0]:
+                    print(f"  {time.monotonic() - started:4.0f} s  step {line.split(' step ', 1)[1].rstrip()}", flush=True)
+            if ended:
+                return
+            time.sleep(0.5)
+
+
+def final_model(out: Path) -> Path:
+    """The Hugging Face folder in the run's last checkpoint."""
+    checkpoints = out / "run" / "checkpoints"
+    step = (checkpoints / "latest_checkpointed_iteration.txt").read_text().strip()
+    return checkpoints / f"global_step_{step}" / "actor" / "huggingface"
+
+
+def step_seconds(out: Path) -> list[float]:
+    """Seconds of every training step, the first (which starts the last processes) left out."""
+    lines = [json.loads(line) for line in (out / "run" / "metrics.jsonl").read_text().splitlines()]
+    return [line["timing_s/step"] for line in lines if line["step"] > 1 and "timing_s/step" in line]
+
+
+def picked(measured: Mapping[str, Any]) -> dict[str, float]:
+    """The four numbers of the table."""
+    return {name: round(measured[name], 4) for name in MEASURES}
+
+
+def table(result: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Rows before and after, a column a measure."""
+    return {row: dict(result[row]) for row in ("before", "after")}
+
+
+def show(result: Mapping[str, Any], out: Path) -> None:
+    """The end of the quickstart: the table, and where everything is."""
+    seconds = result["seconds"]
+    print(f"\nHeld-out problems (pass@k at temperature 1; entropy in nats a token)\n{format_table(table(result))}")
+    print(f"\n{seconds['step_median']} s a step, {seconds['train']} s of training in all")
+    print(f"\n  numbers   {out / 'result.json'}\n  plot      {out / 'report' / 'overview.png'}")
+    print(f"  report    {out / 'report' / 'index.html'}\n  run       {out / 'run'} (tensorboard --logdir it)")
+
+
+if __name__ == "__main__":
+    main()

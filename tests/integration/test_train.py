@@ -1,0 +1,170 @@
+"""Real runs of `pacs train`: Ray, FSDP2, vLLM, weight sync, checkpoint, resume."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from recipes.arithmetic.model import build_model
+from recipes.arithmetic.tokenizer import build_tokenizer
+
+pytestmark = pytest.mark.slow
+
+RESET_EVERY = 3
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained tiny Qwen3 and single-digit sums."""
+    folder = tmp_path_factory.mktemp("task")
+    tokenizer = build_tokenizer(4096)
+    build_model(tokenizer, seed=0).save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    rows = [
+        {
+            "data_source": "sums",
+            "prompt": [{"role": "user", "content": f"{a}+{b}"}],
+            "ability": "math",
+            "reward_model": {"style": "rule", "ground_truth": str(a + b)},
+            "extra_info": {"index": 10 * a + b, "split": "train"},
+        }
+        for a in range(10)
+        for b in range(10)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "data.parquet")
+    return folder
+
+
+def train(task: Path, run: Path, *overrides: str) -> str:
+    command = [
+        sys.executable, "-m", "pacs", "train", "recipe=arithmetic",
+        f"actor_rollout_ref.model.path={task / 'model'}",
+        f"data.train_files={task / 'data.parquet'}",
+        f"data.val_files={task / 'data.parquet'}",
+        "data.val_max_samples=16",
+        f"reward.custom_reward_function.path={Path(__file__).with_name('digit_reward.py')}",
+        f"pacs.run_dir={run}",
+        f"pacs.reference.reset_every={RESET_EVERY}",
+        "pacs.reference.reset_optimizer=true",
+        "data.train_batch_size=16",
+        "data.max_response_length=16",
+        "actor_rollout_ref.rollout.n=4",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+        "trainer.save_freq=1",
+        "trainer.test_freq=-1",
+        "trainer.max_actor_ckpt_to_keep=null",
+        *overrides,
+    ]  # fmt: skip
+    env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
+    result = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=560)
+    assert result.returncode == 0, result.stdout[-6000:]
+    return result.stdout
+
+
+def steps(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def policy(run: Path, step: int) -> dict[str, torch.Tensor]:
+    file = run / f"checkpoints/global_step_{step}/actor/model_world_size_1_rank_0.pt"
+    return {name: value.full_tensor() for name, value in torch.load(file, weights_only=False).items()}
+
+
+def reference(run: Path, step: int) -> dict[str, torch.Tensor]:
+    return torch.load(run / f"checkpoints/global_step_{step}/reference/reference_world_size_1_rank_0.pt")
+
+
+def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    assert a.keys() == b.keys()
+    return all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.fixture(scope="module")
+def run(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four steps, then a second start in the same folder that goes on to the fifth."""
+    # FSDP state dicts hold DTensors, which need a process group to be read.
+    torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+    folder = tmp_path_factory.mktemp("run")
+    train(task, folder, "trainer.total_training_steps=4")
+    printed = train(task, folder, "trainer.total_training_steps=5")
+    assert "setting global step to 4" in printed
+    yield folder
+    torch.distributed.destroy_process_group()
+
+
+def test_every_step_is_logged_once_in_order_across_the_resume(run: Path) -> None:
+    trained = [line["step"] for line in steps(run) if "timing_s/step" in line]
+    assert trained == [1, 2, 3, 4, 5]
+
+
+def test_training_changes_the_weights(task: Path, run: Path) -> None:
+    initial = load_file(task / "model" / "model.safetensors")
+    assert not equal(policy(run, 1), initial)
+    assert not equal(policy(run, 2), policy(run, 1))
+
+
+def test_vllm_samples_from_the_policy_that_is_trained(run: Path) -> None:
+    for line in steps(run):
+        if "timing_s/step" in line:
+            assert line["training/rollout_probs_diff_valid"] == 1
+            assert line["training/rollout_probs_diff_max"] < 1e-4
+
+
+def test_the_reference_is_the_initial_policy_until_it_is_reset(task: Path, run: Path) -> None:
+    initial = load_file(task / "model" / "model.safetensors")
+    assert equal(reference(run, 1), initial)
+    assert equal(reference(run, 2), initial)
+    assert equal(reference(run, RESET_EVERY), policy(run, RESET_EVERY))
+    assert [line["step"] for line in steps(run) if line.get("pacs/reference/reset")] == [RESET_EVERY]
+
+
+def test_adam_forgets_at_the_reset_alone(run: Path) -> None:
+    def moments(step: int) -> int:
+        file = run / f"checkpoints/global_step_{step}/actor/optim_world_size_1_rank_0.pt"
+        return len(torch.load(file, weights_only=False)["state"])
+
+    assert moments(RESET_EVERY - 1) > 0
+    assert moments(RESET_EVERY) == 0
+    assert moments(RESET_EVERY + 1) > 0
+
+
+def test_a_resumed_run_has_its_reference_and_its_place(run: Path) -> None:
+    # Made anew from the model, the reference would be the initial policy; the next reset comes after step 6.
+    assert equal(reference(run, 5), policy(run, RESET_EVERY))
+    assert not equal(policy(run, 5), policy(run, 4))
+    assert steps(run)[-1]["pacs/log_ratio"] != 0
+
+
+def test_the_folder_tells_what_was_run(run: Path) -> None:
+    about = json.loads((run / "run.json").read_text())
+    assert about["versions"]["verl"] == "0.9.1"
+    assert "reset_every: 3" in (run / "config.yaml").read_text()
+    assert list((run / "tensorboard").glob("events.*"))
+    samples = [json.loads(line) for line in (run / "samples/train/5.jsonl").read_text().splitlines()]
+    assert len(samples) == 16  # four groups of four
+    assert {"input", "output", "score", "gts"} <= samples[0].keys()
+    assert not (run / "checkpoints/global_step_4/transfer_queue").exists()  # the mark of an asynchronous trainer
+
+
+def test_two_ranks_train(task: Path, tmp_path: Path) -> None:
+    train(
+        task,
+        tmp_path,
+        "trainer.total_training_steps=2",
+        "trainer.n_gpus_per_node=2",
+        "trainer.val_before_train=false",
+        "actor_rollout_ref.actor.use_dynamic_bsz=false",
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8",
+    )
+    lines = steps(tmp_path)
+    assert [line["step"] for line in lines] == [1, 2]
+    assert all(line["training/rollout_probs_diff_max"] < 1e-4 for line in lines)
+    assert lines[0]["pacs/rows/correct"] + lines[0]["pacs/rows/wrong"] == 32  # a mini-batch's 8 groups of 4
+    assert (tmp_path / "checkpoints/global_step_2/reference/reference_world_size_2_rank_1.pt").exists()
