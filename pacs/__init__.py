@@ -1,0 +1,3 @@
+"""PACS: reinforcement learning with verifiable rewards as supervised learning, a recipe over verl."""
+
+__version__ = "0.1.0"

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import hydra
 from hydra import compose, initialize_config_dir
-from hydra.errors import ConfigCompositionException, HydraException, MissingConfigException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -107,7 +107,9 @@ def _composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     key = unknown.group(1)
     parent, _, name = key.rpartition(".")
     with initialize_config_dir(str(config_dir()), version_base=None):
-        known = OmegaConf.select(compose(_config_name(arguments)), parent) if parent else compose(_config_name(arguments))
+        known = (
+            OmegaConf.select(compose(_config_name(arguments)), parent) if parent else compose(_config_name(arguments))
+        )
     near = difflib.get_close_matches(name, [str(k) for k in known], n=3)
     prefix = f"{parent}." if parent else ""
     hint = f" Did you mean {' or '.join(prefix + n for n in near)}?" if near else ""

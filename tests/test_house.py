@@ -52,9 +52,7 @@ def test_the_checker_sees_the_real_files() -> None:
     """It finds the algorithm's torch and the integration's verl, so that finding nothing means something."""
     seen = {path: list(imported_modules((ROOT / path).read_text(), path)) for path in FILES}
     assert "torch" in seen[PurePosixPath("pacs/algorithm/loss.py")]
-    assert any(
-        m.split(".")[0] == "verl" for p in FILES if p.is_relative_to("pacs/integration") for m in seen[p]
-    )
+    assert any(m.split(".")[0] == "verl" for p in FILES if p.is_relative_to("pacs/integration") for m in seen[p])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,11 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text("{}")
-    row = {"prompt": [{"role": "user", "content": "1+1"}], "data_source": "arithmetic", "reward_model": {"style": "rule"}}
+    row = {
+        "prompt": [{"role": "user", "content": "1+1"}],
+        "data_source": "arithmetic",
+        "reward_model": {"style": "rule"},
+    }
     pq.write_table(pa.Table.from_pylist([row] * 64), folder / "data.parquet")
     return [
         "recipe=arithmetic",
@@ -64,10 +68,18 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         (["pacs.beta=-1"], "pacs.beta=-1", "above 0"),
         (["pacs.beta=strong"], "pacs.beta='strong'", "number"),
         (["pacs.estimater=rloo"], "pacs.estimater", "Did you mean pacs.estimator"),
-        (["actor_rollout_ref.rolout.n=4"], "actor_rollout_ref.rolout", "Did you mean actor_rollout_ref.rollout"),
+        (
+            ["actor_rollout_ref.rolout.n=4"],
+            "actor_rollout_ref.rolout",
+            "Did you mean actor_rollout_ref.rollout",
+        ),
         (["recipe=arithmetics"], "recipe/arithmetics", "arithmetic"),
         (["data.train_files=nowhere.parquet"], "data.train_files=nowhere.parquet", "Prepare the data"),
-        (["actor_rollout_ref.model.path=./nowhere"], "actor_rollout_ref.model.path=./nowhere", "no such folder"),
+        (
+            ["actor_rollout_ref.model.path=./nowhere"],
+            "actor_rollout_ref.model.path=./nowhere",
+            "no such folder",
+        ),
         (["data.train_batch_size=128"], "data.train_batch_size=128", "lower the batch size"),
         (
             ["trainer.n_gpus_per_node=3"],

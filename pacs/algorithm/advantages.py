@@ -69,9 +69,7 @@ def effective_advantages(
     return advantages
 
 
-def _reward_gradients(
-    rewards: torch.Tensor, errors: torch.Tensor, groups: Groups, estimator: str
-) -> torch.Tensor:
+def _reward_gradients(rewards: torch.Tensor, errors: torch.Tensor, groups: Groups, estimator: str) -> torch.Tensor:
     """g_i = N * dL/dr_i: (B,)."""
     if estimator == "none":
         return errors

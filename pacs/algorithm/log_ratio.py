@@ -34,9 +34,7 @@ def log_ratio_rewards(
     return proxy_rewards(ratios, mask, beta=beta, normalize_by_length=normalize_by_length)
 
 
-def sequence_log_ratios(
-    log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor
-) -> torch.Tensor:
+def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)): (B,), for a (B, T) bool mask."""
     if log_probs.dim() != 2:
         raise ValueError(f"log_probs must be (B, T), a row a response; got shape {tuple(log_probs.shape)}")
@@ -48,9 +46,7 @@ def sequence_log_ratios(
     return (select(log_probs, mask, dtype) - select(ref_log_probs.detach(), mask, dtype)).sum(dim=1)
 
 
-def proxy_rewards(
-    ratios: torch.Tensor, mask: torch.Tensor, *, beta: float, normalize_by_length: bool
-) -> torch.Tensor:
+def proxy_rewards(ratios: torch.Tensor, mask: torch.Tensor, *, beta: float, normalize_by_length: bool) -> torch.Tensor:
     """Eq. 7 from (B,) sequence log-ratios and the (B, T) bool mask they were summed under: (B,)."""
     rewards = beta * ratios
     return rewards / mask.sum(dim=1).clamp(min=1) if normalize_by_length else rewards

@@ -63,9 +63,7 @@ def pacs_loss(
     mask = (response_mask != 0) & groups.rows[:, None]
 
     log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask)
-    rewards = proxy_rewards(
-        log_ratios, mask, beta=config.beta, normalize_by_length=config.normalize_by_length
-    )
+    rewards = proxy_rewards(log_ratios, mask, beta=config.beta, normalize_by_length=config.normalize_by_length)
     scores = score_groups(rewards, groups, config.estimator)
 
     targets = checked_labels(labels, groups, rewards.dtype)

@@ -78,7 +78,10 @@ def _pacs_problems(config: DictConfig) -> Iterator[str]:
     except ValueError as error:
         yield str(error)
     if actor.strategy != "fsdp2":
-        yield f"actor_rollout_ref.actor.strategy={actor.strategy}: PACS resets its reference shard by shard under fsdp2 only."
+        yield (
+            f"actor_rollout_ref.actor.strategy={actor.strategy}: PACS copies its reference shard by shard, which is "
+            "written for fsdp2; use that."
+        )
     if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
         yield (
             "actor_rollout_ref.actor.use_kl_loss or algorithm.use_kl_in_reward is true: PACS has no KL term (the "

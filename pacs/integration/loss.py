@@ -54,7 +54,5 @@ def pacs_policy_loss(
     )
     ranks = data["dp_size"]
     # verl sums a SUM metric over micro-batches and averages it over ranks.
-    reduced = {
-        f"{METRIC_PREFIX}{name}": Metric(AggregationType.SUM, value * ranks) for name, value in metrics.items()
-    }
+    reduced = {f"{METRIC_PREFIX}{name}": Metric(AggregationType.SUM, value * ranks) for name, value in metrics.items()}
     return loss * ranks, reduced

@@ -72,7 +72,7 @@ class Patch:
         )
 
 
-def _register_cpu_engines(module: ModuleType) -> None:
+def _register_cpu_engines(module: Any) -> None:
     from verl.workers.engine.base import EngineRegistry
 
     for model_type, engine in (
@@ -82,12 +82,12 @@ def _register_cpu_engines(module: ModuleType) -> None:
         EngineRegistry.register(model_type=model_type, backend=["fsdp", "fsdp2"], device="cpu")(engine)
 
 
-def _do_not_pin_memory(module: ModuleType) -> None:
+def _do_not_pin_memory(module: Any) -> None:
     policy = module.CPUOffloadPolicy
     module.CPUOffloadPolicy = lambda pin_memory=False: policy(pin_memory=False)
 
 
-def _gloo_process_group(module: ModuleType) -> None:
+def _gloo_process_group(module: Any) -> None:
     original = module.initialize_global_process_group_ray
 
     @wraps(original)
@@ -97,7 +97,7 @@ def _gloo_process_group(module: ModuleType) -> None:
     module.initialize_global_process_group_ray = initialize
 
 
-def _keep_linear_weights(module: ModuleType) -> None:
+def _keep_linear_weights(module: Any) -> None:
     original = module.dispatch_cpu_unquantized_gemm
 
     @wraps(original)

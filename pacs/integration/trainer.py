@@ -118,9 +118,7 @@ class PacsTrainer(PPOTrainerSync):
             for key, tag in zip(batch.keys, batch.tags, strict=True)
         ]
         lengths = torch.tensor([tag["seq_len"] for tag in batch.tags], dtype=torch.int64)
-        order, parts = group_order(
-            uids, calculate_workload(lengths).tolist(), ranks=self.data_parallel_size, **layout
-        )
+        order, parts = group_order(uids, calculate_workload(lengths).tolist(), ranks=self.data_parallel_size, **layout)
         batch.reorder(order)
         metrics.update(log_seqlen_unbalance(lengths.tolist(), parts, prefix="global_seqlen"))
         return batch

@@ -15,9 +15,7 @@ from typing import Any
 from pacs.report.read import Run
 from pacs.report.table import Table, column_names, format_cell
 
-SECRET = re.compile(
-    r"(?i)(api_?key|secret|passw(or)?d|credential|(^|[._])(hf|hub|wandb|auth|access)_?token$)"
-)
+SECRET = re.compile(r"(?i)(api_?key|secret|passw(or)?d|credential|(^|[._])(hf|hub|wandb|auth|access)_?token$)")
 BLANK = "(not shown)"
 
 STYLE = """
@@ -44,9 +42,7 @@ summary { cursor: pointer; margin: 1rem 0; }
 """.strip()
 
 
-def build_page(
-    runs: Sequence[Run], *, png: bytes, alt: str, tables: Mapping[str, Table], title: str = ""
-) -> str:
+def build_page(runs: Sequence[Run], *, png: bytes, alt: str, tables: Mapping[str, Table], title: str = "") -> str:
     """The page as text: title, the caller's tables (caption -> table), the figure, what made the runs."""
     if not title:
         title = f"Training run {runs[0].name}" if len(runs) == 1 else f"{len(runs)} training runs compared"
@@ -88,9 +84,7 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         elif SECRET.search(key) and value not in (None, ""):
             flat[key] = BLANK
         else:
-            flat[key] = (
-                value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-            )
+            flat[key] = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     return flat
 
 
@@ -157,9 +151,7 @@ def _info(run: Run) -> str:
             cell = f"<code>{escape(shlex.join(_blank_secret(str(word)) for word in value))}</code>"
         else:
             cell = escape(str(value))
-        rows.append(
-            f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td class="text">{cell}</td></tr>'
-        )
+        rows.append(f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td class="text">{cell}</td></tr>')
     rows.append(f'<tr><th scope="row">folder</th><td class="text">{escape(str(run.path))}</td></tr>')
     return "<table><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
 

@@ -288,9 +288,7 @@ def _draw_stack(axes: Axes, panel: Panel, run: Run) -> None:
     rest = [max(0.0, whole - part) for whole, part in zip(total.values, known, strict=True)]
     order = [curve.label for curve in panel.curves]  # a phase has the same colour in every run
     colours = [COLOURS[order.index(label) % len(COLOURS)] for label in curves]
-    areas = axes.stackplot(
-        total.steps, *layers, rest, colors=[*colours, REST_COLOUR], step="mid", edgecolor="none"
-    )
+    areas = axes.stackplot(total.steps, *layers, rest, colors=[*colours, REST_COLOUR], step="mid", edgecolor="none")
     axes.set_ylim(bottom=0)
     _cut_outliers(axes, [part + other for part, other in zip(known, rest, strict=True)])
     _legend_above(axes, areas, [*curves, "other"])
@@ -329,9 +327,7 @@ def _step_limits(runs: Sequence[Run]) -> tuple[float, float]:
 def _mark_resets(axes: Axes, runs: Sequence[Run]) -> None:
     marks = [(step, index) for index, run in enumerate(runs) for step in _resets(run)]
     full = len(marks) <= MAX_FULL_RESETS
-    shape: dict[str, Any] = (
-        {"ymax": 1.0, "linestyle": RESET_DASH} if full else {"ymax": 0.03, "linestyle": "-"}
-    )
+    shape: dict[str, Any] = {"ymax": 1.0, "linestyle": RESET_DASH} if full else {"ymax": 0.03, "linestyle": "-"}
     for step, index in marks:
         axes.axvline(step, zorder=1.4, gid="reset", **shape, **_reset_style(index, len(runs)))
 

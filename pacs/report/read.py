@@ -157,9 +157,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         return {}
     try:
         config = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
-    except (
-        Exception
-    ) as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
+    except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
         raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
     if not isinstance(config, dict):
         raise RunError(f"{path} must hold a mapping of settings, found {type(config).__name__}")

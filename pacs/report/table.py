@@ -39,16 +39,12 @@ def format_table(table: Table, *, corner: str = "") -> str:
     """
     columns = column_names(table)
     lines = [[corner, *columns]]
-    lines += [
-        [format_cell(name), *(format_cell(row.get(column)) for column in columns)]
-        for name, row in table.items()
-    ]
+    lines += [[format_cell(name), *(format_cell(row.get(column)) for column in columns)] for name, row in table.items()]
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
     lines.insert(1, ["-" * width for width in widths])
     return "\n".join(
         "  ".join(
-            [line[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+            [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
         ).rstrip()
         for line in lines
     )

@@ -50,7 +50,9 @@ def make(out: Path, seed: int) -> dict[str, float]:
         return dict(_read_json(out / "before.json"))
     foreign = sorted(p.name for p in out.iterdir() if p.name not in MADE) if out.exists() else []
     if foreign:
-        raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")
+        raise FileExistsError(
+            f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own"
+        )
 
     out.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))

@@ -46,7 +46,8 @@ def read_prompts(path: Path) -> Prompts:
     """Read a parquet file of verl's schema."""
     rows = pq.read_table(path, columns=["prompt", "reward_model"]).to_pylist()
     return Prompts(
-        messages=[row["prompt"] for row in rows], answers=[row["reward_model"]["ground_truth"] for row in rows]
+        messages=[row["prompt"] for row in rows],
+        answers=[row["reward_model"]["ground_truth"] for row in rows],
     )
 
 
@@ -69,9 +70,16 @@ def generate(
         greedy: take the likeliest token instead of sampling.
     """
     prompts = tokenizer.apply_chat_template(
-        messages, add_generation_prompt=True, tokenize=True, padding=True, return_tensors="pt", return_dict=True
+        messages,
+        add_generation_prompt=True,
+        tokenize=True,
+        padding=True,
+        return_tensors="pt",
+        return_dict=True,
     )
-    how = {"do_sample": False} if greedy else {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+    how = (
+        {"do_sample": False} if greedy else {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+    )
     ids = model.generate(
         input_ids=prompts["input_ids"].repeat_interleave(samples, 0),
         attention_mask=prompts["attention_mask"].repeat_interleave(samples, 0),
@@ -159,7 +167,9 @@ def measure(model_dir: Path, data: Path, *, seed: int) -> dict[str, float]:
     """
     for name, path in (("model", model_dir), ("data", data)):
         if not path.exists():
-            raise FileNotFoundError(f"--{name} {path} does not exist; `python -m recipes.arithmetic.make` makes it")
+            raise FileNotFoundError(
+                f"--{name} {path} does not exist; `python -m recipes.arithmetic.make` makes it"
+            )
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
     return measure_model(model, tokenizer, read_prompts(data), seed=seed)

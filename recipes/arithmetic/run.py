@@ -33,9 +33,15 @@ STAGES = (
 
 def main() -> None:
     """Make, train, measure, report."""
-    parser = argparse.ArgumentParser(prog="quickstart.sh", description="Watch a language model learn arithmetic with PACS.")
-    parser.add_argument("--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)")
-    parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)")
+    parser = argparse.ArgumentParser(
+        prog="quickstart.sh", description="Watch a language model learn arithmetic with PACS."
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)"
+    )
     arguments = parser.parse_args()
     out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
     result_file = out / "result.json"
@@ -116,7 +122,10 @@ def follow(process: subprocess.Popen[bytes], log: Path, started: float) -> None:
                 if stages and stages[0][0] in line:
                     print(f"  {time.monotonic() - started:4.0f} s  {stages.pop(0)[1]}", flush=True)
                 elif " step " in line and "/" in line.split(" step ", 1)[1].split(":")[0]:
-                    print(f"  {time.monotonic() - started:4.0f} s  step {line.split(' step ', 1)[1].rstrip()}", flush=True)
+                    print(
+                        f"  {time.monotonic() - started:4.0f} s  step {line.split(' step ', 1)[1].rstrip()}",
+                        flush=True,
+                    )
             if ended:
                 return
             time.sleep(0.5)
@@ -148,7 +157,9 @@ def table(result: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def show(result: Mapping[str, Any], out: Path) -> None:
     """The end of the quickstart: the table, and where everything is."""
     seconds = result["seconds"]
-    print(f"\nHeld-out problems (pass@k at temperature 1; entropy in nats a token)\n{format_table(table(result))}")
+    print(
+        f"\nHeld-out problems (pass@k at temperature 1; entropy in nats a token)\n{format_table(table(result))}"
+    )
     print(f"\n{seconds['step_median']} s a step, {seconds['train']} s of training in all")
     print(f"\n  numbers   {out / 'result.json'}\n  plot      {out / 'report' / 'overview.png'}")
     print(f"  report    {out / 'report' / 'index.html'}\n  run       {out / 'run'} (tensorboard --logdir it)")

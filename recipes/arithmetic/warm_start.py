@@ -25,19 +25,19 @@ from recipes.arithmetic.tokenizer import ASSISTANT, END, USER
 BATCH_PROBLEMS = 128
 LEARN_STEPS = 300
 LEARN_LR = 3e-3
-SLIP_STEPS = (100, 400)  # at least, at most
+SLIP_STEPS = (120, 400)  # at least, at most
 SLIP_LR = 1e-4
 REPORT_EVERY_STEPS = 50
 
 TARGET_PASS_AT_1 = 0.33
-TOLERANCE = 0.04
+TOLERANCE = 0.03
 PROBE_EVERY_STEPS = 5
 
 # How often the careless teacher slips. Expected pass@1: (1 - NO_BOX) * (1 - WRONG_ONES) * (0.57 + 0.43 * (1 -
 # FORGET_CARRY)), since 43% of the problems carry or borrow.
-FORGET_CARRY = 0.75
+FORGET_CARRY = 0.85
 WRONG_ONES = 0.3
-NO_BOX = 0.3
+NO_BOX = 0.25
 
 
 def right_solution(problem: Problem) -> str:
@@ -146,7 +146,7 @@ def _train_step(
     for group in optimizer.param_groups:
         group["lr"] = lr
     optimizer.step()
-    return float(loss)
+    return loss.item()
 
 
 @torch.no_grad()

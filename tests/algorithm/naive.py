@@ -17,9 +17,7 @@ ALL_CONFIGS = [
         single_class_groups=c,
         policy_gradient_term=p,
     )
-    for e, s, n, c, p in product(
-        ESTIMATORS, ["group", "batch", "none"], [False, True], ["keep", "drop"], [False, True]
-    )
+    for e, s, n, c, p in product(ESTIMATORS, ["group", "batch", "none"], [False, True], ["keep", "drop"], [False, True])
 ]
 
 

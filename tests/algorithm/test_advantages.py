@@ -30,9 +30,7 @@ def advantages_of(batch: Batch, config: PacsConfig) -> torch.Tensor:
         normalize_by_length=config.normalize_by_length,
     )
     counted = counted_rows(batch.labels, batch.group_ids, config, batch.row_mask)
-    weights = class_balance_weights(
-        batch.labels.double(), batch.group_ids, scope=config.weight_scope, row_mask=counted
-    )
+    weights = class_balance_weights(batch.labels.double(), batch.group_ids, scope=config.weight_scope, row_mask=counted)
     return effective_advantages(
         rewards,
         batch.labels,
@@ -66,9 +64,7 @@ def test_by_hand() -> None:
     lengths = torch.tensor([2, 1, 4])
     result = effective_advantages(rewards, labels, weights, ids, beta=2.0, estimator="rloo")
     assert result.tolist() == pytest.approx([2 * 0.5295479, -2 * 0.4434096, -2 * 0.0861383], abs=1e-6)
-    by_token = effective_advantages(
-        rewards, labels, weights, ids, beta=2.0, estimator="rloo", lengths=lengths
-    )
+    by_token = effective_advantages(rewards, labels, weights, ids, beta=2.0, estimator="rloo", lengths=lengths)
     torch.testing.assert_close(by_token, result / lengths)
 
 
@@ -106,9 +102,7 @@ def test_a_row_without_a_token_is_finite() -> None:
     """It has no token to use its advantage on, but an infinite one times a zero mask would be NaN."""
     rewards, labels, ids = torch.tensor([0.5, 0.0, -2.0]), torch.tensor([1, 0, 0]), torch.tensor([1, 1, 1])
     lengths = torch.tensor([2, 0, 4])
-    result = effective_advantages(
-        rewards, labels, torch.ones(3), ids, beta=1.0, estimator="rloo", lengths=lengths
-    )
+    result = effective_advantages(rewards, labels, torch.ones(3), ids, beta=1.0, estimator="rloo", lengths=lengths)
     assert result.isfinite().all()
 
 

@@ -25,12 +25,8 @@ def test_equals_the_naive_weights(scope: str) -> None:
     """Uneven groups in shuffled order; padded rows (label -1) weigh 0 and change nobody's weight."""
     batch = make_batch(seed=1)
     config = PacsConfig(weight_scope=scope)
-    expected = [
-        naive_weight(i, batch, config) if batch.row_mask[i] else 0.0 for i in range(len(batch.labels))
-    ]
-    weights = class_balance_weights(
-        batch.labels.double(), batch.group_ids, scope=scope, row_mask=batch.row_mask
-    )
+    expected = [naive_weight(i, batch, config) if batch.row_mask[i] else 0.0 for i in range(len(batch.labels))]
+    weights = class_balance_weights(batch.labels.double(), batch.group_ids, scope=scope, row_mask=batch.row_mask)
     assert weights.tolist() == pytest.approx(expected, rel=1e-15)
 
 

@@ -121,9 +121,7 @@ def test_groups_of_one_are_refused(estimator: str, n: int) -> None:
 
 
 def test_groups_of_two_are_refused_with_grpo_alone() -> None:
-    with pytest.raises(
-        ValueError, match=r"rollout\.n=2 with pacs\.estimator=grpo.*gradient is zero; use .*=rloo"
-    ):
+    with pytest.raises(ValueError, match=r"rollout\.n=2 with pacs\.estimator=grpo.*gradient is zero; use .*=rloo"):
         PacsConfig(estimator="grpo").check_group_size(2)
     PacsConfig(estimator="grpo").check_group_size(3)
     for estimator in ("rloo", "dr_grpo", "none"):

@@ -42,9 +42,7 @@ def test_one_group_has_every_row() -> None:
     assert groups.sum(torch.tensor([1.0, 10.0, 100.0])).tolist() == [101]
 
 
-@pytest.mark.parametrize(
-    "ids", [torch.tensor([1.0, 2.0]), torch.tensor([[1, 2]]), torch.tensor([True, False])]
-)
+@pytest.mark.parametrize("ids", [torch.tensor([1.0, 2.0]), torch.tensor([[1, 2]]), torch.tensor([True, False])])
 def test_ids_that_are_no_ids_are_refused(ids: torch.Tensor) -> None:
     with pytest.raises(ValueError, match="group_ids must be a one-dimensional integer tensor"):
         make_groups(ids)

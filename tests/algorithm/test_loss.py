@@ -10,9 +10,7 @@ from pacs.algorithm import PacsConfig, counted_rows, pacs_loss
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch, naive_loss
 
 
-def loss_and_gradient(
-    batch: Batch, config: PacsConfig, **options: object
-) -> tuple[torch.Tensor, torch.Tensor]:
+def loss_and_gradient(batch: Batch, config: PacsConfig, **options: object) -> tuple[torch.Tensor, torch.Tensor]:
     leaf = batch.log_probs.clone().requires_grad_()
     loss, _ = pacs_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask, **options)
     return loss, gradient(loss, leaf)

@@ -47,8 +47,7 @@ def test_equals_the_naive_score(sizes: list[int], padding: int, estimator: str, 
     batch = Batch(none, none, none, none, ids, rows)
     by_row = {i: rewards[i] for i in range(len(ids))}
     expected = [
-        naive_score(i, naive_members(batch, i), by_row, estimator) if rows[i] else zero
-        for i in range(len(ids))
+        naive_score(i, naive_members(batch, i), by_row, estimator) if rows[i] else zero for i in range(len(ids))
     ]
     torch.testing.assert_close(scores, torch.stack(expected), rtol=1e-9, atol=1e-12)
     naive_gradient = gradient((torch.stack(expected) * mix)[rows].sum(), rewards)

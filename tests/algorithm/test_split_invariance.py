@@ -25,9 +25,7 @@ def test_micro_batches_sum_to_the_mini_batch(config: PacsConfig, parts: list[int
 
     # As a trainer does it: N and the weights come from the mini-batch, before the split.
     counted = counted_rows(batch.labels, batch.group_ids, config, batch.row_mask)
-    weights = class_balance_weights(
-        batch.labels.double(), batch.group_ids, scope=config.weight_scope, row_mask=counted
-    )
+    weights = class_balance_weights(batch.labels.double(), batch.group_ids, scope=config.weight_scope, row_mask=counted)
     _, index = torch.unique(batch.group_ids, return_inverse=True)
     part_of_row = torch.tensor(parts)[index]
     losses, metrics, gradients = [], [], []
@@ -59,7 +57,5 @@ def test_scope_batch_needs_its_weights_from_before_the_split() -> None:
     whole, _ = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
     parts = [batch.take(batch.group_ids == 7), batch.take(batch.group_ids != 7)]
     denominator = batch.row_mask.sum()
-    split = sum(
-        pacs_loss(*part.inputs, config, row_mask=part.row_mask, denominator=denominator)[0] for part in parts
-    )
+    split = sum(pacs_loss(*part.inputs, config, row_mask=part.row_mask, denominator=denominator)[0] for part in parts)
     assert split.item() != pytest.approx(whole.item(), rel=1e-3)

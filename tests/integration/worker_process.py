@@ -11,17 +11,17 @@ from pathlib import Path
 
 os.environ["VERL_PLATFORM"] = "cpu"
 
-import torch  # noqa: E402
-import verl  # noqa: E402, F401 (loads the plugin)
-from verl.trainer.config import CheckpointConfig  # noqa: E402
-from verl.utils import tensordict_utils as tu  # noqa: E402
-from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig  # noqa: E402
-from verl.workers.engine_workers import TrainingWorkerConfig  # noqa: E402
+import torch
+import verl  # noqa: F401 (loads the plugin)
+from verl.trainer.config import CheckpointConfig
+from verl.utils import tensordict_utils as tu
+from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig
+from verl.workers.engine_workers import TrainingWorkerConfig
 
-from pacs.algorithm import PacsConfig  # noqa: E402
-from pacs.integration.loss import pacs_policy_loss  # noqa: E402
-from pacs.integration.worker import PacsTrainingWorker, copy_shards, local_shards  # noqa: E402
-from tests.integration.worker_batch import GROUP, as_tensordict  # noqa: E402
+from pacs.algorithm import PacsConfig
+from pacs.integration.loss import pacs_policy_loss
+from pacs.integration.worker import PacsTrainingWorker, copy_shards, local_shards
+from tests.integration.worker_batch import GROUP, as_tensordict
 
 FP32 = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
 
@@ -90,7 +90,9 @@ def main(folder: Path) -> None:
     equal = all(
         torch.equal(a, b)
         for a, b in zip(
-            local_shards(worker.engine.module).values(), local_shards(reference.engine.module).values(), strict=True
+            local_shards(worker.engine.module).values(),
+            local_shards(reference.engine.module).values(),
+            strict=True,
         )
     )
     if rank == 0:

@@ -67,6 +67,4 @@ def test_help_teaches_what_is_written(capsys):
         run_command("--help")
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    assert [
-        word for word in ("index.html", "overview.png", "examples:", "--out DIR") if word not in text
-    ] == []
+    assert [word for word in ("index.html", "overview.png", "examples:", "--out DIR") if word not in text] == []

@@ -197,17 +197,13 @@ def test_shares_stay_on_the_axis_from_0_to_1(make_run):
 
 def test_validation_curves_are_named_after_their_source(make_run):
     keys = ["val-core/math500/acc/mean@1", "val-core/openai/gsm8k/reward/mean@4"]
-    axes = axes_of(
-        plots.overview([read_run(make_run(validation=keys))]), "Right answers on held-out problems"
-    )
+    axes = axes_of(plots.overview([read_run(make_run(validation=keys))]), "Right answers on held-out problems")
     assert legend_of(axes) == ["math500 mean@1", "openai/gsm8k mean@4"]
 
 
 def test_validation_curves_of_one_source_are_told_apart_by_their_key(make_run):
     keys = ["val-core/math/acc/mean@1", "val-core/math/reward/mean@1"]
-    axes = axes_of(
-        plots.overview([read_run(make_run(validation=keys))]), "Right answers on held-out problems"
-    )
+    axes = axes_of(plots.overview([read_run(make_run(validation=keys))]), "Right answers on held-out problems")
     assert legend_of(axes) == keys
 
 
@@ -222,9 +218,7 @@ def test_a_validation_curve_has_one_name_in_all_runs(make_run):
 
 
 def layouts(make_run):
-    sources = [
-        f"val-core/{name}/acc/mean@{k}" for name, k in [("aime24", 64), ("math500", 1), ("org/gsm8k", 1)]
-    ]
+    sources = [f"val-core/{name}/acc/mean@{k}" for name, k in [("aime24", 64), ("math500", 1), ("org/gsm8k", 1)]]
     timings = ("old_log_prob", "ref", "update_weights", "values", "update_critic")
     more = {f"timing_s/{name}": lambda step: 0.2 for name in timings}
     yield [read_run(make_run("all", validation=sources, more=more, resets=[3]))]
