@@ -24,8 +24,6 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if not 0 <= c <= n:
         raise ValueError(f"c={c}: the number of right samples must lie between 0 and n={n}")
     if not 1 <= k <= n:
-        raise ValueError(
-            f"k={k}: pass@k needs k between 1 and n={n}; take more samples a problem or a smaller k"
-        )
+        raise ValueError(f"k={k}: pass@k needs k between 1 and n={n}; take more samples a problem or a smaller k")
     draws = comb(n, k)
     return (draws - comb(n - c, k)) / draws

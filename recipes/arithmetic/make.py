@@ -1,15 +1,14 @@
 """Make the arithmetic recipe's model and data; nothing is downloaded.
 
 Writes into --out: model/ (a Qwen3 of 0.4 million parameters with its tokenizer, as a Hugging Face folder, after a
-supervised warm start of about half a minute on 2 cores), train.parquet and test.parquet (verl's schema, no operand pair in both),
-before.json (what the model can do on test.parquet), and manifest.json. A folder made by the same code with the same
-seed is left as it is.
+supervised warm start of about half a minute on 2 cores), train.parquet and test.parquet (verl's schema, no operand
+pair in both), before.json (what the model can do on test.parquet), and manifest.json. A folder made by the same code
+with the same seed is left as it is.
 """
 
 import argparse
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -50,9 +49,7 @@ def make(out: Path, seed: int) -> dict[str, float]:
         return dict(_read_json(out / "before.json"))
     foreign = sorted(p.name for p in out.iterdir() if p.name not in MADE) if out.exists() else []
     if foreign:
-        raise FileExistsError(
-            f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own"
-        )
+        raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")
 
     out.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -63,7 +60,7 @@ def make(out: Path, seed: int) -> dict[str, float]:
         if out.exists():
             print(f"{out}: made with another seed or by other code; replacing it", flush=True)
             shutil.rmtree(out)
-        os.replace(aside, out)
+        aside.replace(out)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     print(f"{out}: made with seed {seed}", flush=True)

@@ -77,9 +77,7 @@ def generate(
         return_tensors="pt",
         return_dict=True,
     )
-    how = (
-        {"do_sample": False} if greedy else {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
-    )
+    how = {"do_sample": False} if greedy else {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
     ids = model.generate(
         input_ids=prompts["input_ids"].repeat_interleave(samples, 0),
         attention_mask=prompts["attention_mask"].repeat_interleave(samples, 0),
@@ -102,9 +100,7 @@ def generate(
 def response_logits(model: PreTrainedModel, responses: Responses) -> torch.Tensor:
     """(B, T, vocabulary): the logits that each response token was drawn from."""
     positions = (responses.attention_mask.cumsum(1) - 1).clamp(min=0)
-    logits = model(
-        input_ids=responses.ids, attention_mask=responses.attention_mask, position_ids=positions
-    ).logits
+    logits = model(input_ids=responses.ids, attention_mask=responses.attention_mask, position_ids=positions).logits
     width = responses.response_mask.shape[1]
     return logits[:, -width - 1 : -1]
 
@@ -113,8 +109,7 @@ def grade(responses: Responses, answers: list[str]) -> torch.Tensor:
     """(prompts, samples): 1.0 where the verifier accepts the response, else 0.0."""
     samples = len(responses.texts) // len(answers)
     scores = [
-        compute_score("arithmetic", text, answers[i // samples])["score"]
-        for i, text in enumerate(responses.texts)
+        compute_score("arithmetic", text, answers[i // samples])["score"] for i, text in enumerate(responses.texts)
     ]
     return torch.tensor(scores).view(len(answers), samples)
 
@@ -167,9 +162,7 @@ def measure(model_dir: Path, data: Path, *, seed: int) -> dict[str, float]:
     """
     for name, path in (("model", model_dir), ("data", data)):
         if not path.exists():
-            raise FileNotFoundError(
-                f"--{name} {path} does not exist; `python -m recipes.arithmetic.make` makes it"
-            )
+            raise FileNotFoundError(f"--{name} {path} does not exist; `python -m recipes.arithmetic.make` makes it")
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
     return measure_model(model, tokenizer, read_prompts(data), seed=seed)

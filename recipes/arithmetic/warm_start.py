@@ -6,9 +6,10 @@ Two phases of plain cross-entropy on the response tokens:
 2. *slip*: solutions by a careless teacher (`careless_solution`), until the policy has taken on its habits and its
    pass@1 on a probe lies near `TARGET_PASS_AT_1`. The habits themselves set where it settles, for any seed.
 
-A warm start that only stops early has a low pass@1 too, but for lack of skill: in 60 steps of 64 x 8 responses PACS took
-its greedy accuracy from 0.60 to 0.77. The slips leave right answers within reach of a group of eight, and
-forgetting the carry is the likelier choice wherever there is one, so that greedy decoding starts low as well.
+A warm start that only stops early has a low pass@1 too, but for lack of skill: from such a start (answers without a
+worked step, lr 1e-4) PACS took greedy accuracy from 0.60 to 0.77 in 60 steps of 64 x 8 responses. The slips leave
+right answers within reach of a group of eight, and forgetting the carry is the likelier choice wherever there is one,
+so that greedy decoding starts low as well.
 """
 
 import random

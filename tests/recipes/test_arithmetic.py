@@ -1,0 +1,278 @@
+"""The arithmetic recipe: its tokenizer, problems, model, measurement, and what it makes."""
+
+import json
+import math
+import random
+import string
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from pacs.rewards.math import compute_score
+from recipes.arithmetic import make as make_module
+from recipes.arithmetic.make import MADE, START_GREEDY, START_PASS_AT_1, make
+from recipes.arithmetic.measure import (
+    MAX_RESPONSE_TOKENS,
+    Prompts,
+    generate,
+    grade,
+    measure,
+    measure_model,
+    response_logits,
+)
+from recipes.arithmetic.model import build_model
+from recipes.arithmetic.problems import Problem, Split, split_problems, write_parquet
+from recipes.arithmetic.tokenizer import CHARACTERS, build_tokenizer
+from recipes.arithmetic.warm_start import careless_solution, right_solution
+
+TOKENIZER = build_tokenizer(4096)
+SPLIT = split_problems(seed=0)
+
+
+# Tokenizer
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.text(alphabet=CHARACTERS))
+def test_text_round_trips(text: str) -> None:
+    ids = TOKENIZER.encode(text)
+    assert len(ids) == len(text)
+    assert TOKENIZER.decode(ids) == text
+
+
+def test_vocabulary_is_the_tokenizers_length() -> None:
+    assert len(TOKENIZER) == TOKENIZER.vocab_size == len(set(TOKENIZER.get_vocab().values()))
+    assert build_model(TOKENIZER, seed=0).config.vocab_size == len(TOKENIZER)
+    assert set(string.digits + "+-= \\{}boxed") <= set(TOKENIZER.get_vocab())
+
+
+def test_other_characters_are_one_unknown_token_each() -> None:
+    assert TOKENIZER.encode("aπé") == [TOKENIZER.encode("a")[0], *[TOKENIZER.unk_token_id] * 2]
+
+
+def test_chat_template() -> None:
+    messages = [{"role": "user", "content": "27+45"}]
+    prompt = TOKENIZER.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    assert prompt == "<|user|>27+45<|im_end|><|assistant|>"
+    assert len(TOKENIZER.encode(prompt)) == len("27+45") + 3
+    whole = [*messages, {"role": "assistant", "content": "\\boxed{72}"}]
+    rendered = TOKENIZER.apply_chat_template(whole, tokenize=False)
+    assert rendered == prompt + "\\boxed{72}" + TOKENIZER.eos_token
+    with pytest.raises(Exception, match="not system"):
+        TOKENIZER.apply_chat_template([{"role": "system", "content": "x"}], tokenize=False)
+
+
+# Problems
+
+
+def test_no_operand_pair_is_in_two_sets() -> None:
+    sets = [{p.pair for p in problems} for problems in (SPLIT.train, SPLIT.probe, SPLIT.test)]
+    assert len(sets[0]) + len(sets[1]) + len(sets[2]) == len(sets[0] | sets[1] | sets[2]) == 90 * 91 // 2
+    assert len(SPLIT.test) == len(sets[2]) == 256
+
+
+def test_the_seed_decides_the_split() -> None:
+    assert split_problems(seed=0) == SPLIT
+    assert {p.pair for p in split_problems(seed=1).test} != {p.pair for p in SPLIT.test}
+
+
+def test_both_operators_and_both_orders_are_held_out() -> None:
+    assert sum(p.operator == "+" for p in SPLIT.test) == 128
+    sums = [p for p in SPLIT.test if p.operator == "+"]
+    assert any(p.left > p.right for p in sums)
+    assert any(p.left < p.right for p in sums)
+    assert all(p.answer >= 0 for p in SPLIT.train + SPLIT.test)
+
+
+def test_worked_solutions_are_right_and_accepted() -> None:
+    assert right_solution(Problem(27, "+", 45)) == "7+5=12 \\boxed{72}"
+    assert right_solution(Problem(72, "-", 45)) == "12-5=7 \\boxed{27}"
+    assert right_solution(Problem(75, "-", 42)) == "5-2=3 \\boxed{33}"
+    for problem in SPLIT.train + SPLIT.test:
+        left, right = map(int, problem.text.split(problem.operator))
+        assert problem.answer == (left + right if problem.operator == "+" else left - right)
+        step, result = problem.ones_step
+        left, right = map(int, step.split(problem.operator))
+        assert result == (left + right if problem.operator == "+" else left - right)
+        assert result % 10 == problem.answer % 10
+        solution = right_solution(problem)
+        assert len(TOKENIZER.encode(solution)) + 1 <= MAX_RESPONSE_TOKENS
+        assert compute_score("arithmetic", solution, str(problem.answer))["status"] == "correct"
+
+
+def test_the_careless_teacher_is_right_about_a_third_of_the_time() -> None:
+    rng = random.Random(0)
+    statuses = [
+        compute_score("arithmetic", careless_solution(problem, rng), str(problem.answer))["status"]
+        for problem in SPLIT.train
+    ]
+    assert set(statuses) == {"correct", "wrong", "no_answer"}
+    low, high = START_PASS_AT_1
+    assert low < statuses.count("correct") / len(statuses) < high
+
+
+def test_parquet_has_verls_schema(tmp_path: Path) -> None:
+    write_parquet(SPLIT.test, tmp_path / "test.parquet", "test")
+    rows = pq.read_table(tmp_path / "test.parquet").to_pylist()
+    assert rows[3] == {
+        "data_source": "arithmetic",
+        "prompt": [{"role": "user", "content": SPLIT.test[3].text}],
+        "ability": "math",
+        "reward_model": {"style": "rule", "ground_truth": str(SPLIT.test[3].answer)},
+        "extra_info": {"index": 3, "split": "test"},
+    }
+    assert len(rows) == len(SPLIT.test)
+
+
+def test_verl_reads_the_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+    from omegaconf import OmegaConf
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    write_parquet(SPLIT.test[:8], tmp_path / "test.parquet", "test")
+    config = OmegaConf.create({"max_prompt_length": 8, "filter_overlong_prompts_workers": None})
+    read = RLHFDataset(str(tmp_path / "test.parquet"), TOKENIZER, config)
+    assert len(read) == 8
+    assert read[5]["raw_prompt"] == [{"role": "user", "content": SPLIT.test[5].text}]
+    assert read[5]["reward_model"]["ground_truth"] == str(SPLIT.test[5].answer)
+    assert read[5]["index"] == 5
+
+
+# Model and measurement
+
+
+def test_model_fits_verl_and_vllm() -> None:
+    model = build_model(TOKENIZER, seed=0)
+    assert 300_000 < model.num_parameters() < 1_000_000
+    assert model.dtype == torch.float32
+    assert model.config.head_dim >= 32
+    assert not model.config.tie_word_embeddings
+    for config in (model.config, model.generation_config):
+        assert (config.eos_token_id, config.pad_token_id) == (TOKENIZER.eos_token_id, TOKENIZER.pad_token_id)
+    same = build_model(TOKENIZER, seed=0)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), same.parameters(), strict=True))
+
+
+def test_responses_are_aligned_with_their_logits() -> None:
+    """With prompts of two lengths, what greedy decoding chose is what the logits like best, up to the end."""
+    torch.manual_seed(0)
+    model = build_model(TOKENIZER, seed=0).eval()
+    messages = [[{"role": "user", "content": text}] for text in ("27+45", "a long question")]
+    responses = generate(model, TOKENIZER, messages, samples=2, greedy=True)
+    best = response_logits(model, responses).argmax(-1)
+    chosen = responses.ids[:, -best.shape[1] :]
+    assert torch.equal(best[responses.response_mask], chosen[responses.response_mask])
+    assert responses.texts[0] == responses.texts[1]
+    alone = generate(model, TOKENIZER, messages[:1], samples=1, greedy=True)
+    assert alone.texts == responses.texts[:1]
+
+
+def test_the_response_mask_ends_with_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    end, pad = TOKENIZER.eos_token_id, TOKENIZER.pad_token_id
+    prompt = TOKENIZER.encode("<|user|>1<|im_end|><|assistant|>")
+    model = build_model(TOKENIZER, seed=0)
+    monkeypatch.setattr(
+        model,
+        "generate",
+        lambda **kwargs: torch.tensor([[*prompt, 9, end, pad, pad], [*prompt, 9, 9, 9, 9]]),
+    )
+    responses = generate(model, TOKENIZER, [[{"role": "user", "content": "1"}]], samples=2)
+    assert responses.response_mask.tolist() == [[True, True, False, False], [True] * 4]
+    assert responses.attention_mask[0].tolist() == [1] * (len(prompt) + 2) + [0, 0]
+
+
+def test_grading_keeps_samples_with_their_prompt() -> None:
+    responses = generate(build_model(TOKENIZER, seed=0), TOKENIZER, [[{"role": "user", "content": "1"}]] * 2, samples=2)
+    object.__setattr__(responses, "texts", ["\\boxed{1}", "\\boxed{2}", "\\boxed{1}", "2"])
+    assert grade(responses, ["1", "2"]).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+def test_a_uniform_policy_has_the_entropy_of_the_vocabulary() -> None:
+    model = build_model(TOKENIZER, seed=0)
+    torch.nn.init.zeros_(model.lm_head.weight)
+    prompts = Prompts([[{"role": "user", "content": "27+45"}]] * 4, ["72"] * 4)
+    numbers = measure_model(model, TOKENIZER, prompts, seed=0)
+    assert numbers["entropy"] == pytest.approx(math.log(len(TOKENIZER)), rel=1e-5)
+    assert numbers["greedy"] == numbers["pass@1"] == numbers["pass@8"] == 0.0
+    assert 1 <= numbers["response_length_tokens"] <= MAX_RESPONSE_TOKENS
+    assert measure_model(model, TOKENIZER, prompts, seed=0) == numbers
+
+
+def test_measuring_what_is_not_there_names_the_argument(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"--model .*recipes\.arithmetic\.make"):
+        measure(tmp_path / "model", tmp_path, seed=0)
+
+
+# Making
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """No warm start and few held-out problems: makes in a second. Lists the seeds that were made."""
+    made: list[int] = []
+
+    def few(seed: int) -> Split:
+        made.append(seed)
+        return Split(train=SPLIT.train[:32], probe=SPLIT.probe[:8], test=SPLIT.test[:8])
+
+    monkeypatch.setattr(make_module, "split_problems", few)
+    monkeypatch.setattr(make_module, "warm_start", lambda *arguments: None)
+    monkeypatch.setattr(make_module, "START_PASS_AT_1", (0.0, 1.0))
+    return made
+
+
+def test_make_is_whole_and_idempotent(tmp_path: Path, quick: list[int], capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "deep" / "arithmetic"
+    before = make(out, seed=3)
+    assert sorted(p.name for p in out.iterdir()) == sorted(MADE)
+    assert json.loads((out / "before.json").read_text()) == before
+    assert set(before) == {"greedy", "pass@1", "pass@8", "entropy", "response_length_tokens"}
+    assert len(AutoTokenizer.from_pretrained(out / "model")) == len(TOKENIZER)
+    assert AutoModelForCausalLM.from_pretrained(out / "model").dtype == torch.float32
+    assert measure(out / "model", out / "test.parquet", seed=3) == before
+
+    assert make(out, seed=3) == before
+    assert "reusing" in capsys.readouterr().out
+    assert quick == [3]
+    make(out, seed=4)
+    assert "replacing" in capsys.readouterr().out
+    assert quick == [3, 4]
+    assert [p.name for p in out.parent.iterdir()] == ["arithmetic"]
+
+
+def test_make_leaves_other_peoples_files_alone(tmp_path: Path, quick: list[int]) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(FileExistsError, match=r"--out .*thesis\.tex"):
+        make(tmp_path, seed=0)
+    assert quick == []
+
+
+def test_a_missed_window_leaves_nothing(tmp_path: Path, quick: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make_module, "START_PASS_AT_1", START_PASS_AT_1)
+    with pytest.raises(RuntimeError, match="another --seed"):
+        make(tmp_path / "out", seed=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_teaches(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["make", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        make_module.main()
+    text: Any = capsys.readouterr().out
+    assert all(word in text for word in ("--out", "--seed", "train.parquet", "before.json"))
+
+
+@pytest.mark.slow
+def test_the_warm_start_lands_in_its_window(tmp_path: Path) -> None:
+    """A seed that nothing was tuned on; `make` itself raises outside the window."""
+    before = make(tmp_path / "out", seed=1234)
+    assert START_PASS_AT_1[0] <= before["pass@1"] <= START_PASS_AT_1[1]
+    assert before["greedy"] <= START_GREEDY
+    assert before["pass@8"] > before["greedy"]  # what there is to learn from
