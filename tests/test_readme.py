@@ -1,0 +1,89 @@
+"""What the README and the docs name is there: files, commands, keys with their defaults."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from pacs import cli
+from pacs.integration.schema import RUN_KEYS, algorithm_section
+from pacs.paths import config_dir
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "recipes").rglob("README.md"))]
+README = (ROOT / "README.md").read_text()
+
+
+def commands(text: str) -> list[str]:
+    """Every line of every bash block."""
+    blocks = re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line and not line.startswith("#")]
+
+
+def composed(overrides: list[str]) -> object:
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        return compose("pacs", overrides=overrides)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_paths_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if not link.startswith("http")]
+    named = re.findall(r"`((?:pacs|configs|recipes|scripts|tests|benchmarks|docs|requirements)/[\w./-]+)`", text)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    sources = "".join(file.read_text() for file in (ROOT / "pacs").rglob("*.py"))
+    metrics = {path for path in named if path.startswith("pacs/") and f'{Path(path).name}"' in sources}
+    assert [path for path in named if path not in metrics and not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_can_be_given(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in commands(page.read_text()):
+        words = [word for word in shlex.split(command) if not re.match(r"[A-Z_]+=", word)]
+        if words[0] == "bash":
+            assert (ROOT / words[1]).is_file(), command
+        elif words[:2] == ["pacs", "train"]:
+            composed([word for word in words[2:] if "=" in word])
+        elif words[0] == "pacs":
+            with pytest.raises(SystemExit) as stopped:
+                cli.main([words[1], "--help"])
+            assert stopped.value.code == 0, command
+            printed = capsys.readouterr().out
+            assert all(word in printed for word in words if word.startswith("--")), command
+        elif words[:2] == ["python", "-m"]:
+            assert (ROOT / (words[2].replace(".", "/") + ".py")).is_file(), command
+        elif words[0] == "python":
+            assert (ROOT / words[1]).is_file(), command
+        else:
+            pytest.fail(f"{page.name} gives a command that this test does not know: {command}")
+
+
+def test_the_readme_has_commands() -> None:
+    assert "bash scripts/quickstart.sh" in commands(README)
+    assert "bash scripts/test.sh" in commands(README)
+
+
+def test_the_table_of_keys_is_the_config() -> None:
+    documented = dict(re.findall(r"^\| `pacs\.([\w.]+)` \| ([^|]+?) \|", README, flags=re.MULTILINE))
+    config = composed(["recipe=arithmetic"])
+    actual = {}
+    for key, value in algorithm_section(config).items():
+        if isinstance(value, dict):
+            actual.update({f"{key}.{name}": item for name, item in value.items()})
+        else:
+            actual[key] = value
+    assert documented.keys() - set(RUN_KEYS) == actual.keys()
+    shown = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in actual.items()}
+    assert {key: documented[key] for key in actual} == shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_keys_named_in_the_docs_exist(page: Path) -> None:
+    config = composed(["recipe=arithmetic"])
+    roots = "|".join(str(key) for key in config)
+    named = re.findall(rf"`((?:{roots})\.[\w.]+?)(?:=[^`]*)?`", page.read_text())
+    for key in [name for name in named if not name.endswith(".py")]:
+        assert OmegaConf.select(config, key, default="absent") != "absent", f"{page.name} names {key}"
