@@ -36,12 +36,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="quickstart.sh", description="Watch a language model learn arithmetic with PACS."
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)"
-    )
-    parser.add_argument(
-        "--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)")
+    parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)")
     arguments = parser.parse_args()
     out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
     result_file = out / "result.json"
@@ -157,9 +153,7 @@ def table(result: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 def show(result: Mapping[str, Any], out: Path) -> None:
     """The end of the quickstart: the table, and where everything is."""
     seconds = result["seconds"]
-    print(
-        f"\nHeld-out problems (pass@k at temperature 1; entropy in nats a token)\n{format_table(table(result))}"
-    )
+    print(f"\nHeld-out problems (pass@k at temperature 1; entropy in nats a token)\n{format_table(table(result))}")
     print(f"\n{seconds['step_median']} s a step, {seconds['train']} s of training in all")
     print(f"\n  numbers   {out / 'result.json'}\n  plot      {out / 'report' / 'overview.png'}")
     print(f"  report    {out / 'report' / 'index.html'}\n  run       {out / 'run'} (tensorboard --logdir it)")
