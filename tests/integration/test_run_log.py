@@ -1,0 +1,44 @@
+"""metrics.jsonl goes on where the run goes on, and never holds a step twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pacs.integration.run_log import RunLog
+
+
+def written(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def log_steps(file: Path, first: int, last: int, *, resumed_step: int) -> None:
+    log = RunLog(file, resumed_step=resumed_step, total_steps=9)
+    for step in range(first, last + 1):
+        log.log({"actor/grad_norm": step / 2}, step)
+    log.finish()
+
+
+def test_one_flat_object_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log_steps(tmp_path / "run" / "metrics.jsonl", 1, 2, resumed_step=0)
+    assert written(tmp_path / "run" / "metrics.jsonl") == [
+        {"step": 1, "actor/grad_norm": 0.5},
+        {"step": 2, "actor/grad_norm": 1.0},
+    ]
+    assert "step 2/9: grad norm 1.00" in capsys.readouterr().out
+
+
+def test_a_resumed_run_drops_the_steps_it_takes_again_and_the_line_that_was_cut_off(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    log_steps(file, 1, 5, resumed_step=0)
+    with file.open("a") as stream:
+        stream.write('{"step": 6, "actor/gr')  # killed while writing
+    log_steps(file, 4, 6, resumed_step=3)
+    assert [line["step"] for line in written(file)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_new_run_in_an_old_folder_starts_its_file_anew(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    log_steps(file, 1, 5, resumed_step=0)
+    log_steps(file, 1, 2, resumed_step=0)
+    assert [line["step"] for line in written(file)] == [1, 2]
