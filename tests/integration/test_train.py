@@ -153,18 +153,30 @@ def test_the_folder_tells_what_was_run(run: Path) -> None:
     assert not (run / "checkpoints/global_step_4/transfer_queue").exists()  # the mark of an asynchronous trainer
 
 
-def test_two_ranks_train(task: Path, tmp_path: Path) -> None:
+def test_two_ranks_train_on_uneven_groups(task: Path, tmp_path: Path) -> None:
+    """Prompts with one to four responses, as failed rollouts leave them: groups are filled up, one alone is dropped."""
+    table = pq.read_table(task / "data.parquet")
+    sizes = [1 + i % 4 for i in range(table.num_rows)]
+    pq.write_table(table.append_column("__rollout_n__", pa.array(sizes)), tmp_path / "uneven.parquet")
     train(
         task,
-        tmp_path,
+        tmp_path / "run",
+        f"data.train_files={tmp_path / 'uneven.parquet'}",
         "trainer.total_training_steps=2",
         "trainer.n_gpus_per_node=2",
         "trainer.val_before_train=false",
+        "pacs.sample_groups=16",
         "actor_rollout_ref.actor.use_dynamic_bsz=false",
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8",
     )
-    lines = steps(tmp_path)
+    lines = steps(tmp_path / "run")
     assert [line["step"] for line in lines] == [1, 2]
-    assert all(line["training/rollout_probs_diff_max"] < 1e-4 for line in lines)
-    assert lines[0]["pacs/rows/correct"] + lines[0]["pacs/rows/wrong"] == 32  # a mini-batch's 8 groups of 4
-    assert (tmp_path / "checkpoints/global_step_2/reference/reference_world_size_2_rank_1.pt").exists()
+    for line in lines:
+        assert line["training/rollout_probs_diff_max"] < 1e-4
+        assert line["pacs/rows_alone"] > 0
+        trained = 2 * (line["pacs/rows/correct"] + line["pacs/rows/wrong"])  # the mean of two mini-batches
+        sampled = (tmp_path / f"run/samples/train/{line['step']}.jsonl").read_text().splitlines()
+        assert trained + line["pacs/rows_alone"] == len(sampled)
+        assert len(sampled) < 16 * 4
+        assert line["actor/grad_norm"] > 0
+    assert (tmp_path / "run/checkpoints/global_step_2/reference/reference_world_size_2_rank_1.pt").exists()
