@@ -43,7 +43,9 @@ class RunLog:
         self.stream.write(json.dumps({"step": step, **values}) + "\n")
         self.stream.flush()
         shown = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
-        shown += [f"{key} {value:.3f}" for key, value in values.items() if key.startswith("val-core/")]
+        shown += [
+            f"{key} {value:.3f}" for key, value in values.items() if key.startswith("val-core/") and "/mean@" in key
+        ]
         print(f"step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
 
     def finish(self) -> None:
