@@ -196,11 +196,11 @@ class PacsTrainer(PPOTrainerSync):
 
     def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:
         """Write the responses of the step's first groups; all of them would be gigabytes a day."""
-        uids = list(dict.fromkeys(prompt_uid(key) for key in batch.keys))[: self.config.pacs.sample_groups]
-        rows = [i for i, key in enumerate(batch.keys) if prompt_uid(key) in uids]
-        rows = [i for i in rows if not batch.tags[i].get("is_padding", False)]
-        if rows:
-            super()._log_rollout_data(batch.select_keys([batch.keys[i] for i in rows]), timing_raw, rollout_data_dir)
+        keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
+        uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.pacs.sample_groups]
+        if uids:
+            sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
+            super()._log_rollout_data(sample, timing_raw, rollout_data_dir)
 
     def _save_checkpoint(self) -> None:
         """Save the reference too, before verl writes the marker that makes the checkpoint count."""
