@@ -83,7 +83,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         (["data.train_batch_size=128"], "data.train_batch_size=128", "lower the batch size"),
         (
             ["trainer.n_gpus_per_node=3"],
-            "actor_rollout_ref.actor.ppo_mini_batch_size=64",
+            "actor_rollout_ref.actor.ppo_mini_batch_size=32",
             "use a multiple of 3",
         ),
         (
@@ -106,7 +106,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
                 "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=100",
             ],
             "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=100",
-            "must divide the 512 responses",
+            "must divide the 256 responses",
         ),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=48"], "data.train_batch_size=64", "not a multiple"),
         (["actor_rollout_ref.actor.use_kl_loss=true"], "use_kl_loss", "set both to false"),
