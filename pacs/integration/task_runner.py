@@ -9,6 +9,8 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
 
     def run(self, config: DictConfig) -> None:
         """Build the trainer and train."""
+        # verl only logs an entry point that fails, at debug level; here its error is the run's.
+        import pacs.integration.plugin
         import pacs.integration.trainer  # noqa: F401 (registers `pacs`)
 
         super().run(config)

@@ -211,8 +211,15 @@ class PacsTrainer(PPOTrainerSync):
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
         if self.global_steps > 0:
-            folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
+            folder = loaded_checkpoint(self.config, self.global_steps)
             self.actor_rollout_wg.load_reference(str(folder / "reference"))
+
+
+def loaded_checkpoint(config: DictConfig, step: int) -> Path:
+    """The checkpoint verl resumed from: the one it was told, or that of `step` in the run's own folder."""
+    if config.trainer.resume_mode == "resume_path":
+        return Path(config.trainer.resume_from_path).absolute()
+    return Path(config.trainer.default_local_dir) / f"global_step_{step}"
 
 
 def prompt_uid(row_key: str) -> str:

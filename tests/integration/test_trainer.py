@@ -1,7 +1,9 @@
 """What the trainer makes verl's loop do, as far as that shows without Ray."""
 
+import copy
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
-from pacs.integration.trainer import PacsTrainer, check_labels, dense_ids, final_metrics
+from pacs.integration.trainer import PacsTrainer, check_labels, dense_ids, final_metrics, loaded_checkpoint
 from pacs.paths import config_dir
 
 
@@ -55,6 +57,15 @@ def test_the_worker_group_holds_a_reference_without_any_kl(trainer: PacsTrainer)
     assert set(trainer.role_worker_mapping) == {Role.ActorRolloutRef}
     assert trainer.mapping[Role.ActorRolloutRef] == "global_pool"
     assert Role.ActorRollout not in trainer.mapping
+
+
+def test_the_reference_is_read_from_the_checkpoint_that_was_resumed(config: DictConfig) -> None:
+    own = loaded_checkpoint(config, 20)
+    assert own == Path(config.trainer.default_local_dir) / "global_step_20"
+    told = copy.deepcopy(config)
+    told.trainer.resume_mode = "resume_path"
+    told.trainer.resume_from_path = "/elsewhere/global_step_20"
+    assert loaded_checkpoint(told, 20) == Path("/elsewhere/global_step_20")
 
 
 def test_rewards_other_than_0_and_1_are_refused() -> None:
