@@ -79,13 +79,14 @@ def _train(config: DictConfig) -> None:
 
 
 def _dry_run(config: DictConfig) -> None:
-    from pacs.integration import checks, launch
+    from pacs.integration import checks, launch, strategy
 
     try:
         launch.prepare(config)
     except checks.ConfigError as error:
         _refuse(str(error))
     print(OmegaConf.to_yaml(config, resolve=True))
+    print(f"# {strategy.outlook(config)}")
     try:
         checks.check_surroundings(config)
         print("# The config is sound, and what it needs is here.")

@@ -47,6 +47,28 @@ def test_dry_run_prints_the_run_and_starts_nothing(inputs: list[str], capsys: py
     assert not Path(run_dir).exists()
 
 
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ([], "update strategy grouped: every group, of up to 1024 tokens, fits a micro-batch"),
+        (
+            ["actor_rollout_ref.actor.ppo_max_token_len_per_gpu=512"],
+            "update strategy auto: grouped in steps whose groups all fit 512 tokens",
+        ),
+        (
+            ["trainer.n_gpus_per_node=2", "actor_rollout_ref.actor.ppo_mini_batch_size=1"],
+            "update strategy cached: actor_rollout_ref.actor.ppo_mini_batch_size=1 prompts cannot be dealt out",
+        ),
+        (["pacs.update.strategy=cached"], "update strategy cached: pacs.update.strategy=cached"),
+    ],
+)
+def test_dry_run_says_how_the_gradient_will_be_taken(
+    inputs: list[str], overrides: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["train", "--dry-run", *inputs, *overrides])
+    assert said in capsys.readouterr().out
+
+
 def test_cfg_job_prints_the_config_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["train", "--cfg", "job", "recipe=arithmetic"]) == 0
     assert "default_local_dir: ${pacs.run_dir}/checkpoints" in capsys.readouterr().out
@@ -92,12 +114,43 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
                 "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12",
             ],
             "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=12",
-            "multiple of rollout.n=8",
+            "must divide the 256 responses",
         ),
         (
             ["actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100"],
             "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=100",
-            "smaller than one group of 8",
+            "raise it to at least 128",
+        ),
+        (
+            ["pacs.update.strategy=grouped", "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=1000"],
+            "pacs.update.strategy=grouped, but a group has up to 1024 tokens",
+            "pacs.update.strategy=auto",
+        ),
+        (
+            [
+                "pacs.update.strategy=grouped",
+                "actor_rollout_ref.actor.use_dynamic_bsz=false",
+                "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+            ],
+            "ppo_micro_batch_size_per_gpu=4 responses are not a multiple of rollout.n=8",
+            "pacs.update.strategy=auto",
+        ),
+        (
+            [
+                "pacs.update.strategy=grouped",
+                "trainer.n_gpus_per_node=2",
+                "actor_rollout_ref.actor.ppo_mini_batch_size=1",
+            ],
+            "ppo_mini_batch_size=1 prompts cannot be dealt out to 2 data-parallel ranks in whole groups",
+            "pacs.update.strategy=auto",
+        ),
+        (["pacs.update.strategy=cache"], "pacs.update.strategy=cache", "did you mean cached"),
+        (["pacs.reference.warmup_steps=20"], "pacs.reference.warmup_steps=20", "fewer warm-up steps"),
+        (["pacs.reference.reset_at_saturation=80"], "pacs.reference.reset_at_saturation=80", "at most 1"),
+        (
+            ["actor_rollout_ref.ref.ulysses_sequence_parallel_size=2"],
+            "actor_rollout_ref.ref.ulysses_sequence_parallel_size",
+            "leave it out",
         ),
         (
             [

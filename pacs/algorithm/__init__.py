@@ -9,17 +9,27 @@ from pacs.algorithm.advantages import effective_advantages
 from pacs.algorithm.class_balance import class_balance_weights
 from pacs.algorithm.config import PacsConfig, ReferenceConfig
 from pacs.algorithm.counting import counted_rows
-from pacs.algorithm.log_ratio import log_ratio_rewards
-from pacs.algorithm.loss import pacs_loss
+from pacs.algorithm.groups import check_whole_groups
+from pacs.algorithm.log_ratio import log_ratio_rewards, sequence_log_ratios
+from pacs.algorithm.loss import pacs_loss, surrogate_loss
+from pacs.algorithm.reference_schedule import ReferenceSchedule, ResetEvent
+from pacs.algorithm.rows import ROW_COLUMNS, score_responses
 from pacs.algorithm.scores import group_scores
 
 __all__ = [
+    "ROW_COLUMNS",
     "PacsConfig",
     "ReferenceConfig",
+    "ReferenceSchedule",
+    "ResetEvent",
+    "check_whole_groups",
     "class_balance_weights",
     "counted_rows",
     "effective_advantages",
     "group_scores",
     "log_ratio_rewards",
     "pacs_loss",
+    "score_responses",
+    "sequence_log_ratios",
+    "surrogate_loss",
 ]

@@ -61,12 +61,25 @@ def effective_advantages(
     targets = checked_labels(labels, groups, rewards.dtype)
     row_weights = torch.where(groups.rows, weights.to(rewards.dtype), 0)
 
-    errors = row_weights * (torch.sigmoid(score_groups(rewards, groups, estimator)) - targets)
-    advantages = -beta * _reward_gradients(rewards, errors, groups, estimator)
     if lengths is not None:
         check_shape("lengths", lengths, group_ids.shape)
-        advantages = advantages / torch.where(groups.rows, lengths, 1).clamp(min=1)
-    return advantages
+    return advantages_of_rows(rewards, targets, row_weights, groups, beta=beta, estimator=estimator, lengths=lengths)
+
+
+def advantages_of_rows(
+    rewards: torch.Tensor,
+    labels: torch.Tensor,
+    weights: torch.Tensor,
+    groups: Groups,
+    *,
+    beta: float,
+    estimator: str,
+    lengths: torch.Tensor | None,
+) -> torch.Tensor:
+    """`effective_advantages` of checked (B,) labels, of weights that are 0 in rows that do not count."""
+    errors = weights * (torch.sigmoid(score_groups(rewards, groups, estimator)) - labels)
+    advantages = -beta * _reward_gradients(rewards, errors, groups, estimator)
+    return advantages if lengths is None else advantages / torch.where(groups.rows, lengths, 1).clamp(min=1)
 
 
 def _reward_gradients(rewards: torch.Tensor, errors: torch.Tensor, groups: Groups, estimator: str) -> torch.Tensor:

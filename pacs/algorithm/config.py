@@ -3,18 +3,21 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeGuard
 
 from pacs.algorithm.checks import check_choice, nearest_word
 from pacs.algorithm.class_balance import WEIGHT_SCOPES
 from pacs.algorithm.scores import ESTIMATORS
 
 SINGLE_CLASS_GROUPS = ("keep", "drop")
+STRATEGIES = ("auto", "grouped", "cached")
 
 
 @dataclass(frozen=True)
 class ReferenceConfig:
     """When the reference policy is replaced by the current one: the keys under `pacs.reference.`.
+
+    Each trigger that is set is looked at after the last update of a step; the first that fires resets.
 
     Raises:
         ValueError: a value out of bounds or of another type.
@@ -22,18 +25,67 @@ class ReferenceConfig:
 
     #: Replace the reference after the last update of every so many steps; None (null) never does.
     reset_every: int | None = 20
+    #: Replace it after a step in which at least this share of the rows was saturated, |sigma(psi) - R| < 0.01.
+    reset_at_saturation: float | None = None
+    #: Replace it after a step in which the mean log-ratio of a response reached this many nats.
+    reset_at_log_ratio: float | None = None
     #: Re-initialise the optimizer's state whenever the reference is replaced.
     reset_optimizer: bool = True
+    #: Steps after a reset with a reduced learning rate: the k-th of W has k/(W+1) of it.
+    warmup_steps: int = 0
 
     def __post_init__(self) -> None:
         every = self.reset_every
-        if every is not None and (not isinstance(every, int) or isinstance(every, bool) or every < 1):
-            zero = " (0 would leave no step to reset after)" if every == 0 else ""
-            raise ValueError(
-                f"pacs.reference.reset_every={every!r} must be a whole number of steps >= 1, or null{zero}: "
-                "use 1 to reset after every step or null for never"
-            )
+        _check_period("pacs.reference.reset_every", every, "use 1 to reset after every step or null for never")
         _check_bool("pacs.reference.reset_optimizer", self.reset_optimizer)
+        _check_positive("pacs.reference.reset_at_saturation", self.reset_at_saturation)
+        if self.reset_at_saturation is not None and self.reset_at_saturation > 1:
+            raise ValueError(
+                f"pacs.reference.reset_at_saturation={self.reset_at_saturation} is a share of the rows: use a "
+                "number above 0 and at most 1 (0.5: half of them), or null"
+            )
+        _check_positive("pacs.reference.reset_at_log_ratio", self.reset_at_log_ratio)
+        warmup = self.warmup_steps
+        if not _is_int(warmup) or warmup < 0:
+            raise ValueError(f"pacs.reference.warmup_steps={warmup!r} must be a whole number of steps >= 0")
+        if every is not None and warmup >= every:
+            raise ValueError(
+                f"pacs.reference.warmup_steps={warmup} with pacs.reference.reset_every={every}: the learning rate "
+                "would never come back to its full value; use fewer warm-up steps, or reset less often"
+            )
+
+
+@dataclass(frozen=True)
+class UpdateConfig:
+    """How the gradient is taken: the keys under `pacs.update.`. Either way it is that of Eq. 8.
+
+    Raises:
+        ValueError: a value that is not known.
+    """
+
+    #: grouped: autograd through whole groups; cached: effective advantages first; auto: grouped where groups fit.
+    strategy: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_choice("pacs.update.strategy", self.strategy, STRATEGIES)
+
+
+@dataclass(frozen=True)
+class MetricsConfig:
+    """Signals that cost something: the keys under `pacs.metrics.`.
+
+    Raises:
+        ValueError: a value out of bounds or of another type.
+    """
+
+    #: Calculate the entropy, in the update's own passes, every so many steps; None (null) never does.
+    entropy_every: int | None = 1
+    #: Run verl's old-log-probability pass, for its metrics alone, every so many steps; None (null) never does.
+    old_log_prob_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("entropy_every", "old_log_prob_every"):
+            _check_period(f"pacs.metrics.{name}", getattr(self, name), "use null for never")
 
 
 @dataclass(frozen=True)
@@ -58,6 +110,10 @@ class PacsConfig:
     single_class_groups: str = "keep"
     #: When the reference is replaced.
     reference: ReferenceConfig = field(default_factory=ReferenceConfig)
+    #: How the gradient is taken.
+    update: UpdateConfig = field(default_factory=UpdateConfig)
+    #: Which of the signals that cost something are calculated.
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
 
     def __post_init__(self) -> None:
         number = isinstance(self.beta, int | float) and not isinstance(self.beta, bool)
@@ -68,8 +124,9 @@ class PacsConfig:
         check_choice("pacs.single_class_groups", self.single_class_groups, SINGLE_CLASS_GROUPS)
         _check_bool("pacs.normalize_by_length", self.normalize_by_length)
         _check_bool("pacs.policy_gradient_term", self.policy_gradient_term)
-        if not isinstance(self.reference, ReferenceConfig):
-            raise ValueError(f"pacs.reference={self.reference!r} must be a ReferenceConfig")
+        for name, section in SECTIONS.items():
+            if not isinstance(getattr(self, name), section):
+                raise ValueError(f"pacs.{name}={getattr(self, name)!r} must be a {section.__name__}")
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> "PacsConfig":
@@ -79,9 +136,8 @@ class PacsConfig:
             ValueError: a key that is not known, or a value that its field refuses.
         """
         values = _known_items("pacs", mapping, cls)
-        if "reference" in values:
-            reference = _known_items("pacs.reference", values["reference"], ReferenceConfig)
-            values["reference"] = ReferenceConfig(**reference)
+        for name in SECTIONS.keys() & values.keys():
+            values[name] = SECTIONS[name](**_known_items(f"pacs.{name}", values[name], SECTIONS[name]))
         return cls(**values)
 
     def check_group_size(self, n: int) -> None:
@@ -103,9 +159,28 @@ class PacsConfig:
             )
 
 
+#: The nested sections of `pacs`.
+SECTIONS = {"reference": ReferenceConfig, "update": UpdateConfig, "metrics": MetricsConfig}
+
+
 def _check_bool(key: str, value: object) -> None:
     if not isinstance(value, bool):
         raise ValueError(f"{key}={value!r} must be true or false, not {type(value).__name__}")
+
+
+def _is_int(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_period(key: str, value: object, advice: str) -> None:
+    if value is not None and (not _is_int(value) or value < 1):
+        raise ValueError(f"{key}={value!r} must be a whole number of steps >= 1, or null: {advice}")
+
+
+def _check_positive(key: str, value: object) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if value is not None and not (number and value > 0):  # type: ignore[operator]
+        raise ValueError(f"{key}={value!r} must be a number above 0, or null to leave this trigger out")
 
 
 def _known_items(key: str, mapping: Mapping[str, Any], cls: type) -> dict[str, Any]:
@@ -121,5 +196,5 @@ def _known_items(key: str, mapping: Mapping[str, Any], cls: type) -> dict[str, A
 
 
 _FULL_KEYS = {known.name: f"pacs.{known.name}" for known in fields(PacsConfig)} | {
-    known.name: f"pacs.reference.{known.name}" for known in fields(ReferenceConfig)
+    known.name: f"pacs.{name}.{known.name}" for name, section in SECTIONS.items() for known in fields(section)
 }

@@ -70,3 +70,26 @@ def one_group(rows: torch.Tensor) -> Groups:
     """All of (B,) bool `rows` as a single group."""
     index = torch.zeros_like(rows, dtype=torch.int64)
     return Groups(index.new_zeros(1), index, rows, rows.sum().reshape(1))
+
+
+def check_whole_groups(group_ids: torch.Tensor, group_sizes: torch.Tensor, row_mask: torch.Tensor | None) -> None:
+    """Refuse rows that lack a part of their group: their scores would be compared with the wrong mean.
+
+    Args:
+        group_ids: (B,) int64.
+        group_sizes: (B,) rows of the row's group that take part, wherever they are.
+        row_mask: (B,) bool or number; rows that are 0 take no part.
+
+    Raises:
+        ValueError: rows of a group are missing here (one host sync).
+    """
+    groups = make_groups(group_ids, row_mask)
+    here = groups.of_rows(groups.sizes)
+    torn = groups.rows & (here != group_sizes)
+    if torn.any():
+        row = int(torn.nonzero()[0])
+        raise ValueError(
+            f"{int(here[row])} of the {int(group_sizes[row])} responses of group {int(group_ids[row])} are here: a "
+            "score needs its whole group. pacs.update.strategy=cached allows any split; with grouped, keep a group "
+            "in one micro-batch (actor_rollout_ref.actor.ppo_max_token_len_per_gpu or ppo_micro_batch_size_per_gpu)"
+        )

@@ -31,7 +31,7 @@ def log_ratio_rewards(
     """
     mask = response_mask != 0
     ratios = sequence_log_ratios(log_probs, ref_log_probs, mask)
-    return proxy_rewards(ratios, mask, beta=beta, normalize_by_length=normalize_by_length)
+    return proxy_rewards(ratios, mask.sum(dim=1), beta=beta, normalize_by_length=normalize_by_length)
 
 
 def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -46,10 +46,12 @@ def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, ma
     return (select(log_probs, mask, dtype) - select(ref_log_probs.detach(), mask, dtype)).sum(dim=1)
 
 
-def proxy_rewards(ratios: torch.Tensor, mask: torch.Tensor, *, beta: float, normalize_by_length: bool) -> torch.Tensor:
-    """Eq. 7 from (B,) sequence log-ratios and the (B, T) bool mask they were summed under: (B,)."""
+def proxy_rewards(
+    ratios: torch.Tensor, lengths: torch.Tensor, *, beta: float, normalize_by_length: bool
+) -> torch.Tensor:
+    """Eq. 7 from (B,) sequence log-ratios and the (B,) numbers of tokens they were summed over: (B,)."""
     rewards = beta * ratios
-    return rewards / mask.sum(dim=1).clamp(min=1) if normalize_by_length else rewards
+    return rewards / lengths.clamp(min=1) if normalize_by_length else rewards
 
 
 def select(values: torch.Tensor, mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

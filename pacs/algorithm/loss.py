@@ -3,17 +3,12 @@
 import math
 
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits
 
-from pacs.algorithm.checks import check_shape
-from pacs.algorithm.class_balance import balance_classes
+from pacs.algorithm.checks import at_least_float32, check_shape
 from pacs.algorithm.config import PacsConfig
-from pacs.algorithm.counting import keep_counted
-from pacs.algorithm.groups import Groups, make_groups
-from pacs.algorithm.labels import checked_labels
-from pacs.algorithm.log_ratio import proxy_rewards, select, sequence_log_ratios
-from pacs.algorithm.loss_metrics import loss_metrics
-from pacs.algorithm.scores import score_groups
+from pacs.algorithm.groups import make_groups
+from pacs.algorithm.log_ratio import select, sequence_log_ratios
+from pacs.algorithm.rows import score_rows
 
 
 def pacs_loss(
@@ -49,8 +44,8 @@ def pacs_loss(
             over the rows given. Needed with scope `batch` if these rows are not the whole train batch.
 
     Returns:
-        The loss, 0-dimensional, float32 or float64 if a log-probability is; and its metrics (`loss_metrics`).
-        If no row counts, the loss is a 0 that still carries a gradient, of zeros.
+        The loss, 0-dimensional, float32 or float64 if a log-probability is; and what is known of each row
+        (`ROW_COLUMNS`). If no row counts, the loss is a 0 that still carries a gradient, of zeros.
 
     Raises:
         ValueError: shapes that differ, log-probabilities under the mask that are not finite, labels other
@@ -63,43 +58,58 @@ def pacs_loss(
     mask = (response_mask != 0) & groups.rows[:, None]
 
     log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask)
-    rewards = proxy_rewards(log_ratios, mask, beta=config.beta, normalize_by_length=config.normalize_by_length)
-    scores = score_groups(rewards, groups, config.estimator)
-
-    targets = checked_labels(labels, groups, rewards.dtype)
-    counted = keep_counted(targets, groups, config)
-    if weights is None:
-        row_weights = balance_classes(targets, counted, config.weight_scope)
-    else:
-        check_shape("weights", weights, group_ids.shape)
-        row_weights = torch.where(counted.rows, weights.detach().to(rewards.dtype), 0)
-    n = _denominator(denominator, counted)
-
-    row_losses = row_weights * binary_cross_entropy_with_logits(scores, targets, reduction="none")
-    loss = row_losses.sum() / n
-    metrics = loss_metrics(
-        row_losses=row_losses,
-        log_ratios=log_ratios,
-        rewards=rewards,
-        scores=scores,
-        labels=targets,
-        counted=counted,
-        estimator=config.estimator,
-        denominator=n,
-    )
+    scored = score_rows(log_ratios, mask.sum(dim=1), labels, groups, config, weights)
+    n = _denominator(denominator, scored.counted.rows)
+    loss = scored.losses.sum() / n
     if config.policy_gradient_term:
-        log_likelihoods = select(log_probs, mask, rewards.dtype).sum(dim=1)
-        loss = loss + (row_losses.detach() * log_likelihoods).sum() / n
-    return loss, metrics
+        log_likelihoods = select(log_probs, mask, scored.losses.dtype).sum(dim=1)
+        loss = loss + (scored.losses.detach() * log_likelihoods).sum() / n
+    return loss, scored.columns(config)
 
 
-def _denominator(given: float | torch.Tensor | None, counted: Groups) -> float | torch.Tensor:
+def surrogate_loss(
+    log_probs: torch.Tensor,
+    response_mask: torch.Tensor,
+    advantages: torch.Tensor,
+    *,
+    counted: torch.Tensor,
+    denominator: float | torch.Tensor | None = None,
+) -> torch.Tensor:
+    """-(1/N) * sum_it m_it * A_i * log pi_theta(o_it): at the weights that gave A_i, its gradient is Eq. 8's.
+
+    The second half of gradient caching. Rows need not be whole groups: any split of a mini-batch is exact.
+    The value means nothing by itself.
+
+    Args:
+        log_probs: (B, T) of any floating dtype, with gradient.
+        response_mask: (B, T) bool or number; nonzero marks the response's tokens.
+        advantages: (B,) `effective_advantage` of `score_responses`.
+        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold.
+        denominator: N, by default the number of rows given that count; for a micro-batch, the number over the
+            whole mini-batch, and 0 only where no row counts.
+
+    Returns:
+        0-dimensional, float32, or float64 if `log_probs` is. If no row counts, a 0 with a gradient of zeros.
+
+    Raises:
+        ValueError: shapes that differ, an impossible denominator.
+    """
+    check_shape("response_mask", response_mask, log_probs.shape)
+    check_shape("advantages", advantages, log_probs.shape[:1])
+    check_shape("counted", counted, log_probs.shape[:1])
+    rows = counted != 0
+    log_likelihoods = select(log_probs, (response_mask != 0) & rows[:, None], at_least_float32(log_probs)).sum(dim=1)
+    acting = torch.where(rows, advantages.detach().to(log_likelihoods.dtype), 0)
+    return -(acting * log_likelihoods).sum() / _denominator(denominator, rows)
+
+
+def _denominator(given: float | torch.Tensor | None, counted: torch.Tensor) -> float | torch.Tensor:
     if given is None:
-        return counted.rows.sum().clamp(min=1)
+        return counted.sum().clamp(min=1)
     n = float(given)
-    if not math.isfinite(n) or n < 0 or (n == 0 and bool(counted.rows.any())):
+    if not math.isfinite(n) or n < 0 or (n == 0 and bool(counted.any())):
         raise ValueError(
-            f"denominator={n:g}, but {int(counted.rows.sum())} rows count here: give the number of rows that "
+            f"denominator={n:g}, but {int(counted.sum())} rows count here: give the number of rows that "
             "count in the whole mini-batch (the sum of counted_rows)"
         )
     return n or 1.0

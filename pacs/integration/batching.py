@@ -1,9 +1,10 @@
-"""Which row goes where: whole groups on one data-parallel rank, in one mini-batch, next to each other.
+"""Which row goes where: whole groups in one mini-batch and, if asked, on one data-parallel rank next to each other.
 
 A group (the responses to one prompt) becomes a *block* of exactly `group_size` rows: its own, and padding rows
 where responses are missing. verl hands rank r the r-th part of the batch and cuts each part into consecutive
 mini-batches, and `force_group_size` keeps consecutive rows in one micro-batch; blocks of equal size, in the
-order computed here, therefore survive all three.
+order computed here, therefore survive all three. Where groups need not stay together (`cached`), the rows of a
+mini-batch are dealt out to the ranks one by one.
 """
 
 from collections import Counter
@@ -35,36 +36,43 @@ def padded_row_count(uids: Sequence[str], *, group_size: int, groups_per_mini_ba
     return mini_batches * groups_per_mini_batch * group_size
 
 
-def group_order(
+def row_order(
     uids: Sequence[str | None],
     workloads: Sequence[float],
     *,
     group_size: int,
     groups_per_mini_batch: int,
     ranks: int,
+    whole_groups: bool,
 ) -> tuple[list[int], list[list[int]]]:
-    """Order rows so that every rank's part consists of mini-batches of whole blocks of like workload.
+    """Order rows so that every rank's part consists of mini-batches of like workload.
 
     Args:
-        uids: The prompt's id of every row; None for a padding row. Its length is `padded_row_count`'s answer.
+        uids: The prompt's id of every row; None for a padding row. Their number is `padded_row_count`'s answer.
         workloads: The cost of every row, in any unit.
         group_size: Rows in a block.
-        groups_per_mini_batch: Blocks in a mini-batch over all ranks; divisible by `ranks`.
-        ranks: Data-parallel ranks.
+        groups_per_mini_batch: Blocks in a mini-batch over all ranks.
+        ranks: Data-parallel ranks; a divisor of a mini-batch's blocks, or of its rows if groups may be split.
+        whole_groups: Keep each block together on one rank.
 
     Returns:
         The rows' indices in their new order, and the same per rank.
     """
-    blocks = _blocks(uids, group_size)
+    blocks = blocks_of(uids, group_size)
     costs = [sum(workloads[row] for row in block) for block in blocks]
     parts: list[list[int]] = [[] for _ in range(ranks)]
     for mini_batch in _partition(costs, range(len(blocks)), len(blocks) // groups_per_mini_batch):
-        for part, cell in zip(parts, _partition(costs, mini_batch, ranks), strict=True):
-            part.extend(row for block in cell for row in blocks[block])
+        if whole_groups:
+            cells = [[row for block in cell for row in blocks[block]] for cell in _partition(costs, mini_batch, ranks)]
+        else:
+            cells = _partition(workloads, [row for block in mini_batch for row in blocks[block]], ranks)
+        for part, cell in zip(parts, cells, strict=True):
+            part.extend(cell)
     return [row for part in parts for row in part], parts
 
 
-def _blocks(uids: Sequence[str | None], group_size: int) -> list[list[int]]:
+def blocks_of(uids: Sequence[str | None], group_size: int) -> list[list[int]]:
+    """The rows of each block: a group and the padding that fills it up, then blocks of padding alone."""
     groups: dict[str, list[int]] = {}
     padding = []
     for row, uid in enumerate(uids):

@@ -4,14 +4,23 @@ The checks read the composed config and the files it names; none of them needs a
 that a model given by its Hugging Face id is looked up.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig, OmegaConf
+from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
 
 from pacs.algorithm import PacsConfig
 from pacs.integration.schema import algorithm_section
+from pacs.integration.strategy import (
+    data_parallel_size,
+    longest_sequence_tokens,
+    sequence_parallel_size,
+    wanted,
+    why_not_grouped,
+)
 
 
 class ConfigError(ValueError):
@@ -36,12 +45,6 @@ def check_surroundings(config: DictConfig) -> None:
     """Raise `ConfigError` if this machine, or the data or the model it has, does not do for the run."""
     if problems := [*_machine_problems(config), *_data_problems(config), *_model_problems(config)]:
         raise ConfigError(problems)
-
-
-def data_parallel_size(config: DictConfig) -> int:
-    """Ranks among which a mini-batch is divided: all of them, less those that share a sequence."""
-    ranks: int = config.trainer.n_gpus_per_node * config.trainer.nnodes
-    return ranks // int(config.actor_rollout_ref.actor.ulysses_sequence_parallel_size)
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
@@ -102,7 +105,7 @@ def _pacs_problems(config: DictConfig) -> Iterator[str]:
 
 
 def _batch_problems(config: DictConfig) -> Iterator[str]:
-    """Whole groups must fit each rank's part of a mini-batch, and a micro-batch."""
+    """Batches must divide into mini-batches, ranks and micro-batches, in whole groups if the strategy is grouped."""
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
     prompts, ranks = actor.ppo_mini_batch_size, data_parallel_size(config)
     if config.data.train_batch_size % prompts:
@@ -110,39 +113,65 @@ def _batch_problems(config: DictConfig) -> Iterator[str]:
             f"data.train_batch_size={config.data.train_batch_size} is not a multiple of "
             f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} (both count prompts): change either."
         )
-    if prompts % ranks:
+    if sequence_parallel_size(config, "ref") != sequence_parallel_size(config, "actor"):
         yield (
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts cannot be dealt out to {ranks} "
-            f"data-parallel ranks in whole groups: use a multiple of {ranks}."
+            "actor_rollout_ref.ref.ulysses_sequence_parallel_size differs from the actor's: the reference's pass runs "
+            "on the actor's share of the rows; leave it out, so that it follows the actor's."
+        )
+    if prompts * n % ranks:
+        yield (
+            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts of rollout.n={n} responses cannot be dealt "
+            f"out to {ranks} data-parallel ranks: use a multiple of {ranks} prompts (or one that makes their "
+            f"product a multiple of {ranks})."
         )
         return
-    if actor.use_dynamic_bsz:
-        sequence_parallel = int(actor.ulysses_sequence_parallel_size)
-        budget = actor.ppo_max_token_len_per_gpu * sequence_parallel
-        group = n * (config.data.max_prompt_length + config.data.max_response_length)
-        if budget < group:
+    micro = list(_dynamic_problems(config) if actor.use_dynamic_bsz else _static_problems(config))
+    yield from micro
+    if wanted(config) == "grouped" and not micro:
+        obstacle = why_not_grouped(config, n * longest_sequence_tokens(config))
+        if obstacle is not None:
             yield (
-                f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={actor.ppo_max_token_len_per_gpu} (times "
-                f"ulysses_sequence_parallel_size={sequence_parallel}) is smaller than one group of {n} responses, "
-                f"which may have {group} tokens: raise it to {-(-group // sequence_parallel)}, raise the "
-                "sequence-parallel size, or lower data.max_response_length or rollout.n."
+                f"pacs.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
+                f"{longest_sequence_tokens(config)} tokens with their prompt), or use pacs.update.strategy=auto, which "
+                "is as exact."
             )
-    else:
-        responses = actor.ppo_micro_batch_size_per_gpu
-        per_rank = prompts * n // ranks
-        if responses is None or responses % n or per_rank % responses:
+
+
+def _dynamic_problems(config: DictConfig) -> Iterator[str]:
+    """The longest sequence must fit every micro-batch."""
+    longest = longest_sequence_tokens(config)
+    settings = config.actor_rollout_ref
+    budgets = {
+        "actor.ppo_max_token_len_per_gpu": settings.actor.ppo_max_token_len_per_gpu,
+        "rollout.log_prob_max_token_len_per_gpu": settings.rollout.log_prob_max_token_len_per_gpu,
+        "ref.log_prob_max_token_len_per_gpu": settings.ref.log_prob_max_token_len_per_gpu,
+    }
+    shared = sequence_parallel_size(config, "actor")
+    for key, budget in budgets.items():
+        if budget is None or budget * shared < longest:
             yield (
-                f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={responses} responses must be a multiple of "
-                f"rollout.n={n} (a micro-batch holds whole groups) that divides the {per_rank} responses of a rank's "
-                f"mini-batch: use {n} or {per_rank}, or actor_rollout_ref.actor.use_dynamic_bsz=true."
+                f"actor_rollout_ref.{key}={budget} (times ulysses_sequence_parallel_size={shared}) is smaller than the "
+                f"longest row, {longest} tokens (data.max_prompt_length + data.max_response_length, or the "
+                f"{SYNTHETIC_PADDING_SEQ_LEN} of verl's padding): raise it to at least {-(-longest // shared)}, or "
+                "lower the lengths."
             )
-        for part in ("rollout", "ref"):
-            size = config.actor_rollout_ref[part].log_prob_micro_batch_size_per_gpu
-            if size is None or per_rank % size:
-                yield (
-                    f"actor_rollout_ref.{part}.log_prob_micro_batch_size_per_gpu={size} must divide the {per_rank} "
-                    "responses of a rank's mini-batch."
-                )
+
+
+def _static_problems(config: DictConfig) -> Iterator[str]:
+    """Micro-batches of a fixed number of responses must divide a rank's part of a mini-batch."""
+    settings = config.actor_rollout_ref
+    per_rank = settings.actor.ppo_mini_batch_size * settings.rollout.n // data_parallel_size(config)
+    sizes = {
+        "actor.ppo_micro_batch_size_per_gpu": settings.actor.ppo_micro_batch_size_per_gpu,
+        "rollout.log_prob_micro_batch_size_per_gpu": settings.rollout.log_prob_micro_batch_size_per_gpu,
+        "ref.log_prob_micro_batch_size_per_gpu": settings.ref.log_prob_micro_batch_size_per_gpu,
+    }
+    for key, size in sizes.items():
+        if size is None or per_rank % size:
+            yield (
+                f"actor_rollout_ref.{key}={size} must divide the {per_rank} responses of a rank's mini-batch: use "
+                f"{math.gcd(per_rank, size or per_rank)}, or actor_rollout_ref.actor.use_dynamic_bsz=true."
+            )
 
 
 def _data_problems(config: DictConfig) -> Iterator[str]:

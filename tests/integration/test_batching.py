@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.integration.batching import group_order, padded_row_count
+from pacs.integration.batching import padded_row_count, row_order
 
 
 @st.composite
@@ -28,7 +28,9 @@ def layouts(draw: st.DrawFn) -> tuple[list[str | None], list[int], int, int, int
 @settings(max_examples=150, deadline=None)
 def test_every_cell_of_a_rank_and_a_mini_batch_holds_whole_groups(layout: tuple) -> None:
     uids, lengths, group_size, per_mini_batch, ranks = layout
-    order, parts = group_order(uids, lengths, group_size=group_size, groups_per_mini_batch=per_mini_batch, ranks=ranks)
+    order, parts = row_order(
+        uids, lengths, group_size=group_size, groups_per_mini_batch=per_mini_batch, ranks=ranks, whole_groups=True
+    )
     assert sorted(order) == list(range(len(uids)))
     assert [row for part in parts for row in part] == order
     cell = per_mini_batch * group_size // ranks
@@ -45,11 +47,39 @@ def test_every_cell_of_a_rank_and_a_mini_batch_holds_whole_groups(layout: tuple)
     assert set(seen.values()) == set(range(mini_batches)), "a mini-batch without a real row"
 
 
+@given(layouts())
+@settings(max_examples=100, deadline=None)
+def test_where_groups_may_be_split_they_still_lie_in_one_mini_batch(layout: tuple) -> None:
+    uids, lengths, group_size, per_mini_batch, ranks = layout
+    order, parts = row_order(
+        uids, lengths, group_size=group_size, groups_per_mini_batch=per_mini_batch, ranks=ranks, whole_groups=False
+    )
+    assert sorted(order) == list(range(len(uids)))
+    cell = per_mini_batch * group_size // ranks
+    mini_batch_of: dict[str, set[int]] = {}
+    for part in parts:
+        assert len(part) == len(uids) // ranks
+        for place, row in enumerate(part):
+            if uids[row] is not None:
+                mini_batch_of.setdefault(uids[row], set()).add(place // cell)
+    assert all(len(found) == 1 for found in mini_batch_of.values())
+
+
+def test_split_groups_allow_more_ranks_than_groups_and_balance_better() -> None:
+    rng = random.Random(1)
+    uids = [f"p{i}" for i in range(4) for _ in range(8)]
+    lengths = [int(rng.lognormvariate(5, 1)) for _ in uids]
+    _, parts = row_order(uids, lengths, group_size=8, groups_per_mini_batch=4, ranks=8, whole_groups=False)
+    assert [len(part) for part in parts] == [4] * 8
+    per_rank = [sum(lengths[row] for row in part) for part in parts]
+    assert max(per_rank) <= max(max(lengths) + 3 * min(lengths), 1.3 * sum(lengths) / 8)
+
+
 def test_ranks_and_mini_batches_get_like_workloads() -> None:
     rng = random.Random(0)
     uids = [f"p{i}" for i in range(64) for _ in range(4)]
     lengths = [int(rng.lognormvariate(5, 1)) for _ in uids]
-    _, parts = group_order(uids, lengths, group_size=4, groups_per_mini_batch=16, ranks=4)
+    _, parts = row_order(uids, lengths, group_size=4, groups_per_mini_batch=16, ranks=4, whole_groups=True)
     per_rank = [sum(lengths[row] for row in part) for part in parts]
     assert max(per_rank) < 1.1 * min(per_rank)
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from pacs.metrics import find
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 
@@ -113,16 +114,39 @@ def test_training_changes_the_weights(task: Path, run: Path) -> None:
 def test_vllm_samples_from_the_policy_that_is_trained(run: Path) -> None:
     for line in steps(run):
         if "timing_s/step" in line:
-            assert line["training/rollout_probs_diff_valid"] == 1
-            assert line["training/rollout_probs_diff_max"] < 1e-4
+            assert line["pacs/rollout_gap/worst_max"] < 1e-4
 
 
 def test_the_reference_is_the_initial_policy_until_it_is_reset(task: Path, run: Path) -> None:
     initial = load_file(task / "model" / "model.safetensors")
     assert equal(reference(run, 1), initial)
     assert equal(reference(run, 2), initial)
-    assert equal(reference(run, RESET_EVERY), policy(run, RESET_EVERY))
-    assert [line["step"] for line in steps(run) if line.get("pacs/reference/reset")] == [RESET_EVERY]
+    assert [line["step"] for line in steps(run) if line.get("pacs/reference/reset_count")] == [RESET_EVERY]
+
+
+def test_the_checkpoint_keeps_the_schedule(run: Path) -> None:
+    def state(step: int) -> dict:
+        return json.loads((run / f"checkpoints/global_step_{step}/reference/state.json").read_text())
+
+    assert state(2) == {"is_policy": False, "events": []}
+    event = {"step": RESET_EVERY, "trigger": "reset_every", "value": RESET_EVERY}
+    assert state(RESET_EVERY) == {"is_policy": True, "events": [event]}
+    assert state(RESET_EVERY + 2) == {"is_policy": False, "events": [event]}
+    # Where the reference is the policy, the checkpoint does not hold it twice.
+    assert not list((run / f"checkpoints/global_step_{RESET_EVERY}/reference").glob("*.pt"))
+
+
+def test_every_logged_key_is_in_the_registry(run: Path) -> None:
+    keys = {key for line in steps(run) for key in line} - {"step"}
+    assert len(keys) > 80
+    assert sorted(key for key in keys if find(key) is None) == []
+
+
+def test_each_step_takes_only_the_passes_it_needs(run: Path) -> None:
+    lines = {line["step"]: line for line in steps(run) if "timing_s/step" in line}
+    assert all(line["timing_s/old_log_prob"] < 0.1 for line in lines.values())
+    assert all(line["pacs/update/cached_fraction"] == 0 for line in lines.values())
+    assert all("ref" not in name for name in lines[2] if name.startswith("timing_s/") and "reference" not in name)
 
 
 def test_adam_forgets_at_the_reset_alone(run: Path) -> None:
@@ -139,7 +163,7 @@ def test_a_resumed_run_has_its_reference_and_its_place(run: Path) -> None:
     # Made anew from the model, the reference would be the initial policy; the next reset comes after step 6.
     assert equal(reference(run, 5), policy(run, RESET_EVERY))
     assert not equal(policy(run, 5), policy(run, 4))
-    assert steps(run)[-1]["pacs/log_ratio"] != 0
+    assert steps(run)[-1]["pacs/log_ratio/sequence_mean"] != 0
 
 
 def test_the_folder_tells_what_was_run(run: Path) -> None:
@@ -153,12 +177,15 @@ def test_the_folder_tells_what_was_run(run: Path) -> None:
     assert not (run / "checkpoints/global_step_4/transfer_queue").exists()  # the mark of an asynchronous trainer
 
 
-def test_two_ranks_train_on_uneven_groups(task: Path, tmp_path: Path) -> None:
-    """Prompts with one to four responses, as failed rollouts leave them: groups are filled up, one alone is dropped."""
+def test_two_ranks_train_on_torn_and_uneven_groups_without_a_reference_model(task: Path, tmp_path: Path) -> None:
+    """Prompts with one to four responses, as failed rollouts leave them, in micro-batches smaller than a group.
+
+    Groups are filled up, one alone is dropped, `auto` scores them first; with K=1 the reference is always the policy.
+    """
     table = pq.read_table(task / "data.parquet")
     sizes = [1 + i % 4 for i in range(table.num_rows)]
     pq.write_table(table.append_column("__rollout_n__", pa.array(sizes)), tmp_path / "uneven.parquet")
-    train(
+    printed = train(
         task,
         tmp_path / "run",
         f"data.train_files={tmp_path / 'uneven.parquet'}",
@@ -166,17 +193,27 @@ def test_two_ranks_train_on_uneven_groups(task: Path, tmp_path: Path) -> None:
         "trainer.n_gpus_per_node=2",
         "trainer.val_before_train=false",
         "pacs.sample_groups=16",
+        "pacs.reference.reset_every=1",
+        "pacs.metrics.old_log_prob_every=2",
         "actor_rollout_ref.actor.use_dynamic_bsz=false",
-        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8",
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
     )
+    assert "step 1: update strategy cached: actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2" in printed
     lines = steps(tmp_path / "run")
     assert [line["step"] for line in lines] == [1, 2]
     for line in lines:
-        assert line["training/rollout_probs_diff_max"] < 1e-4
-        assert line["pacs/rows_alone"] > 0
-        trained = 2 * (line["pacs/rows/correct"] + line["pacs/rows/wrong"])  # the mean of two mini-batches
+        assert line["pacs/rollout_gap/worst_max"] < 1e-4
+        assert line["pacs/rows/alone_count"] > 0
+        trained = line["pacs/rows/correct_count"] + line["pacs/rows/wrong_count"]
         sampled = (tmp_path / f"run/samples/train/{line['step']}.jsonl").read_text().splitlines()
-        assert trained + line["pacs/rows_alone"] == len(sampled)
+        assert trained + line["pacs/rows/alone_count"] == len(sampled)
         assert len(sampled) < 16 * 4
         assert line["actor/grad_norm"] > 0
-    assert (tmp_path / "run/checkpoints/global_step_2/reference/reference_world_size_2_rank_1.pt").exists()
+        assert line["pacs/update/cached_fraction"] == 1
+        assert line["pacs/reference/reset_count"] == 1
+        # The second mini-batch of each step is compared with the policy as it was before the first.
+        assert line["pacs/log_ratio/sequence_std"] > 0
+        # verl's own gap, over all rows, where its pass was asked for.
+        assert ("training/rollout_probs_diff_max" in line) == (line["step"] == 2)
+    reference = tmp_path / "run/checkpoints/global_step_2/reference"
+    assert [file.name for file in reference.iterdir()] == ["state.json"]

@@ -13,7 +13,11 @@ from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
-from pacs.integration.trainer import PacsTrainer, check_labels, dense_ids, final_metrics, loaded_checkpoint
+from pacs.algorithm import ROW_COLUMNS, PacsConfig
+from pacs.integration import fields
+from pacs.integration.step_rows import check_labels, dense_ids, step_rows
+from pacs.integration.trainer import PacsTrainer, loaded_checkpoint, verifier_statuses
+from pacs.metrics import find
 from pacs.paths import config_dir
 
 
@@ -51,12 +55,17 @@ def test_the_dataloader_is_the_synchronous_one(trainer: PacsTrainer) -> None:
     assert trainer.config.data.gen_batch_size is None
 
 
-def test_the_worker_group_holds_a_reference_without_any_kl(trainer: PacsTrainer) -> None:
+@pytest.mark.parametrize(("reset_every", "role"), [(20, Role.ActorRolloutRef), (1, Role.ActorRollout)])
+def test_the_worker_group_holds_a_reference_unless_it_is_always_the_policy(
+    config: DictConfig, reset_every: int, role: Role
+) -> None:
+    config = copy.deepcopy(config)
+    config.pacs.reference.reset_every = reset_every
+    trainer = PacsTrainer(config)
     trainer._init_resource_pool_mgr()
-    assert trainer.use_reference_policy
-    assert set(trainer.role_worker_mapping) == {Role.ActorRolloutRef}
-    assert trainer.mapping[Role.ActorRolloutRef] == "global_pool"
-    assert Role.ActorRollout not in trainer.mapping
+    assert trainer.mapping[role] == "global_pool"
+    assert set(trainer.role_worker_mapping) == {role}
+    assert not trainer.use_reference_policy  # verl asks for no pass of it
 
 
 def test_the_reference_is_read_from_the_checkpoint_that_was_resumed(config: DictConfig) -> None:
@@ -78,19 +87,53 @@ def test_prompts_are_numbered_in_order_of_appearance() -> None:
     assert dense_ids(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
 
 
-def test_class_means_are_ratios_of_sums() -> None:
-    metrics = {
-        "actor/pacs/score_sum_correct": 6.0,
-        "actor/pacs/rows_correct": 3.0,
-        "actor/pacs/score_sum_wrong": 0.0,
-        "actor/pacs/rows_wrong": 0.0,
-        "actor/pacs/loss": 0.7,
-        "actor/lr": 1e-3,
+def test_rows_are_grouped_weighed_and_counted() -> None:
+    uids = ["a", "a", "a", "b", "c", "c", "pad1", "pad2"]
+    padding = [False] * 6 + [True] * 2
+    rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    rows = step_rows(uids, padding, rewards, PacsConfig(single_class_groups="drop"))
+    assert rows.alone.tolist() == [False, False, False, True, False, False, False, False]
+    assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
+    assert rows.weights.tolist() == [1.5, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
+    written = rows.as_fields()
+    assert written[fields.GROUP_SIZES].tolist() == [3, 3, 3, 1, 2, 2, 0, 0]
+    assert written[fields.ROW_MASK].tolist() == [True, True, True, False, True, True, False, False]
+
+
+def test_statuses_are_read_of_sampled_rows_and_only_if_all_have_one() -> None:
+    def extra(*statuses: str | None) -> list[dict]:
+        return [{"reward_extra_info": {} if s is None else {"status": s}} for s in statuses]
+
+    sampled = torch.tensor([True, True, False])
+    assert verifier_statuses(extra("correct", "timeout", None), sampled) == ["correct", "timeout"]
+    assert verifier_statuses(extra("correct", None, "wrong"), sampled) is None
+
+
+def returned(norms: list[float]) -> dict:
+    row = torch.tensor([1.0])
+    table = dict.fromkeys((*ROW_COLUMNS, "entropy"), row)
+    return {
+        fields.TABLES: [table],
+        "grad_norm": norms,
+        "learning_rate": 1e-3,
+        "mfu": [0.1, 0.3],
+        "loss": [5.0, 7.0],
+        "lr": [2e-3],
+        "timing_s/reference_pass": 1.0,
+        "timing_s/policy_pass": 0.0,
     }
-    assert final_metrics(metrics) == {
-        "pacs/score/correct/mean": 2.0,
-        "pacs/rows/correct": 3.0,
-        "pacs/rows/wrong": 0.0,
-        "pacs/loss": 0.7,
-    }
-    assert metrics == {"actor/lr": 1e-3}
+
+
+def test_clipped_and_skipped_updates_are_counted(trainer: PacsTrainer) -> None:
+    clip = trainer.config.actor_rollout_ref.actor.optim.clip_grad
+    metrics = trainer._update_metrics(returned([clip / 2, 2 * clip, float("nan"), 3 * clip]))
+    assert metrics["pacs/gradient/clipped_fraction"] == 0.5
+    assert metrics["pacs/gradient/skipped_count"] == 1
+    assert metrics["pacs/update/learning_rate_mean"] == 1e-3
+    assert metrics["perf/mfu/actor"] == pytest.approx(0.2)
+    assert metrics["actor/entropy"] == 1.0
+    assert "actor/loss" not in metrics  # the surrogate's value; pacs/loss_mean is Eq. 8's
+
+
+def test_every_metric_of_the_update_is_in_the_registry(trainer: PacsTrainer) -> None:
+    assert [name for name in trainer._update_metrics(returned([1.0])) if find(name) is None] == []

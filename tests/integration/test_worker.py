@@ -1,30 +1,98 @@
-"""PACS's gradient through verl's real training worker and FSDP2 engine, against plain autograd."""
+"""PACS through verl's real worker and FSDP2 engine against plain autograd: gradients, steps, passes, metrics."""
 
 import os
 import socket
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from pacs.integration.batching import group_order, padded_row_count
-from tests.integration.worker_batch import (
+from pacs.algorithm import PacsConfig, ReferenceConfig
+from tests.integration.worker_case import (
+    FAMILIES,
     GROUP,
-    add_reference,
+    Row,
+    autograd_loss,
+    deal_out,
     make_rows,
-    padding_row,
-    reference_gradient,
+    mini_batches,
+    response_log_probs,
     tiny_model,
 )
 
-GROUPS, GROUPS_PER_MINI_BATCH = 5, 6
-
 pytestmark = pytest.mark.slow
 
+RANKS = (1, 2)
+GROUPS = 7
+ROWS = make_rows(GROUPS, seed=3)
+LEARNING_RATE = 0.02
 
-def run_ranks(folder: Path, ranks: int) -> dict:
+CONFIGS = {
+    **{estimator: PacsConfig(estimator=estimator) for estimator in ("rloo", "grpo", "dr_grpo", "none")},
+    "other settings": PacsConfig(
+        beta=0.3,
+        weight_scope="batch",
+        normalize_by_length=True,
+        policy_gradient_term=True,
+        single_class_groups="drop",
+    ),
+}
+STATIC = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}
+#: name -> strategy, settings of verl's micro-batches, whether a group stays on one rank.
+SPLITS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "grouped, one group": ("grouped", STATIC, True),
+    "grouped, two groups": ("grouped", STATIC | {"micro_batch_size_per_gpu": 2}, True),
+    "grouped, dynamic": ("grouped", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120}, True),
+    "cached, one row": ("cached", STATIC, False),
+    "cached, four rows": ("cached", STATIC | {"micro_batch_size_per_gpu": 4}, False),
+    "cached, dynamic": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 24}, False),
+    "cached, whole groups": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120}, True),
+}
+#: The model's family and how its sequences are laid out.
+CASES = {
+    "qwen3 padded": ("qwen3", "padded"),
+    "qwen3 packed": ("qwen3", "packed"),
+    "qwen3 packed, fused log-probabilities": ("qwen3", "fused"),
+    "llama packed": ("llama", "packed"),
+}
+#: What a case goes through: all of it once, and of the rest the ways that differ most.
+WAYS = {name: list(product(CONFIGS, SPLITS)) for name in CASES if name == "qwen3 packed"} | {
+    name: [("rloo", split) for split in SPLITS] + [("grpo", "cached, dynamic"), ("grpo", "grouped, dynamic")]
+    for name in CASES
+    if name != "qwen3 packed"
+}
+STEPPED = PacsConfig(reference=ReferenceConfig(reset_every=2))
+STEP_SPLITS = ("grouped, dynamic", "cached, dynamic")
+
+
+def parts(ranks: int, split: str, mini_batch: int) -> list[list[Row]]:
+    return deal_out(ROWS, groups_per_mini_batch=mini_batch, ranks=ranks, whole_groups=SPLITS[split][2])
+
+
+def way(ranks: int, config: PacsConfig, split: str, mini_batch: int) -> tuple:
+    strategy, micro_batching, _ = SPLITS[split]
+    return config, parts(ranks, split, mini_batch), {"pacs_strategy": strategy, **micro_batching}
+
+
+def write_cases(folder: Path, ranks: int) -> None:
+    cases = {
+        name: {
+            "family": family,
+            "layout": layout,
+            "learning_rate": LEARNING_RATE,
+            "ways": {(c, s): way(ranks, CONFIGS[c], s, GROUPS + 1) for c, s in WAYS[name]},
+        }
+        for name, (family, layout) in CASES.items()
+    }
+    cases["qwen3 packed"]["steps"] = {split: way(ranks, STEPPED, split, (GROUPS + 1) // 2) for split in STEP_SPLITS}
+    torch.save(cases, folder / f"cases_{ranks}.pt")
+
+
+def run_ranks(folder: Path, ranks: int, device: str = "cpu") -> dict:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -36,66 +104,143 @@ def run_ranks(folder: Path, ranks: int) -> dict:
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": port,
             "OMP_NUM_THREADS": "1",
+            "VERL_PLATFORM": {"cpu": "cpu", "cuda": "nvidia"}[device],
         }
-        command = [sys.executable, "-m", "tests.integration.worker_process", str(folder)]
+        command = [sys.executable, "-m", "tests.integration.worker_process", str(folder), device]
         processes.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-    outputs = [process.communicate(timeout=300)[0].decode() for process in processes]
+    outputs = [process.communicate(timeout=500)[0].decode() for process in processes]
     assert [process.returncode for process in processes] == [0] * ranks, "\n".join(outputs)[-6000:]
     return torch.load(folder / f"results_{ranks}.pt", weights_only=False)
 
 
-@pytest.fixture(scope="module")
-def case(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """Two models on disk, a mini-batch of five uneven groups and one group of padding, and its true gradient."""
+def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("worker")
-    model = tiny_model(seed=0)
-    model.save_pretrained(folder / "model")
-    tiny_model(seed=1).save_pretrained(folder / "other_model")
-    rows = make_rows(GROUPS, seed=3)
-    add_reference(rows, model)
-    layout = {"group_size": GROUP, "groups_per_mini_batch": GROUPS_PER_MINI_BATCH}
-    total = padded_row_count([row["uid"] for row in rows], **layout)
-    rows += [padding_row() for _ in range(total - len(rows))]
-    lengths = [len(row["prompt"]) + len(row["response"]) for row in rows]
-    for ranks in (1, 2):
-        _, parts = group_order([row["uid"] for row in rows], lengths, ranks=ranks, **layout)
-        torch.save([[rows[i] for i in part] for part in parts], folder / f"parts_{ranks}.pt")
-    return {"folder": folder, "gradient": reference_gradient(model, rows)}
+    for family in FAMILIES:
+        tiny_model(family, seed=0).save_pretrained(folder / family / "policy")
+        tiny_model(family, seed=1).save_pretrained(folder / family / "reference")
+    for ranks in RANKS:
+        write_cases(folder, ranks)
+    return folder
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["1 rank", "2 ranks"])
-def results(request: pytest.FixtureRequest, case: dict) -> dict:
-    return run_ranks(case["folder"], request.param)
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict]:
+    folder = make_folder(tmp_path_factory)
+    return {ranks: run_ranks(folder, ranks) for ranks in RANKS}
 
 
-def relative_error(gradient: dict, reference: dict) -> float:
-    """Of the global L2 norm."""
-    assert gradient.keys() == reference.keys()
-    difference = sum((gradient[name] - reference[name]).square().sum() for name in reference)
-    return float((difference / sum(value.square().sum() for value in reference.values())).sqrt())
+def whole_batch_gradients() -> dict[tuple[str, str], dict[str, torch.Tensor]]:
+    """The gradient of the whole batch in one autograd pass, for each family and config."""
+    gradients = {}
+    for family, (name, config) in product(FAMILIES, CONFIGS.items()):
+        model = tiny_model(family, seed=0)
+        with torch.no_grad():
+            reference = response_log_probs(tiny_model(family, seed=1), ROWS)
+        autograd_loss(model, reference, ROWS, config).backward()
+        gradients[family, name] = {name: parameter.grad for name, parameter in model.named_parameters()}
+    return gradients
 
 
-@pytest.mark.parametrize("way", ["one group", "all groups", "dynamic"])
-def test_any_micro_batching_gives_the_gradient_of_the_whole_mini_batch(case: dict, results: dict, way: str) -> None:
-    gradient, _ = results["gradients"][way]
-    assert relative_error(gradient, case["gradient"]) < 1e-5
+@pytest.fixture(scope="module")
+def expected() -> dict[tuple[str, str], dict[str, torch.Tensor]]:
+    return whole_batch_gradients()
 
 
-def test_metrics_do_not_depend_on_the_micro_batching(results: dict) -> None:
-    expected = results["gradients"]["all groups"][1]
-    assert expected
-    for way in ("one group", "dynamic"):
-        metrics = results["gradients"][way][1]
-        totals = {name: total(value) for name, value in metrics.items()}
-        assert totals == pytest.approx({name: total(value) for name, value in expected.items()}, rel=1e-5, abs=1e-6)
+def relative_error(values: dict, reference: dict, base: dict | None = None) -> float:
+    """Of the global L2 norm (of the distance from `base`)."""
+    assert values.keys() == reference.keys()
+    difference = sum((values[name] - reference[name]).square().sum() for name in reference)
+    size = sum((reference[name] - (base[name] if base else 0)).square().sum() for name in reference)
+    return float((difference / size).sqrt())
 
 
-def total(metric: object) -> float:
-    """What verl makes of a metric: over ranks and micro-batches."""
-    from verl.utils.metric import Metric
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("case", CASES)
+def test_any_split_gives_the_gradient_of_one_whole_batch_pass(
+    case: str, ranks: int, results: dict, expected: dict
+) -> None:
+    family, _ = CASES[case]
+    errors = {
+        (config, split): relative_error(results[ranks][case][config, split]["gradient"], expected[family, config])
+        for config, split in WAYS[case]
+    }
+    assert len(errors) >= len(SPLITS)
+    assert {way: error for way, error in errors.items() if not error < 1e-5} == {}
 
-    return float(Metric.aggregate_dp(metric)) if isinstance(metric, list) else metric.aggregate()
+
+@pytest.mark.parametrize("case", CASES)
+def test_metrics_do_not_depend_on_the_split(case: str, results: dict) -> None:
+    for config in {config for config, _ in WAYS[case]}:
+        values = {
+            (ranks, split): results[ranks][case][config, split]["metrics"]
+            for ranks in RANKS
+            for c, split in WAYS[case]
+            if c == config
+        }
+        one = values.pop((1, "grouped, dynamic"))
+        assert len(one) > 20
+        for other in values.values():
+            assert other == pytest.approx(one, rel=1e-4, abs=1e-5)
 
 
-def test_a_reset_copies_every_shard(results: dict) -> None:
-    assert results["reset_copies"]
+def naive_steps() -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """Weights before and after three steps of two mini-batches with SGD, the reference reset after the second."""
+    model = tiny_model("qwen3", seed=0)
+    reference_model = tiny_model("qwen3", seed=0)
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    batches = mini_batches(parts(1, "grouped, dynamic", (GROUPS + 1) // 2), 2)
+    for step in (1, 2, 3):
+        for rows in batches:
+            with torch.no_grad():
+                reference = response_log_probs(reference_model, rows)
+            model.zero_grad()
+            autograd_loss(model, reference, rows, STEPPED).backward()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= LEARNING_RATE * parameter.grad
+        if step % STEPPED.reference.reset_every == 0:
+            reference_model.load_state_dict(model.state_dict())
+    return before, {name: value.detach() for name, value in model.named_parameters()}
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("split", STEP_SPLITS)
+def test_three_steps_end_at_the_weights_of_plain_sgd(ranks: int, split: str, results: dict) -> None:
+    before, after = naive_steps()
+    assert relative_error(after, before) > 1e-2
+    ours = results[ranks]["qwen3 packed"][split]["weights"]
+    assert relative_error(ours, after) < 1e-5
+    assert relative_error(ours, after, base=before) < 1e-4
+
+
+def rows_of(passes: list[tuple[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for kind, rows in passes:
+        total[kind] = total.get(kind, 0) + rows
+    return total
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_no_pass_is_wasted(ranks: int, results: dict) -> None:
+    """Rows forwarded on rank 0. After a reset the policy stands in for the reference, for mini-batch 2 alone."""
+    all_rows = (GROUPS + 1) * GROUP // ranks
+    half = all_rows // 2
+    case = results[ranks]["qwen3 packed"]
+    after_reset = {"policy": half, "update": all_rows}
+    assert [rows_of(step) for step in case["grouped, dynamic"]["passes"]] == [
+        after_reset,
+        {"reference": all_rows, "update": all_rows},
+        after_reset,
+    ]
+    after_reset = {"policy": half + half, "update": all_rows}
+    assert [rows_of(step) for step in case["cached, dynamic"]["passes"]] == [
+        after_reset,
+        {"reference": all_rows, "policy": all_rows, "update": all_rows},
+        after_reset,
+    ]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_reset_copies_every_shard(ranks: int, results: dict) -> None:
+    for split in STEP_SPLITS:
+        assert results[ranks]["qwen3 packed"][split]["reset_copies"]

@@ -1,104 +1,165 @@
-"""One rank of the training worker, started by test_worker.py as a real process.
+"""One rank of the worker, started by test_worker.py as a real process: PACS through verl's worker and FSDP2 engine.
 
-Reads its part of the batch, runs PACS's loss through verl's worker and FSDP2 engine with each way of making
-micro-batches, and (rank 0) writes the full gradient of each.
+It takes the gradient of one train batch in every way in which a batch can be split, and takes three steps with
+mini-batches, a reset and SGD; rank 0 writes what came out.
 """
 
 import os
 import sys
-from functools import partial
 from pathlib import Path
-
-os.environ["VERL_PLATFORM"] = "cpu"
+from typing import Any
 
 import torch
 import verl  # noqa: F401 (loads the plugin)
-from verl.trainer.config import CheckpointConfig
+from hydra import compose, initialize_config_dir
 from verl.utils import tensordict_utils as tu
-from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig
-from verl.workers.engine_workers import TrainingWorkerConfig
 
-from pacs.algorithm import PacsConfig
-from pacs.integration.loss import pacs_policy_loss
-from pacs.integration.worker import PacsTrainingWorker, copy_shards, local_shards
-from tests.integration.worker_batch import GROUP, as_tensordict
+from pacs.algorithm import PacsConfig, ReferenceSchedule
+from pacs.integration import fields
+from pacs.integration.loss import PacsPolicyLoss
+from pacs.integration.shards import local_shards
+from pacs.integration.worker import PacsWorker
+from pacs.metrics import update_metrics
+from pacs.paths import config_dir
+from tests.integration.worker_case import GROUP, Row, as_tensordict
 
-FP32 = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
+FOLDER, DEVICE = Path(sys.argv[1]), sys.argv[2]
 
 
-def make_worker(model: Path, *, forward_only: bool = False) -> PacsTrainingWorker:
-    model_config = HFModelConfig(
-        path=str(model),
-        use_remove_padding=False,
-        enable_gradient_checkpointing=False,
-        override_config={"attn_implementation": "sdpa"},
-    )
-    engine = FSDPEngineConfig(
-        strategy="fsdp2",
-        forward_only=forward_only,
-        model_dtype="fp32",
-        mixed_precision=FP32,
-        use_torch_compile=False,
-        use_dynamic_bsz=False,
-    )
-    optimizer = FSDPOptimizerConfig(lr=1e-3, clip_grad=1e9, total_training_steps=10)
-    worker = PacsTrainingWorker(
-        TrainingWorkerConfig(
-            model_type="language_model",
-            model_config=model_config,
-            engine_config=engine,
-            optimizer_config=optimizer,
-            checkpoint_config=CheckpointConfig(),
-        )
-    )
-    worker.reset()
+def make_worker(case: dict[str, Any]) -> PacsWorker:
+    """Policy and reference as a run builds them, without vLLM beside them."""
+    overrides = [
+        "recipe=arithmetic",
+        f"trainer.device={DEVICE}",
+        "actor_rollout_ref.actor.use_dynamic_bsz=false",
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
+        "+actor_rollout_ref.model.load_tokenizer=false",
+        "actor_rollout_ref.actor.optim.optimizer=SGD",
+        f"actor_rollout_ref.actor.optim.lr={case['learning_rate']}",
+        "actor_rollout_ref.actor.optim.clip_grad=1e9",
+        "actor_rollout_ref.actor.optim.total_training_steps=3",
+        f"actor_rollout_ref.model.use_remove_padding={case['layout'] != 'padded'}",
+        f"actor_rollout_ref.model.use_fused_kernels={case['layout'] == 'fused'}",
+    ]
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        config = compose("pacs", overrides=overrides).actor_rollout_ref
+    config.model.path = str(FOLDER / case["family"] / "policy")
+    worker = PacsWorker(config, role="actor")
+    worker.init_model()
+    config.model.path = str(FOLDER / case["family"] / "reference")
+    other = PacsWorker(config, role="ref")
+    other.init_model()
+    worker.ref = other.ref
     return worker
 
 
-def gradient(worker: PacsTrainingWorker, rows: list[dict], micro_batching: dict) -> tuple[dict, dict]:
-    """The mini-batch's gradient as the optimizer would see it, and the metrics the worker returns."""
-    seen: dict[str, torch.Tensor] = {}
-
-    def record() -> float:
-        for name, parameter in worker.engine.module.named_parameters():
-            seen[name] = parameter.grad.full_tensor().clone()
-        return 0.0
-
-    worker.engine.optimizer_step = record
-    data = as_tensordict(rows)
-    tu.assign_non_tensor(data, temperature=1.0, global_batch_size=None, force_group_size=GROUP, **micro_batching)
-    metrics = tu.get(worker.train_batch(data), "metrics")
-    return seen, {name: value for name, value in metrics.items() if name.startswith("actor/pacs/")}
+def full_weights(worker: PacsWorker) -> dict[str, torch.Tensor]:
+    parameters = worker.actor.engine.module.named_parameters()
+    return {name: value.full_tensor().detach().cpu().clone() for name, value in parameters}
 
 
-def main(folder: Path) -> None:
-    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    parts = torch.load(folder / f"parts_{ranks}.pt", weights_only=False)
-    worker = make_worker(folder / "model")
-    worker.set_loss_fn(partial(pacs_policy_loss, PacsConfig()))
-    blocks = len(parts[rank]) // GROUP
-    ways = {
-        "one group": {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1},
-        "all groups": {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": blocks},
-        "dynamic": {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120},
+def step_data(
+    parts: list[list[Row]], rank: int, config: PacsConfig, mini_batches: int, *, is_policy: bool, split: dict[str, Any]
+) -> Any:
+    data = as_tensordict(parts, rank, config)
+    settings = {
+        "temperature": 1.0,
+        "calculate_entropy": True,
+        "mini_batch_size": sum(map(len, parts)) // mini_batches,
+        "epochs": 1,
+        "dataloader_kwargs": {"shuffle": False},
+        fields.REFERENCE_IS_POLICY: is_policy,
+        fields.LEARNING_RATE_FACTOR: 1.0,
+        **split,
     }
-    results = {way: gradient(worker, parts[rank], micro_batching) for way, micro_batching in ways.items()}
+    if split[fields.STRATEGY] == "grouped":
+        settings["force_group_size"] = GROUP
+    tu.assign_non_tensor(data, **settings)
+    return data
 
-    # A reset: another model's shards become the policy's, and nothing else.
-    reference = make_worker(folder / "other_model", forward_only=True)
-    copy_shards(worker.engine.module, reference.engine.module)
-    equal = all(
-        torch.equal(a, b)
-        for a, b in zip(
-            local_shards(worker.engine.module).values(),
-            local_shards(reference.engine.module).values(),
-            strict=True,
-        )
-    )
+
+def returned_metrics(output: Any) -> dict[str, Any]:
+    """On rank 0, what is logged; the others return no tables."""
+    tables = tu.get(output, "metrics").get(fields.TABLES)
+    return update_metrics(tables) if tables else {}
+
+
+def gradients(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
+    """The train batch's gradient as the optimizer would see it and the metrics, for each config and way to split."""
+    results = {}
+    for name, (config, parts, split) in case["ways"].items():
+        worker.set_loss_fn(PacsPolicyLoss(config))
+        seen: dict[str, torch.Tensor] = {}
+
+        def record(seen: dict[str, torch.Tensor] = seen) -> float:
+            for name, parameter in worker.actor.engine.module.named_parameters():
+                seen[name] = parameter.grad.full_tensor().cpu().clone()
+            return 0.0
+
+        step = worker.actor.engine.optimizer_step
+        worker.actor.engine.optimizer_step = record
+        output = worker.update_actor(step_data(parts, rank, config, 1, is_policy=False, split=split))
+        worker.actor.engine.optimizer_step = step
+        results[name] = {"gradient": seen, "metrics": returned_metrics(output)}
+    return results
+
+
+def three_steps(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
+    """Three steps of two mini-batches with SGD, the reference reset after the second; every forward pass noted."""
+    start = {name: value.clone() for name, value in local_shards(worker.actor.engine.module).items()}
+    results = {}
+    for name, (config, parts, split) in case["steps"].items():
+        for parameter, value in zip(local_shards(worker.actor.engine.module).values(), start.values(), strict=True):
+            parameter.data.copy_(value)
+        worker.set_loss_fn(PacsPolicyLoss(config))
+        worker.reset_reference(reset_optimizer=True)
+        schedule = ReferenceSchedule(config.reference)
+        passes: list[list[tuple[str, int]]] = []
+        note_passes(worker, passes)
+        for step in (1, 2, 3):
+            passes.append([])
+            worker.update_actor(step_data(parts, rank, config, 2, is_policy=schedule.is_policy, split=split))
+            if schedule.after_updates(step, saturated=0.0, log_ratio=0.0):
+                worker.reset_reference(config.reference.reset_optimizer)
+                equal = all(
+                    torch.equal(a.cpu(), b.cpu())
+                    for a, b in zip(
+                        local_shards(worker.actor.engine.module).values(),
+                        local_shards(worker.ref.engine.module).values(),
+                        strict=True,
+                    )
+                )
+        results[name] = {"weights": full_weights(worker), "passes": passes, "reset_copies": equal}
+    return results
+
+
+def note_passes(worker: PacsWorker, passes: list[list[tuple[str, int]]]) -> None:
+    for role, engine in {"policy": worker.actor.engine, "reference": worker.ref.engine}.items():
+        forward = type(engine).forward_step
+
+        def noted(
+            micro_batch: Any, loss_function: Any, forward_only: bool, role: str = role, engine: Any = engine,
+            forward: Any = forward,
+        ) -> Any:  # fmt: skip
+            passes[-1].append((role if forward_only else "update", len(micro_batch)))
+            return forward(engine, micro_batch, loss_function, forward_only)
+
+        engine.forward_step = noted
+
+
+def main() -> None:
+    rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    cases = torch.load(FOLDER / f"cases_{ranks}.pt", weights_only=False)
+    results = {}
+    for name, case in cases.items():
+        worker = make_worker(case)
+        results[name] = gradients(worker, rank, case)
+        if "steps" in case:
+            results[name] |= three_steps(worker, rank, case)
     if rank == 0:
-        torch.save({"gradients": results, "reset_copies": equal}, folder / f"results_{ranks}.pt")
+        torch.save(results, FOLDER / f"results_{ranks}.pt")
     torch.distributed.barrier()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -19,11 +19,16 @@ BOTH = {
     "timing_s/update_actor": lambda step: 1.5,
 }
 PACS_ONLY = {
-    "pacs/score/correct/mean": lambda step: 0.1 * step,
-    "pacs/score/wrong/mean": lambda step: -0.2 * step,
-    "pacs/critic_accuracy": lambda step: 0.75,
-    "pacs/residual": lambda step: 0.4,
-    "pacs/log_ratio": lambda step: -0.01 * step,
+    "pacs/score/correct_mean": lambda step: 0.1 * step,
+    "pacs/score/wrong_mean": lambda step: -0.2 * step,
+    "pacs/critic/accuracy_fraction": lambda step: 0.75,
+    "pacs/residual_mean": lambda step: 0.4,
+    "pacs/critic/calibration_error_mean": lambda step: 0.1,
+    "pacs/log_ratio/sequence_mean": lambda step: 0.01 * step,
+    "pacs/groups/mixed_fraction": lambda step: 0.6,
+    "pacs/saturated_fraction": lambda step: 0.05 * step,
+    "pacs/gradient/clipped_fraction": lambda step: 1.0,
+    "pacs/rollout_gap/per_token": lambda step: 1e-5,
 }
 CONFIG = """\
 actor_rollout_ref:
@@ -60,7 +65,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         for step in range(1, steps + 1):
             line = {"step": step} | {key: value(step) for key, value in metrics.items()}
             if step in set(resets):
-                line["pacs/reference/reset"] = 1.0
+                line["pacs/reference/reset_count"] = 1.0
             lines.append(line)
         lines[-1] |= dict.fromkeys(validation, 0.5)
         folder = tmp_path / name

@@ -31,7 +31,13 @@ def legend_of(axes):
 
 
 TITLES = [panel.title for panel in plots.PANELS]
-PACS_TITLES = ["Score ψ by verdict", "Implicit critic: ψ against R", "Distance from the reference"]
+PACS_TITLES = [
+    "Score ψ by verdict",
+    "Implicit critic: ψ against R",
+    "Distance from the reference",
+    "What the update has to work with",
+    "Gap between vLLM and trainer",
+]
 
 
 def test_a_pacs_run_has_every_panel_with_its_data(make_run):
@@ -53,7 +59,7 @@ def test_a_panel_without_data_is_left_out(make_run):
 
 
 def test_a_panel_of_which_one_curve_has_data_is_drawn(make_run):
-    figure = plots.overview([read_run(make_run(pacs=False, more={"pacs/residual": lambda step: 0.5}))])
+    figure = plots.overview([read_run(make_run(pacs=False, more={"pacs/residual_mean": lambda step: 0.5}))])
     axes = axes_of(figure, "Implicit critic: ψ against R")
     assert len(lines_of(axes)) == 1
     assert legend_of(axes) == ["residual |σ(ψ) − R|"]
@@ -79,7 +85,7 @@ def test_resets_are_marked_in_every_panel_at_their_steps(make_run):
 
 
 def test_a_run_without_resets_has_no_mark_and_no_legend_of_them(make_run):
-    figure = plots.overview([read_run(make_run(more={"pacs/reference/reset": lambda step: 0.0}))])
+    figure = plots.overview([read_run(make_run(more={"pacs/reference/reset_count": lambda step: 0.0}))])
     assert [resets_of(axes) for axes in figure.axes] == [[]] * len(figure.axes)
     assert figure.legends == []
 

@@ -1,0 +1,31 @@
+"""The names under which the trainer, the workers and the loss hand each other what PACS adds to verl's batch."""
+
+#: One value a row, all of shape (B,), written by the trainer for the whole train batch.
+LABELS = "pacs_labels"
+GROUP_IDS = "pacs_group_ids"
+#: Rows of the row's group that take part, wherever they are: what `whole` is measured by.
+GROUP_SIZES = "pacs_group_sizes"
+WEIGHTS = "pacs_weights"
+#: The row is a response (not padding) and has others to be compared with.
+ROW_MASK = "pacs_row_mask"
+#: The row counts in N.
+COUNTED = "pacs_counted"
+
+#: Settings of a step, the same for all rows, written by the trainer.
+STRATEGY = "pacs_strategy"
+REFERENCE_IS_POLICY = "pacs_reference_is_policy"
+LEARNING_RATE_FACTOR = "pacs_learning_rate_factor"
+
+#: log pi_ref of each response token (jagged), written by the worker before the updates.
+REFERENCE = "ref_log_prob"
+
+#: Settings of a mini-batch, written by the worker: N over all ranks; whether no update has come before it in
+#: this step; whether its reference is the policy as it is now.
+DENOMINATOR = "pacs_denominator"
+FRESH = "pacs_fresh"
+SELF_REFERENCE = "pacs_self_reference"
+#: (B, len(ROW_COLUMNS)): what is known of each row before the gradient pass of `cached`.
+SCORED = "pacs_scored"
+
+#: The key among a worker's metrics under which the rows' tables are returned.
+TABLES = "pacs_tables"

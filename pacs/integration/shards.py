@@ -1,0 +1,49 @@
+"""This rank's shards of a model under FSDP2: copied to another, written, read. Nothing is gathered."""
+
+from pathlib import Path
+
+import torch
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.tensor import DTensor
+
+
+def copy_shards(source: torch.nn.Module, target: torch.nn.Module) -> None:
+    """Copy every parameter's local shard from `source` to `target`, casting to the target's dtype.
+
+    Both are the same architecture under `fully_shard` on the same mesh, so shards correspond one to one.
+
+    Raises:
+        ValueError: If the two do not have the same shards.
+    """
+    sources, targets = local_shards(source), local_shards(target)
+    if sources.keys() != targets.keys() or any(sources[k].shape != targets[k].shape for k in sources):
+        raise ValueError("The policy and the reference are sharded differently; use the same fsdp_config for both.")
+    with torch.no_grad():
+        for name, shard in targets.items():
+            shard.copy_(sources[name])
+
+
+def local_shards(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """This rank's part of every parameter, by name; writing to it changes the parameter."""
+    for part in module.modules():
+        if isinstance(part, FSDPModule):
+            # After a forward pass the root may still hold its gathered parameters, which would hide a change.
+            part.reshard()
+    return {
+        name: (parameter.to_local() if isinstance(parameter, DTensor) else parameter.data)
+        for name, parameter in module.named_parameters()
+    }
+
+
+def save_shards(module: torch.nn.Module, file: Path) -> None:
+    """Write the local shards to `file`; its folder is made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({name: shard.cpu() for name, shard in local_shards(module).items()}, file)
+
+
+def load_shards(module: torch.nn.Module, file: Path) -> None:
+    """Read what `save_shards` wrote for a module that is sharded alike."""
+    shards = torch.load(file, weights_only=True)
+    with torch.no_grad():
+        for name, shard in local_shards(module).items():
+            shard.copy_(shards[name])

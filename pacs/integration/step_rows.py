@@ -1,0 +1,95 @@
+"""A step's rows as PACS sees them: which group each is in, what it weighs, and whether it counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from pacs.algorithm import PacsConfig, class_balance_weights, counted_rows
+from pacs.integration import fields
+
+
+@dataclass(frozen=True)
+class StepRows:
+    """All rows of a train batch, before any split; each tensor is (B,).
+
+    Attributes:
+        labels: float, the verifier's 0 or 1; 0 in padding.
+        group_ids: int64, the number of the row's prompt.
+        group_sizes: int64, how many rows of its group take part.
+        padding: bool, rows that fill the batch up.
+        alone: bool, responses whose group has no other: there is nothing to compare them with.
+        counted: bool, rows that count in N.
+        weights: float, w_i of Eq. 8 over the whole train batch.
+    """
+
+    labels: torch.Tensor
+    group_ids: torch.Tensor
+    group_sizes: torch.Tensor
+    padding: torch.Tensor
+    alone: torch.Tensor
+    counted: torch.Tensor
+    weights: torch.Tensor
+
+    def as_fields(self) -> dict[str, torch.Tensor]:
+        """What the workers need of each row, under the names of `fields`."""
+        return {
+            fields.LABELS: self.labels,
+            fields.GROUP_IDS: self.group_ids,
+            fields.GROUP_SIZES: self.group_sizes,
+            fields.WEIGHTS: self.weights,
+            fields.ROW_MASK: ~self.padding & ~self.alone,
+            fields.COUNTED: self.counted,
+        }
+
+
+def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tensor, config: PacsConfig) -> StepRows:
+    """Group, check and weigh the rows of a train batch.
+
+    Args:
+        uids: the prompt's id of every row.
+        padding: which rows fill the batch up.
+        rewards: (B,) the reward function's scores.
+        config: the algorithm.
+
+    Raises:
+        ValueError: a reward other than 0 and 1.
+    """
+    is_padding = torch.tensor(padding, dtype=torch.bool)
+    group_ids = dense_ids(uids)
+    sizes = torch.bincount(group_ids[~is_padding], minlength=int(group_ids.max()) + 1)[group_ids]
+    alone = ~is_padding & (sizes < 2)
+    row_mask = ~is_padding & ~alone
+    check_labels(rewards[row_mask])
+    labels = torch.where(is_padding, 0, rewards)
+    counted = counted_rows(labels, group_ids, config, row_mask=row_mask)
+    return StepRows(
+        labels=labels,
+        group_ids=group_ids,
+        group_sizes=sizes,
+        padding=is_padding,
+        alone=alone,
+        counted=counted,
+        weights=class_balance_weights(labels, group_ids, scope=config.weight_scope, row_mask=counted),
+    )
+
+
+def prompt_uid(row_key: str) -> str:
+    """The prompt's id in verl's row key `{uid}_{session}_{output}`."""
+    return row_key.rsplit("_", 2)[0]
+
+
+def dense_ids(uids: Sequence[str]) -> torch.Tensor:
+    """Number the prompts in the order of their first row; shape (B,), int64."""
+    index: dict[str, int] = {}
+    return torch.tensor([index.setdefault(uid, len(index)) for uid in uids])
+
+
+def check_labels(labels: torch.Tensor) -> None:
+    """Raise ValueError unless every reward is 0 or 1."""
+    others = labels[(labels != 0) & (labels != 1)].unique()
+    if len(others):
+        raise ValueError(
+            f"PACS trains on labels of 0 and 1, but the reward function returned {others[:5].tolist()}. Set "
+            "reward.custom_reward_function to a verifier whose score is 0.0 or 1.0, as pkg://pacs.rewards.math is."
+        )

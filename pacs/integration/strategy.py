@@ -1,0 +1,94 @@
+"""How a step's gradient is taken: through whole groups (`grouped`), or after scoring them (`cached`)."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from omegaconf import DictConfig
+from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
+
+BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A strategy and why it was taken."""
+
+    strategy: Literal["grouped", "cached"]
+    reason: str
+
+
+def outlook(config: DictConfig) -> str:
+    """What will be taken, as far as it is known before the run: a line for `--dry-run`."""
+    if config.trainer.v1.trainer_mode != "pacs":
+        return f"trainer_mode {config.trainer.v1.trainer_mode}"
+    group = config.actor_rollout_ref.rollout.n * longest_sequence_tokens(config)
+    choice = choose(config, group)
+    if wanted(config) == "auto" and choice.strategy == "cached" and why_not_grouped(config, 0) is None:
+        return (
+            f"update strategy auto: grouped in steps whose groups all fit {token_budget(config)} tokens ({BUDGET}), "
+            f"else cached; a group may have {group}"
+        )
+    return f"update strategy {choice.strategy}: {choice.reason}"
+
+
+def choose(config: DictConfig, group_tokens: int) -> Choice:
+    """The strategy for groups of at most `group_tokens` tokens, prompts included.
+
+    `pacs.update.strategy=auto` takes `grouped`, which needs no further pass, where a mini-batch deals out whole
+    groups to the ranks and a group fits a micro-batch; else `cached`.
+    """
+    strategy = wanted(config)
+    if strategy != "auto":
+        return Choice(strategy, f"pacs.update.strategy={strategy}")
+    obstacle = why_not_grouped(config, group_tokens)
+    if obstacle is None:
+        return Choice("grouped", f"every group, of up to {group_tokens} tokens, fits a micro-batch")
+    return Choice("cached", obstacle)
+
+
+def wanted(config: DictConfig) -> Any:
+    """`pacs.update.strategy`; as an attribute, `update` would be the mapping's method."""
+    return config.pacs["update"].strategy
+
+
+def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
+    """What keeps groups of `group_tokens` tokens from being whole in a micro-batch; None if nothing does."""
+    actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
+    ranks, prompts = data_parallel_size(config), actor.ppo_mini_batch_size
+    if prompts % ranks:
+        return (
+            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts cannot be dealt out to {ranks} "
+            "data-parallel ranks in whole groups"
+        )
+    if actor.use_dynamic_bsz:
+        budget = token_budget(config)
+        if group_tokens > budget:
+            return f"a group has up to {group_tokens} tokens, and a micro-batch holds {budget} ({BUDGET})"
+    elif actor.ppo_micro_batch_size_per_gpu % n:
+        return (
+            f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={actor.ppo_micro_batch_size_per_gpu} responses "
+            f"are not a multiple of rollout.n={n}"
+        )
+    return None
+
+
+def token_budget(config: DictConfig) -> int:
+    """Tokens that a dynamic micro-batch of the update may hold, over the ranks that share its sequences."""
+    return int(config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu) * sequence_parallel_size(config, "actor")
+
+
+def sequence_parallel_size(config: DictConfig, part: str) -> int:
+    """Ranks that share a sequence in `part` (actor or ref): verl's older key if it is set, else that of the engine."""
+    settings = config.actor_rollout_ref[part]
+    return int(max(settings.ulysses_sequence_parallel_size, settings.fsdp_config.ulysses_sequence_parallel_size))
+
+
+def longest_sequence_tokens(config: DictConfig) -> int:
+    """Tokens that one row may have: a prompt and its response, or one of verl's padding rows."""
+    return max(int(config.data.max_prompt_length + config.data.max_response_length), int(SYNTHETIC_PADDING_SEQ_LEN))
+
+
+def data_parallel_size(config: DictConfig) -> int:
+    """Ranks among which a mini-batch is divided: all of them, less those that share a sequence."""
+    ranks: int = config.trainer.n_gpus_per_node * config.trainer.nnodes
+    return ranks // sequence_parallel_size(config, "actor")

@@ -1,0 +1,26 @@
+"""What a run logs: our metrics are declared, computed and documented from one registry; verl's are documented.
+
+entry.py      an entry, and the suffixes that say how a metric is reduced
+ours.py       our metrics
+verl_keys.py  verl's keys
+registry.py   both; `find`
+reduce.py     tables of rows -> metrics
+document.py   docs/metrics.md, which `python -m pacs.metrics` prints
+"""
+
+from pacs.metrics.entry import SUFFIXES, Entry, Metric, VerlKey
+from pacs.metrics.reduce import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, batch_metrics, update_metrics
+from pacs.metrics.registry import ENTRIES, find
+
+__all__ = [
+    "ENTRIES",
+    "OPTIONAL_UPDATE_COLUMNS",
+    "SUFFIXES",
+    "UPDATE_COLUMNS",
+    "Entry",
+    "Metric",
+    "VerlKey",
+    "batch_metrics",
+    "find",
+    "update_metrics",
+]

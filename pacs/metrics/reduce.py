@@ -1,0 +1,191 @@
+"""From tables (one row a response) to metrics: all rows of a step are put together, then reduced once, in float64.
+
+So no value depends on how the rows were split over micro-batches, mini-batches and ranks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+
+import torch
+
+from pacs.algorithm import ROW_COLUMNS
+from pacs.metrics.entry import Metric
+from pacs.metrics.ours import (
+    CORRECT,
+    CORRECT_RESPONSES,
+    COUNTED,
+    FRESH,
+    GROUPS,
+    OTHER,
+    OURS,
+    RESPONSES,
+    SAMPLED,
+    STATUSES,
+    WRONG,
+    WRONG_RESPONSES,
+)
+
+#: What every update table holds.
+UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
+#: What it holds where it was computed.
+OPTIONAL_UPDATE_COLUMNS = frozenset({"entropy", "rollout_gap", "rollout_gap_worst", "fresh"})
+
+SATURATED_RESIDUAL = 0.01
+CALIBRATION_BINS = 10
+
+#: Suffix -> the reduction of (S,) values to a 0-dimensional tensor; `per_token` also needs the tokens.
+REDUCERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "mean": torch.mean,
+    "std": torch.std,
+    "min": torch.min,
+    "max": torch.max,
+    "sum": torch.sum,
+    "count": torch.sum,
+    "fraction": torch.mean,
+    "rms": lambda values: values.square().mean().sqrt(),
+}
+#: Suffix -> the rows it takes, where that is not 1.
+LEAST_ROWS = {"count": 0, "sum": 0, "std": 2}
+
+
+def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, float]:
+    """The metrics of a step's updates.
+
+    A metric without a row to reduce, or of an optional column that is not there, is left out; so is a standard
+    deviation of one row.
+
+    Args:
+        tables: those of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number
+            type, with `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all. Values are those
+            at the weights the row's mini-batch was updated from:
+
+            counted              1 if the row counts in N of Eq. 8; other rows are not read
+            correct              the label R, 0 or 1
+            loss                 w * l
+            score                psi
+            log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
+            tokens               tokens of the response
+            effective_advantage  A
+            grpo_fallback        1 if the row's group fell back to dr_grpo
+            entropy              sum over tokens of the policy's entropy, nats
+            rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
+            rollout_gap_worst    largest of these
+            fresh                1 in the step's first mini-batch, which has the weights that vLLM sampled with
+
+    Returns:
+        Metric -> value; empty without a table.
+
+    Raises:
+        ValueError: columns that are missing, unknown, or not the same in all tables.
+    """
+    if not tables:
+        return {}
+    names = tables[0].keys()
+    _check_columns(names, tables)
+    rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
+    counted = rows["counted"] != 0
+    rows = {name: column[counted] for name, column in rows.items()}
+
+    correct = rows["correct"] == 1
+    probability = torch.sigmoid(rows["score"])
+    residual = (probability - rows["correct"]).abs()
+    columns = rows | {
+        "residual": residual,
+        "saturated": (residual < SATURATED_RESIDUAL).double(),
+        "accurate": ((rows["score"] > 0) == correct).double(),
+        "calibration_error": _calibration_errors(probability, rows["correct"]),
+    }
+    selections = {COUNTED: torch.ones_like(correct), CORRECT: correct, WRONG: ~correct}
+    if "fresh" in rows:
+        selections[FRESH] = rows["fresh"] != 0
+    return _reduce(columns, selections)
+
+
+def batch_metrics(
+    *,
+    group: torch.Tensor,
+    correct: torch.Tensor,
+    tokens: torch.Tensor,
+    truncated: torch.Tensor,
+    alone: torch.Tensor,
+    status: Sequence[str] | None,
+) -> dict[str, float]:
+    """The metrics of a step's sampled batch, before any update.
+
+    A metric without a row (or group) to reduce is left out; counts are then 0.
+
+    Args:
+        group: (B,) int64, any values: rows of one prompt have the same. Padding rows are not given.
+        correct: (B,) the label R, 0 or 1.
+        tokens: (B,) tokens of the response.
+        truncated: (B,) 1 if the response was stopped by the limit on its length.
+        alone: (B,) 1 if all other responses of its group failed: the row is dropped, and only counted here.
+        status: B statuses of the verifier; None if it gives none.
+
+    Returns:
+        Metric -> value.
+    """
+    kept = alone == 0
+    right = correct == 1
+    columns = {"correct": right, "wrong": ~right, "alone": ~kept, "truncated": truncated, "tokens": tokens}
+    if status is not None:
+        known = [word if word in STATUSES else OTHER for word in status]
+        columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
+    selections = {
+        SAMPLED: torch.ones_like(kept),
+        RESPONSES: kept,
+        CORRECT_RESPONSES: kept & right,
+        WRONG_RESPONSES: kept & ~right,
+    }
+    return _reduce({name: column.double() for name, column in columns.items()}, selections) | _reduce(
+        *_group_table(group[kept], right[kept])
+    )
+
+
+def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]) -> None:
+    missing, unknown = UPDATE_COLUMNS - names, names - UPDATE_COLUMNS - OPTIONAL_UPDATE_COLUMNS
+    if missing or unknown:
+        raise ValueError(f"an update table lacks the columns {sorted(missing)} and has unknown ones {sorted(unknown)}")
+    for table in tables:
+        if table.keys() != names:
+            raise ValueError(f"update tables of different columns: {sorted(names)} and {sorted(table)}")
+
+
+def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """One row a group: which of the two classes its (B,) responses have."""
+    index = group.unique(return_inverse=True)[1]
+    sizes = index.bincount()
+    right = index[correct].bincount(minlength=len(sizes))
+    kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
+    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 0}
+
+
+def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor) -> torch.Tensor:
+    """(B,) |mean probability - share correct| of each row's bin, so that the mean over rows weighs bins by size."""
+    edges = torch.arange(1, CALIBRATION_BINS, dtype=probability.dtype) / CALIBRATION_BINS
+    index = torch.bucketize(probability, edges, right=True)  # not a number goes to the last bin, and stays to be seen
+    size = index.bincount(minlength=CALIBRATION_BINS)
+    error = index.bincount(probability - correct, minlength=CALIBRATION_BINS).abs() / size
+    return error[index]
+
+
+def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:
+    """Every metric of ours over one of the selections: (B,) bool for (B,) float64 columns."""
+    values = {
+        metric.name: _value(metric, columns, selections[metric.over])
+        for entries in OURS.values()
+        for metric in entries
+        if metric.over in selections
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(metric: Metric, columns: Mapping[str, torch.Tensor], rows: torch.Tensor) -> float | None:
+    """One metric, or None where it has no value."""
+    column = columns.get(metric.column)
+    values = torch.empty(0, dtype=torch.float64) if column is None else column[rows]
+    if len(values) < LEAST_ROWS.get(metric.suffix, 1):
+        return None
+    if metric.suffix == "per_token":
+        tokens = columns["tokens"][rows].sum()
+        return (values.sum() / tokens).item() if tokens > 0 else None
+    return REDUCERS[metric.suffix](values).item()

@@ -1,0 +1,148 @@
+"""A train batch as TransferQueue hands it to verl's workers, and what PACS does with it by plain autograd.
+
+Shared by the tests of the worker. The reference here is a Hugging Face model, one unpadded sequence at a time, and the
+naive loss of tests/algorithm/naive.py: neither verl nor `pacs.algorithm`.
+"""
+
+import random
+from dataclasses import dataclass
+
+import torch
+from tensordict import TensorDict
+from torch.nn.utils.rnn import pad_sequence
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
+
+from pacs.algorithm import PacsConfig
+from pacs.integration.batching import padded_row_count, row_order
+from pacs.integration.step_rows import step_rows
+from tests.algorithm.naive import Batch, naive_loss
+
+VOCABULARY = 40
+GROUP = 4
+FAMILIES = {"qwen3": (Qwen3Config, Qwen3ForCausalLM), "llama": (LlamaConfig, LlamaForCausalLM)}
+
+
+def tiny_model(family: str, seed: int) -> PreTrainedModel:
+    """Of so wide a range of weights that two seeds differ by nats."""
+    torch.manual_seed(seed)
+    config_class, model_class = FAMILIES[family]
+    config = config_class(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        max_position_embeddings=128,
+        initializer_range=0.12,
+        tie_word_embeddings=False,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    return model_class(config)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A response; `uid` is None in a row of padding."""
+
+    uid: str | None
+    prompt: list[int]
+    response: list[int]
+    label: bool
+
+
+PADDING = Row(None, [1] * 7, [1], False)
+
+
+def make_rows(groups: int, seed: int) -> list[Row]:
+    """Groups of four or three (a response failed) with uneven lengths; the first is of one class."""
+    rng = random.Random(seed)
+    rows = []
+    for group in range(groups):
+        prompt = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(2, 6))]
+        size = GROUP - (group % 3 == 1)
+        labels = [True] * size if group == 0 else [True, False, *(rng.random() < 0.5 for _ in range(size - 2))]
+        for label in labels:
+            response = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(1, 12))]
+            rows.append(Row(str(group), prompt, response, label))
+    rng.shuffle(rows)
+    return rows
+
+
+def deal_out(rows: list[Row], *, groups_per_mini_batch: int, ranks: int, whole_groups: bool) -> list[list[Row]]:
+    """What each rank is given, padding included, as the trainer arranges it."""
+    layout = {"group_size": GROUP, "groups_per_mini_batch": groups_per_mini_batch}
+    total = padded_row_count([str(row.uid) for row in rows], **layout)
+    rows = rows + [PADDING] * (total - len(rows))
+    lengths = [len(row.prompt) + len(row.response) for row in rows]
+    _, parts = row_order([row.uid for row in rows], lengths, ranks=ranks, whole_groups=whole_groups, **layout)
+    return [[rows[i] for i in part] for part in parts]
+
+
+def mini_batches(parts: list[list[Row]], count: int) -> list[list[Row]]:
+    """The rows of each mini-batch, over all ranks, without the padding."""
+    size = len(parts[0]) // count
+    return [[row for part in parts for row in part[i * size : (i + 1) * size] if row.uid] for i in range(count)]
+
+
+def as_tensordict(parts: list[list[Row]], rank: int, config: PacsConfig) -> TensorDict:
+    """The fields verl's engine and PACS's worker read of a rank's rows, jagged where verl's are."""
+
+    def jagged(values: list[torch.Tensor]) -> torch.Tensor:
+        return torch.nested.as_nested_tensor(values, layout=torch.jagged)
+
+    batch = [row for part in parts for row in part]
+    step = step_rows(
+        [str(row.uid) for row in batch],
+        [row.uid is None for row in batch],
+        torch.tensor([float(row.label) for row in batch]),
+        config,
+    )
+    first = rank * len(parts[0])
+    own = slice(first, first + len(parts[rank]))
+    rows = parts[rank]
+    sequences = [torch.tensor(row.prompt + row.response) for row in rows]
+    masks = [torch.full((len(row.response),), int(row.uid is not None)) for row in rows]
+    return TensorDict(
+        {
+            "input_ids": jagged(sequences),
+            "position_ids": jagged([torch.arange(len(sequence)) for sequence in sequences]),
+            "prompts": jagged([torch.tensor(row.prompt) for row in rows]),
+            "responses": jagged([torch.tensor(row.response) for row in rows]),
+            "response_mask": jagged(masks),
+            "loss_mask": jagged(masks),
+            "rollout_log_probs": jagged([torch.linspace(-3, -1, len(row.response)) for row in rows]),
+            **{name: values[own] for name, values in step.as_fields().items()},
+        },
+        batch_size=len(rows),
+    )
+
+
+def response_log_probs(model: PreTrainedModel, rows: list[Row]) -> list[torch.Tensor]:
+    """log pi of each response token, one unpadded sequence at a time."""
+    values = []
+    for row in rows:
+        tokens = torch.tensor([row.prompt + row.response])
+        logits = model(tokens).logits[0, len(row.prompt) - 1 : -1]
+        values.append(torch.log_softmax(logits, -1).gather(-1, tokens[0, len(row.prompt) :, None])[:, 0])
+    return values
+
+
+def autograd_loss(
+    model: PreTrainedModel, reference: list[torch.Tensor], rows: list[Row], config: PacsConfig
+) -> torch.Tensor:
+    """Eq. 8 over `rows` in one pass, given log pi_ref of each."""
+    ids = {uid: i for i, uid in enumerate(dict.fromkeys(row.uid for row in rows))}
+    lengths = torch.tensor([len(row.response) for row in rows])
+    batch = Batch(
+        log_probs=pad_sequence(response_log_probs(model, rows), batch_first=True),
+        ref_log_probs=pad_sequence(reference, batch_first=True),
+        response_mask=torch.arange(int(lengths.max())) < lengths[:, None],
+        labels=torch.tensor([int(row.label) for row in rows]),
+        group_ids=torch.tensor([ids[row.uid] for row in rows]),
+        row_mask=torch.ones(len(rows), dtype=torch.bool),
+    )
+    return naive_loss(batch, config)

@@ -1,0 +1,115 @@
+"""`batch_metrics` against plain counts."""
+
+import random
+from typing import Any
+
+import pytest
+import torch
+
+from pacs.metrics import batch_metrics
+
+STATUSES = ["correct", "wrong", "no_answer", "timeout", "error", "mystery", ""]
+
+
+def make_rows(seed: int) -> list[dict[str, Any]]:
+    """Groups of 1 (alone), 2 to 5 responses, shuffled; some of one class."""
+    rng = random.Random(seed)
+    rows = []
+    for group in range(20):
+        # The group of the largest id is all wrong, so that no count of correct rows reaches it.
+        size, share = (rng.randrange(1, 6), rng.choice([0.0, 0.5, 1.0])) if group else (3, 0.0)
+        for _ in range(size):
+            rows.append(
+                {
+                    "group": 1000 - 7 * group,
+                    "correct": float(rng.random() < share),
+                    "tokens": float(rng.randrange(50)),
+                    "truncated": float(rng.random() < 0.3),
+                    "alone": float(size == 1),
+                    "status": rng.choice(STATUSES),
+                }
+            )
+    rng.shuffle(rows)
+    return rows
+
+
+def compute(rows: list[dict[str, Any]], **changed: Any) -> dict[str, float]:
+    columns: dict[str, Any] = {
+        name: torch.tensor([row[name] for row in rows], dtype=torch.float32)
+        for name in ("correct", "tokens", "truncated", "alone")
+    }
+    columns["group"] = torch.tensor([row["group"] for row in rows], dtype=torch.int64)
+    columns["status"] = [row["status"] for row in rows]
+    return batch_metrics(**(columns | changed))
+
+
+def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
+    kept = [row for row in rows if not row["alone"]]
+    correct = [row for row in kept if row["correct"]]
+    wrong = [row for row in kept if not row["correct"]]
+    groups: dict[int, list[float]] = {}
+    for row in kept:
+        groups.setdefault(row["group"], []).append(row["correct"])
+
+    def share(rows: list[dict[str, Any]], name: str) -> float:
+        return sum(1 for row in rows if row[name]) / len(rows)
+
+    expected = {
+        "pacs/rows/correct_count": len(correct),
+        "pacs/rows/wrong_count": len(wrong),
+        "pacs/rows/alone_count": len(rows) - len(kept),
+        "pacs/groups/mixed_fraction": sum(0 < sum(g) < len(g) for g in groups.values()) / len(groups),
+        "pacs/groups/all_correct_fraction": sum(all(g) for g in groups.values()) / len(groups),
+        "pacs/groups/all_wrong_fraction": sum(not any(g) for g in groups.values()) / len(groups),
+        "pacs/response_tokens/correct_mean": sum(row["tokens"] for row in correct) / len(correct),
+        "pacs/response_tokens/wrong_mean": sum(row["tokens"] for row in wrong) / len(wrong),
+        "pacs/truncated_fraction": share(kept, "truncated"),
+        "pacs/truncated/correct_fraction": share(correct, "truncated"),
+    }
+    known = STATUSES[:5]
+    for status in known:
+        expected[f"pacs/verifier/{status}_fraction"] = sum(row["status"] == status for row in kept) / len(kept)
+    expected["pacs/verifier/other_fraction"] = sum(row["status"] not in known for row in kept) / len(kept)
+    return expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_the_naive_counts(seed: int) -> None:
+    rows = make_rows(seed)
+    assert compute(rows) == pytest.approx(naive(rows), rel=1e-12)
+
+
+def test_without_statuses_there_are_none_of_the_verifier() -> None:
+    rows = make_rows(0)
+    expected = {name: value for name, value in naive(rows).items() if not name.startswith("pacs/verifier/")}
+    assert compute(rows, status=None) == pytest.approx(expected, rel=1e-12)
+
+
+def test_statuses_that_do_not_occur_are_0() -> None:
+    rows = [row | {"status": "correct"} for row in make_rows(0)]
+    shares = {name: value for name, value in compute(rows).items() if name.startswith("pacs/verifier/")}
+    assert shares.pop("pacs/verifier/correct_fraction") == 1
+    assert list(shares.values()) == [0] * 5
+
+
+def test_only_alone_rows_leave_counts() -> None:
+    rows = [row | {"alone": 1.0, "group": index} for index, row in enumerate(make_rows(0))]
+    assert compute(rows) == {
+        "pacs/rows/correct_count": 0,
+        "pacs/rows/wrong_count": 0,
+        "pacs/rows/alone_count": len(rows),
+    }
+
+
+def test_without_a_wrong_row_its_metrics_are_left_out_and_its_count_is_0() -> None:
+    rows = [row | {"correct": 1.0} for row in make_rows(0)]
+    metrics = compute(rows)
+    assert metrics["pacs/rows/wrong_count"] == 0
+    assert metrics["pacs/groups/all_correct_fraction"] == 1
+    assert "pacs/response_tokens/wrong_mean" not in metrics
+
+
+def test_whole_numbers_and_booleans_are_numbers() -> None:
+    rows = make_rows(1)
+    columns = {name: torch.tensor([int(row[name]) for row in rows]) for name in ("correct", "tokens", "truncated")}
+    assert compute(rows, **columns, alone=torch.tensor([bool(row["alone"]) for row in rows])) == compute(rows)

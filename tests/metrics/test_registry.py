@@ -1,0 +1,144 @@
+"""Every key has its entry: ours by declaration, verl's by what verl's own functions return."""
+
+from dataclasses import fields
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+
+from pacs.integration.run_log import CONSOLE
+from pacs.metrics import (
+    ENTRIES,
+    OPTIONAL_UPDATE_COLUMNS,
+    SUFFIXES,
+    UPDATE_COLUMNS,
+    Metric,
+    VerlKey,
+    batch_metrics,
+    find,
+    update_metrics,
+)
+from pacs.metrics.ours import OURS, STATUSES
+from pacs.metrics.reduce import REDUCERS
+from pacs.report.plots import PANELS, RESET
+from pacs.rewards.math import Status
+
+
+def declare(name: str, **options: Any) -> Metric:
+    return Metric(name=name, formula="f", unit="u", healthy="h", remedy="r", over="the rows", **options)
+
+
+@pytest.mark.parametrize("name", ["pacs/loss", "pacs/loss_median", "pacs/lossmean", "pacs/mean/loss", "pacs/x_token"])
+def test_a_name_without_a_known_suffix_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} does not say how it is reduced: end it in one of mean, std"):
+        declare(name)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_suffix_is_known_after_a_slash_and_a_line(suffix: str) -> None:
+    for name in (f"pacs/x/{suffix}", f"pacs/x/y_{suffix}"):
+        metric = declare(name)
+        assert metric.suffix == suffix
+        assert "the rows" in metric.reduction
+
+
+def test_every_suffix_is_computed() -> None:
+    assert REDUCERS.keys() | {"per_token"} == SUFFIXES.keys()
+
+
+def test_every_metric_of_a_column_is_computed() -> None:
+    """One that names a column or rows that no table has would be left out without a word."""
+    rows, some = torch.tensor([1.0, 0.0, 1.0, 0.0]), torch.ones(4)
+    table = dict.fromkeys(UPDATE_COLUMNS | OPTIONAL_UPDATE_COLUMNS, some) | {"correct": rows}
+    batch = dict.fromkeys(("correct", "tokens", "truncated"), rows)
+    computed = update_metrics([table]) | batch_metrics(
+        group=torch.zeros(4, dtype=torch.int64), alone=torch.zeros(4), status=["correct"] * 4, **batch
+    )
+    assert sorted(computed) == sorted(metric.name for metrics in OURS.values() for metric in metrics if metric.column)
+
+
+def test_only_a_name_of_verl_may_say_elsewhere_how_it_is_reduced() -> None:
+    assert declare("actor/entropy", reduced_by="per_token").suffix == "per_token"
+    with pytest.raises(ValueError, match="cannot be reduced by 'median'"):
+        declare("actor/entropy", reduced_by="median")
+    with pytest.raises(ValueError, match="a name of ours starts with pacs/"):
+        declare("loss_mean")
+    with pytest.raises(ValueError, match="a name of ours starts with pacs/"):
+        declare("pacs/loss_mean", reduced_by="max")
+
+
+def test_no_name_is_declared_twice() -> None:
+    names = [entry.name for entry in ENTRIES]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_entry_says_all(entry: Metric | VerlKey) -> None:
+    for field in fields(entry):
+        if field.name not in ("column", "reduced_by"):
+            assert getattr(entry, field.name).strip(), field.name
+    assert entry.reduction
+    assert not entry.formula.endswith(".")
+    assert entry.healthy.endswith(".")
+    assert entry.remedy.endswith(".")
+
+
+def test_a_name_goes_before_a_family() -> None:
+    assert find("critic/score/mean").name == "critic/score/mean"
+    assert find("critic/score/max").name == "critic/score/*"
+    assert find("val-core/math500/acc/mean@8").name == "val-core/*"
+    assert find("timing_s/gen").name == "timing_s/gen"
+    assert find("timing_s/anything").name == "timing_s/*"
+    assert find("val-core/*").name == "val-core/*"
+
+
+@pytest.mark.parametrize("key", ["pacs/loss", "pacs/residual", "critic/score", "actor/entropy_mean", "mean", ""])
+def test_an_unknown_key_has_no_entry(key: str) -> None:
+    assert find(key) is None
+
+
+def test_the_statuses_are_those_of_our_verifier() -> None:
+    assert set(STATUSES) == set(get_args(Status))
+    verified = [metric.name for metric in OURS["The verifier"]]
+    assert verified == [f"pacs/verifier/{status}_fraction" for status in (*STATUSES, "other")]
+
+
+def test_what_is_shown_is_known() -> None:
+    """The console's and the report's keys."""
+    curves = [curve.key for panel in PANELS for curve in panel.curves]
+    totals = [panel.stack_to for panel in PANELS if panel.stack_to]
+    shown = [RESET, *curves, *totals, *(key for _, key, _ in CONSOLE)]
+    assert [key for key in shown if find(key) is None] == []
+
+
+def test_what_verl_returns_is_known() -> None:
+    """verl's own functions on two responses of three tokens, as its trainer calls them."""
+    from verl import DataProto
+    from verl.trainer.ppo import metric_utils
+    from verl.trainer.ppo.rollout_corr_helper import compute_offpolicy_metrics
+    from verl.utils.debug.metrics import calculate_debug_metrics
+    from verl.utils.seqlen_balancing import log_seqlen_unbalance
+
+    tokens = torch.rand(2, 3)
+    mask = torch.ones(2, 3)
+    names = ("token_level_scores", "token_level_rewards", "advantages", "returns", "values", "old_log_probs")
+    batch = DataProto.from_dict(
+        tensors=dict.fromkeys(names, tokens)
+        | {"rollout_log_probs": tokens + 0.1, "response_mask": mask, "attention_mask": torch.ones(2, 5)}
+        | {"prompts": torch.ones(2, 2), "responses": torch.ones(2, 3)},
+        non_tensors={"__num_turns__": np.array([2, 2]), "tool_call_counts": np.array([0, 1])},
+        meta_info={"global_token_num": [5, 5]},
+    )
+    stages = ["step", "gen", "reward", "old_log_prob", "ref", "values", "adv", "update_critic", "update_actor"]
+    seconds = dict.fromkeys([*stages, "update_weights", "save_checkpoint", "testing"], 1.0)
+    returned = [
+        *metric_utils.compute_data_metrics(batch, use_critic=True),
+        *metric_utils.compute_timing_metrics(batch, seconds),
+        *metric_utils.compute_throughout_metrics(batch, seconds, n_gpus=1),
+        *calculate_debug_metrics(batch),
+        *log_seqlen_unbalance([3, 4], [[0], [1]], prefix="global_seqlen"),
+        *(f"rollout_corr/{name}" for name in compute_offpolicy_metrics(tokens, tokens, mask)),
+    ]
+    assert len(returned) > 60
+    assert [key for key in returned if find(key) is None] == []

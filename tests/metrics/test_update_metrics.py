@@ -1,0 +1,220 @@
+"""`update_metrics` against plain loops over rows, and against itself under any split."""
+
+import math
+import random
+import re
+import statistics
+
+import pytest
+import torch
+
+from pacs.metrics import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, update_metrics
+
+Row = dict[str, float]
+
+
+def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]:
+    """Random rows: some do not count, some are saturated, some have no token, one has a score of 0."""
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(count):
+        row = {
+            "counted": float(rng.random() < 0.8),
+            "correct": float(rng.random() < 0.4),
+            "loss": rng.uniform(0, 3),
+            "score": rng.gauss(0, 4),
+            "log_ratio": rng.gauss(0.5, 2),
+            "tokens": float(rng.randrange(9)),
+            "effective_advantage": rng.gauss(0, 1),
+            "grpo_fallback": float(rng.random() < 0.2),
+        }
+        if optional:
+            row |= {
+                "entropy": rng.uniform(0, 5),
+                "rollout_gap": rng.uniform(0, 0.1),
+                "rollout_gap_worst": rng.uniform(0, 0.05),
+                "fresh": float(rng.random() < 0.5),
+            }
+        rows.append(row)
+    rows[0] |= {"score": 0.0, "counted": 1.0}
+    return rows
+
+
+def table(rows: list[Row], dtype: torch.dtype = torch.float64) -> dict[str, torch.Tensor]:
+    return {name: torch.tensor([row[name] for row in rows], dtype=dtype) for name in rows[0]}
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+def naive(rows: list[Row]) -> dict[str, float]:
+    counted = [row for row in rows if row["counted"]]
+    correct = [row["score"] for row in counted if row["correct"]]
+    wrong = [row["score"] for row in counted if not row["correct"]]
+    residuals = [abs(sigmoid(row["score"]) - row["correct"]) for row in counted]
+    fresh = [row for row in counted if row["fresh"]]
+    tokens = sum(row["tokens"] for row in counted)
+    right_guesses = sum(1 for row in counted if (row["score"] > 0) == bool(row["correct"]))
+
+    error = 0.0
+    for k in range(10):
+        inside = [row for row in counted if min(int(10 * sigmoid(row["score"])), 9) == k]
+        if inside:
+            confidence = mean([sigmoid(row["score"]) for row in inside])
+            share = mean([row["correct"] for row in inside])
+            error += len(inside) / len(counted) * abs(confidence - share)
+
+    expected = {
+        "pacs/loss_mean": mean([row["loss"] for row in counted]),
+        "pacs/residual_mean": mean(residuals),
+        "pacs/saturated_fraction": sum(value < 0.01 for value in residuals) / len(counted),
+        "pacs/critic/accuracy_fraction": right_guesses / len(counted),
+        "pacs/critic/calibration_error_mean": error,
+        "pacs/effective_advantage_rms": math.sqrt(mean([row["effective_advantage"] ** 2 for row in counted])),
+        "pacs/log_ratio/sequence_mean": mean([row["log_ratio"] for row in counted]),
+        "pacs/log_ratio/sequence_std": statistics.stdev([row["log_ratio"] for row in counted]),
+        "pacs/log_ratio/per_token": sum(row["log_ratio"] for row in counted) / tokens,
+        "pacs/grpo_fallback_fraction": mean([row["grpo_fallback"] for row in counted]),
+        "pacs/rollout_gap/per_token": sum(r["rollout_gap"] for r in fresh) / sum(r["tokens"] for r in fresh),
+        "pacs/rollout_gap/worst_max": max(row["rollout_gap_worst"] for row in fresh),
+        "actor/entropy": sum(row["entropy"] for row in counted) / tokens,
+    }
+    for label, scores in (("correct", correct), ("wrong", wrong)):
+        expected |= {
+            f"pacs/score/{label}_mean": mean(scores),
+            f"pacs/score/{label}_std": statistics.stdev(scores),
+            f"pacs/score/{label}_min": min(scores),
+            f"pacs/score/{label}_max": max(scores),
+        }
+    return expected
+
+
+OPTIONAL_METRICS = {"actor/entropy", "pacs/rollout_gap/per_token", "pacs/rollout_gap/worst_max"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_the_naive_metrics(seed: int) -> None:
+    rows = make_rows(seed)
+    assert update_metrics([table(rows)]) == pytest.approx(naive(rows), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_split_in_any_order_gives_the_same(seed: int) -> None:
+    rows = make_rows(seed)
+    whole = update_metrics([table(rows, torch.float32)])
+    rng = random.Random(seed)
+    rng.shuffle(rows)
+    cuts = sorted(rng.sample(range(1, len(rows)), 7))
+    parts = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    nothing = {name: column[:0] for name, column in table(rows).items()}
+    tables = [table(part, torch.float32) for part in parts] + [nothing]
+    rng.shuffle(tables)
+    assert update_metrics(tables) == pytest.approx(whole, rel=1e-12, abs=1e-12)
+
+
+def test_sums_do_not_lose_small_values_to_large_ones() -> None:
+    """In float32 the one would be lost beside 2^25."""
+    rows = [make_rows(0)[0] | {"log_ratio": value} for value in (2.0**25, 1.0)]
+    assert update_metrics([table(rows, torch.float32)])["pacs/log_ratio/sequence_mean"] == (2.0**25 + 1) / 2
+
+
+def test_by_hand() -> None:
+    """Two rows: right and sure (psi = 10), right at psi = 0: p = 0.5 predicts wrong, and is 0.5 off."""
+    base = dict.fromkeys(UPDATE_COLUMNS, 1.0)
+    rows = [
+        base | {"score": 10.0, "tokens": 1.0, "log_ratio": 6.0},
+        base | {"score": 0.0, "tokens": 3.0, "log_ratio": -2.0},
+    ]
+    metrics = update_metrics([table(rows)])
+    assert metrics["pacs/saturated_fraction"] == 0.5
+    assert metrics["pacs/critic/accuracy_fraction"] == 0.5
+    assert metrics["pacs/critic/calibration_error_mean"] == pytest.approx(0.25, abs=1e-4)
+    assert metrics["pacs/log_ratio/per_token"] == 1.0
+    assert metrics["pacs/score/correct_std"] == pytest.approx(10 / math.sqrt(2))
+
+
+def test_all_scores_zero_have_the_calibration_error_of_a_coin() -> None:
+    rows = [row | {"counted": 1.0, "score": 0.0} for row in make_rows(3)]
+    share = mean([row["correct"] for row in rows])
+    metrics = update_metrics([table(rows)])
+    assert metrics["pacs/critic/calibration_error_mean"] == pytest.approx(abs(0.5 - share))
+    assert metrics["pacs/critic/accuracy_fraction"] == pytest.approx(1 - share)
+    assert metrics["pacs/residual_mean"] == 0.5
+
+
+def test_without_a_wrong_row_its_metrics_are_left_out() -> None:
+    rows = [row | {"correct": 1.0} for row in make_rows(1)]
+    metrics = update_metrics([table(rows)])
+    assert {name for name in naive(make_rows(1)) if name not in metrics} == {
+        f"pacs/score/wrong_{suffix}" for suffix in ("mean", "std", "min", "max")
+    }
+
+
+def test_one_row_has_no_standard_deviation() -> None:
+    metrics = update_metrics([table([make_rows(1)[0] | {"tokens": 2.0, "fresh": 1.0, "correct": 1.0}])])
+    assert metrics["pacs/score/correct_mean"] == 0.0
+    assert [name for name in metrics if name.endswith("_std")] == []
+
+
+def test_rows_without_a_token_have_no_value_per_token() -> None:
+    metrics = update_metrics([table([row | {"tokens": 0.0} for row in make_rows(1)])])
+    assert [name for name in metrics if name.endswith("per_token")] == []
+    assert "actor/entropy" not in metrics
+    assert "pacs/rollout_gap/worst_max" in metrics
+
+
+def test_optional_columns_are_optional() -> None:
+    with_them = naive(make_rows(2))
+    without = [{name: row[name] for name in UPDATE_COLUMNS} for row in make_rows(2)]
+    assert update_metrics([table(without)]) == pytest.approx(
+        {name: value for name, value in with_them.items() if name not in OPTIONAL_METRICS}, rel=1e-12, abs=1e-12
+    )
+
+
+def test_a_step_that_is_not_fresh_has_no_gap() -> None:
+    metrics = update_metrics([table([row | {"fresh": 0.0} for row in make_rows(2)])])
+    assert [name for name in metrics if "rollout_gap" in name] == []
+    assert "actor/entropy" in metrics
+
+
+def test_without_a_row_that_counts_there_is_nothing() -> None:
+    assert update_metrics([]) == {}
+    assert update_metrics([table([row | {"counted": 0.0} for row in make_rows(1)])]) == {}
+
+
+def test_rows_that_do_not_count_are_not_read() -> None:
+    rows = make_rows(4)
+    broken = [row if row["counted"] else dict.fromkeys(row, math.nan) | {"counted": 0.0} for row in rows]
+    assert update_metrics([table(broken)]) == update_metrics([table(rows)])
+
+
+def test_a_score_that_is_no_number_is_seen_and_stops_nothing() -> None:
+    rows = make_rows(4)
+    rows[0]["score"] = math.nan
+    metrics = update_metrics([table(rows)])
+    assert math.isnan(metrics["pacs/residual_mean"])
+    assert math.isnan(metrics["pacs/critic/calibration_error_mean"])
+    assert math.isfinite(metrics["pacs/loss_mean"])
+
+
+def test_tables_must_have_the_columns() -> None:
+    whole = table(make_rows(1))
+    lacking = {name: column for name, column in whole.items() if name != "loss"}
+    with pytest.raises(ValueError, match=re.escape("lacks the columns ['loss']")):
+        update_metrics([lacking])
+    with pytest.raises(ValueError, match=re.escape("unknown ones ['entropie']")):
+        update_metrics([whole | {"entropie": whole["entropy"]}])
+    without_entropy = {name: column for name, column in whole.items() if name != "entropy"}
+    for tables in ([whole, without_entropy], [without_entropy, whole]):
+        with pytest.raises(ValueError, match="different columns"):
+            update_metrics(tables)
+
+
+def test_the_columns_are_all_described() -> None:
+    described = set(re.findall(r"^            (\w+)  +\S", update_metrics.__doc__ or "", re.MULTILINE))
+    assert described == UPDATE_COLUMNS | OPTIONAL_UPDATE_COLUMNS
