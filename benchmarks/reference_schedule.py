@@ -1,4 +1,4 @@
-"""What the reference schedule does to PACS: a sweep over K, Adam's state and updates a step, in plain torch.
+"""What the reference schedule does to PACS: a sweep over K, Adam's state, updates a step and clip, in plain torch.
 
     python benchmarks/reference_schedule.py --reset-every 1 5 20 50 never --optimizer keep reset \
         --updates-per-step 1 2 4 --seeds 0 1 2 --out outputs/reference_schedule.json
@@ -60,7 +60,7 @@ class Setting:
         """The swept settings, for people."""
         return (
             f"K={self.reset_every or 'never'}, Adam {self.optimizer}, {self.updates_per_step} updates a step, "
-            f"lr {self.lr:g}, beta {self.beta:g}"
+            f"lr {self.lr:g}, beta {self.beta:g}, clip {self.clip:g}"
         )
 
 
@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--prompts", type=int, default=64, help="a step (default: 64)")
     parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
-    parser.add_argument("--clip", type=float, default=1.0, help="gradient norm (default: 1)")
+    parser.add_argument("--clip", type=float, default=[1.0], help="gradient norm; inf never clips", **several)
     parser.add_argument("--work", type=Path, default=Path("outputs/reference_schedule"), help="for the starts")
     parser.add_argument("--out", type=Path, default=Path("outputs/reference_schedule.json"))
     a = parser.parse_args()
@@ -198,10 +198,12 @@ def main() -> None:
 
     results = json.loads(a.out.read_text()) if a.out.exists() else []
     done = [result["setting"] for result in results]
-    combinations = itertools.product(a.lr, a.beta, a.updates_per_step, a.optimizer, a.reset_every, sorted(a.seeds))
+    combinations = itertools.product(
+        a.clip, a.lr, a.beta, a.updates_per_step, a.optimizer, a.reset_every, sorted(a.seeds)
+    )
     settings = [
-        Setting(every, optimizer, updates, lr, a.lr_warmup_updates, beta, a.steps, a.prompts, a.responses, a.clip, seed)
-        for lr, beta, updates, optimizer, every, seed in combinations
+        Setting(every, optimizer, updates, lr, a.lr_warmup_updates, beta, a.steps, a.prompts, a.responses, clip, seed)
+        for clip, lr, beta, updates, optimizer, every, seed in combinations
         # Never reset, Adam's state has no reset to survive: one run stands for both.
         if every is not None or optimizer == a.optimizer[0]
     ]

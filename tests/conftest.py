@@ -1,6 +1,13 @@
-"""Shared by all tests: the CPU stack, chosen before anything imports verl."""
+"""Shared by all tests: the CPU stack, chosen before anything imports verl, and one thread for its tiny tensors.
+
+On a machine whose cores are taken by other jobs, threads that wait for each other make a test a hundred times slower.
+"""
 
 import os
 
 os.environ.setdefault("VERL_PLATFORM", "cpu")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import torch
+
+torch.set_num_threads(1)

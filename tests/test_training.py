@@ -163,6 +163,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=48"], "data.train_batch_size=64", "not a multiple"),
         (["actor_rollout_ref.actor.use_kl_loss=true"], "use_kl_loss", "set both to false"),
+        (["actor_rollout_ref.actor.entropy_coeff=0.01"], "actor_rollout_ref.actor.entropy_coeff=0.01", "set it to 0"),
         (["actor_rollout_ref.actor.shuffle=true"], "actor_rollout_ref.actor.shuffle=true", "set it to false"),
         (["actor_rollout_ref.model.lora_rank=8"], "lora_rank", "lora_rank=0"),
         (["actor_rollout_ref.actor.strategy=fsdp"], "actor_rollout_ref.actor.strategy=fsdp", "fsdp2"),

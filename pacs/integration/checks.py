@@ -90,6 +90,11 @@ def _pacs_problems(config: DictConfig) -> Iterator[str]:
             "actor_rollout_ref.actor.use_kl_loss or algorithm.use_kl_in_reward is true: PACS has no KL term (the "
             "ratio to the reference is its score); set both to false."
         )
+    if actor.entropy_coeff != 0:
+        yield (
+            f"actor_rollout_ref.actor.entropy_coeff={actor.entropy_coeff}: PACS's loss has no entropy term; set "
+            "it to 0 (the entropy is logged anyway, pacs.metrics.entropy_every)."
+        )
     if actor.shuffle:
         yield (
             "actor_rollout_ref.actor.shuffle=true would tear groups apart; set it to false (the data is shuffled by "

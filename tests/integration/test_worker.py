@@ -65,8 +65,15 @@ WAYS = {name: list(product(CONFIGS, SPLITS)) for name in CASES if name == "qwen3
     for name in CASES
     if name != "qwen3 packed"
 }
-STEPPED = PacsConfig(reference=ReferenceConfig(reset_every=2))
-STEP_SPLITS = ("grouped, dynamic", "cached, dynamic")
+#: Reset after step 2 of 3, step 3 at half the learning rate.
+STEPPED = PacsConfig(reference=ReferenceConfig(reset_every=2, warmup_steps=1))
+#: name -> split, epochs over the rows of a step.
+STEPS = {
+    "grouped": ("grouped, dynamic", 1),
+    "cached": ("cached, dynamic", 1),
+    "grouped, two epochs": ("grouped, two groups", 2),
+    "cached, two epochs": ("cached, four rows", 2),
+}
 
 
 def parts(ranks: int, split: str, mini_batch: int) -> list[list[Row]]:
@@ -88,7 +95,9 @@ def write_cases(folder: Path, ranks: int) -> None:
         }
         for name, (family, layout) in CASES.items()
     }
-    cases["qwen3 packed"]["steps"] = {split: way(ranks, STEPPED, split, (GROUPS + 1) // 2) for split in STEP_SPLITS}
+    cases["qwen3 packed"]["steps"] = {
+        name: (*way(ranks, STEPPED, split, (GROUPS + 1) // 2), epochs) for name, (split, epochs) in STEPS.items()
+    }
     torch.save(cases, folder / f"cases_{ranks}.pt")
 
 
@@ -183,32 +192,32 @@ def test_metrics_do_not_depend_on_the_split(case: str, results: dict) -> None:
             assert other == pytest.approx(one, rel=1e-4, abs=1e-5)
 
 
-def naive_steps() -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+def naive_steps(epochs: int) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Weights before and after three steps of two mini-batches with SGD, the reference reset after the second."""
     model = tiny_model("qwen3", seed=0)
     reference_model = tiny_model("qwen3", seed=0)
     before = {name: value.detach().clone() for name, value in model.named_parameters()}
     batches = mini_batches(parts(1, "grouped, dynamic", (GROUPS + 1) // 2), 2)
-    for step in (1, 2, 3):
-        for rows in batches:
+    for step, rate in ((1, LEARNING_RATE), (2, LEARNING_RATE), (3, LEARNING_RATE / 2)):
+        for rows in batches * epochs:
             with torch.no_grad():
                 reference = response_log_probs(reference_model, rows)
             model.zero_grad()
             autograd_loss(model, reference, rows, STEPPED).backward()
             with torch.no_grad():
                 for parameter in model.parameters():
-                    parameter -= LEARNING_RATE * parameter.grad
-        if step % STEPPED.reference.reset_every == 0:
+                    parameter -= rate * parameter.grad
+        if step == 2:
             reference_model.load_state_dict(model.state_dict())
     return before, {name: value.detach() for name, value in model.named_parameters()}
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.parametrize("split", STEP_SPLITS)
-def test_three_steps_end_at_the_weights_of_plain_sgd(ranks: int, split: str, results: dict) -> None:
-    before, after = naive_steps()
+@pytest.mark.parametrize("name", STEPS)
+def test_three_steps_end_at_the_weights_of_plain_sgd(ranks: int, name: str, results: dict) -> None:
+    before, after = naive_steps(STEPS[name][1])
     assert relative_error(after, before) > 1e-2
-    ours = results[ranks]["qwen3 packed"][split]["weights"]
+    ours = results[ranks]["qwen3 packed"][name]["weights"]
     assert relative_error(ours, after) < 1e-5
     assert relative_error(ours, after, base=before) < 1e-4
 
@@ -227,13 +236,13 @@ def test_no_pass_is_wasted(ranks: int, results: dict) -> None:
     half = all_rows // 2
     case = results[ranks]["qwen3 packed"]
     after_reset = {"policy": half, "update": all_rows}
-    assert [rows_of(step) for step in case["grouped, dynamic"]["passes"]] == [
+    assert [rows_of(step) for step in case["grouped"]["passes"]] == [
         after_reset,
         {"reference": all_rows, "update": all_rows},
         after_reset,
     ]
     after_reset = {"policy": half + half, "update": all_rows}
-    assert [rows_of(step) for step in case["cached, dynamic"]["passes"]] == [
+    assert [rows_of(step) for step in case["cached"]["passes"]] == [
         after_reset,
         {"reference": all_rows, "policy": all_rows, "update": all_rows},
         after_reset,
@@ -242,5 +251,5 @@ def test_no_pass_is_wasted(ranks: int, results: dict) -> None:
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_a_reset_copies_every_shard(ranks: int, results: dict) -> None:
-    for split in STEP_SPLITS:
-        assert results[ranks]["qwen3 packed"][split]["reset_copies"]
+    for name in STEPS:
+        assert results[ranks]["qwen3 packed"][name]["reset_copies"]

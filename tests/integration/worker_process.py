@@ -108,7 +108,7 @@ def three_steps(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str
     """Three steps of two mini-batches with SGD, the reference reset after the second; every forward pass noted."""
     start = {name: value.clone() for name, value in local_shards(worker.actor.engine.module).items()}
     results = {}
-    for name, (config, parts, split) in case["steps"].items():
+    for name, (config, parts, split, epochs) in case["steps"].items():
         for parameter, value in zip(local_shards(worker.actor.engine.module).values(), start.values(), strict=True):
             parameter.data.copy_(value)
         worker.set_loss_fn(PacsPolicyLoss(config))
@@ -118,7 +118,10 @@ def three_steps(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str
         note_passes(worker, passes)
         for step in (1, 2, 3):
             passes.append([])
-            worker.update_actor(step_data(parts, rank, config, 2, is_policy=schedule.is_policy, split=split))
+            data = step_data(parts, rank, config, 2, is_policy=schedule.is_policy, split=split)
+            factor = {fields.LEARNING_RATE_FACTOR: schedule.learning_rate_factor(step)}
+            tu.assign_non_tensor(data, epochs=epochs, **factor)
+            worker.update_actor(data)
             if schedule.after_updates(step, saturated=0.0, log_ratio=0.0):
                 worker.reset_reference(config.reference.reset_optimizer)
                 equal = all(
