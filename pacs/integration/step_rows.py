@@ -85,6 +85,11 @@ def dense_ids(uids: Sequence[str]) -> torch.Tensor:
     return torch.tensor([index.setdefault(uid, len(index)) for uid in uids])
 
 
+def row_sums(jagged: torch.Tensor) -> torch.Tensor:
+    """Sum over the tokens of each row of a jagged (B, *) tensor: (B,). Padded, a large batch would be gigabytes."""
+    return torch.stack([row.sum() for row in jagged.unbind()])
+
+
 def check_labels(labels: torch.Tensor) -> None:
     """Raise ValueError unless every reward is 0 or 1."""
     others = labels[(labels != 0) & (labels != 1)].unique()

@@ -4,7 +4,6 @@ The loop is verl's synchronous one. What differs is said by the methods overridd
 rows are arranged, which passes are left out, and what happens to the reference after an update.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,16 @@ from pacs.algorithm import PacsConfig, ReferenceSchedule
 from pacs.integration import fields
 from pacs.integration.batching import blocks_of, padded_row_count, row_order
 from pacs.integration.loss import PacsPolicyLoss
+from pacs.integration.reference_checkpoint import load_reference, loaded_checkpoint, own_checkpoint, save_reference
 from pacs.integration.run_log import RunLog
 from pacs.integration.schema import algorithm_section
-from pacs.integration.step_rows import prompt_uid, step_rows
+from pacs.integration.step_rows import prompt_uid, row_sums, step_rows
 from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import batch_metrics, update_metrics
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
-#: The reference's place in a checkpoint, and the file there that holds the schedule's state.
-REFERENCE_FOLDER, STATE_FILE = "reference", "state.json"
 
 
 @register_trainer("pacs")
@@ -143,9 +141,11 @@ class PacsTrainer(PPOTrainerSync):
             partition_id=batch.partition_id,
             select_fields=["rm_scores", "response_mask", "extra_fields"],
         )
-        rewards = data["rm_scores"].to_padded_tensor(0).sum(dim=-1)
         rows = step_rows(
-            [prompt_uid(key) for key in batch.keys], [is_padding(tag) for tag in batch.tags], rewards, self.pacs_config
+            [prompt_uid(key) for key in batch.keys],
+            [is_padding(tag) for tag in batch.tags],
+            row_sums(data["rm_scores"]),
+            self.pacs_config,
         )
         sampled = ~rows.padding
         limit = self.config.data.max_response_length
@@ -153,7 +153,7 @@ class PacsTrainer(PPOTrainerSync):
             batch_metrics(
                 group=rows.group_ids[sampled],
                 correct=rows.labels[sampled],
-                tokens=data["response_mask"].to_padded_tensor(0).sum(dim=-1)[sampled],
+                tokens=row_sums(data["response_mask"])[sampled],
                 truncated=torch.tensor([tag["response_len"] >= limit for tag in batch.tags])[sampled],
                 alone=rows.alone[sampled],
                 status=verifier_statuses(data.get("extra_fields").tolist(), sampled),
@@ -239,43 +239,14 @@ class PacsTrainer(PPOTrainerSync):
 
     def _save_checkpoint(self) -> None:
         """Save the reference too, before verl writes the marker that makes the checkpoint count."""
-        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}" / REFERENCE_FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        if not self.reference.is_policy:
-            self.actor_rollout_wg.save_reference(str(folder))
-        (folder / STATE_FILE).write_text(json.dumps(self.reference.state(), indent=1), encoding="utf-8")
+        save_reference(own_checkpoint(self.config, self.global_steps), self.reference, self.actor_rollout_wg)
         super()._save_checkpoint()
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
         if self.global_steps > 0:
-            self._load_reference(loaded_checkpoint(self.config, self.global_steps) / REFERENCE_FOLDER)
-
-    def _load_reference(self, folder: Path) -> None:
-        state = folder / STATE_FILE
-        if not state.is_file():
-            raise FileNotFoundError(
-                f"{state} is missing: the checkpoint was not written by PACS. Start from its weights instead "
-                "(actor_rollout_ref.model.path), with trainer.resume_mode=disable."
-            )
-        self.reference.restore(json.loads(state.read_text(encoding="utf-8")))
-        if self.reference.is_policy:
-            # The optimizer was reset, if at all, before the checkpoint was written.
-            self.actor_rollout_wg.reset_reference(False)
-        elif self.reference.needs_model:
-            self.actor_rollout_wg.load_reference(str(folder))
-        else:
-            raise ValueError(
-                f"pacs.reference.reset_every=1, but the run that wrote {folder} had a reference of its own: resume "
-                "with its setting, or from its weights (actor_rollout_ref.model.path, trainer.resume_mode=disable)."
-            )
-
-
-def loaded_checkpoint(config: DictConfig, step: int) -> Path:
-    """The checkpoint verl resumed from: the one it was told, or that of `step` in the run's own folder."""
-    if config.trainer.resume_mode == "resume_path":
-        return Path(config.trainer.resume_from_path).absolute()
-    return Path(config.trainer.default_local_dir) / f"global_step_{step}"
+            checkpoint = loaded_checkpoint(self.config, self.global_steps)
+            load_reference(checkpoint, self.reference, self.actor_rollout_wg)
 
 
 def is_padding(tag: dict[str, Any]) -> bool:

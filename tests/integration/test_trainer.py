@@ -3,6 +3,7 @@
 import copy
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
-from pacs.algorithm import ROW_COLUMNS, PacsConfig
+from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
 from pacs.integration import fields
-from pacs.integration.step_rows import check_labels, dense_ids, step_rows
-from pacs.integration.trainer import PacsTrainer, loaded_checkpoint, verifier_statuses
+from pacs.integration.reference_checkpoint import load_reference, loaded_checkpoint, save_reference
+from pacs.integration.step_rows import check_labels, dense_ids, row_sums, step_rows
+from pacs.integration.trainer import PacsTrainer, verifier_statuses
 from pacs.metrics import find
 from pacs.paths import config_dir
 
@@ -75,6 +77,43 @@ def test_the_reference_is_read_from_the_checkpoint_that_was_resumed(config: Dict
     told.trainer.resume_mode = "resume_path"
     told.trainer.resume_from_path = "/elsewhere/global_step_20"
     assert loaded_checkpoint(told, 20) == Path("/elsewhere/global_step_20")
+
+
+class Workers:
+    """Notes what the workers of a run would be told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *arguments: self.told.append((name, *arguments))
+
+
+def test_the_reference_of_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
+    schedule, workers = ReferenceSchedule(ReferenceConfig(reset_every=2)), Workers()
+    schedule.after_updates(1, saturated=0.0, log_ratio=0.0)
+    save_reference(tmp_path / "global_step_1", schedule, workers)
+    schedule.after_updates(2, saturated=0.0, log_ratio=0.0)
+    save_reference(tmp_path / "global_step_2", schedule, workers)
+    assert workers.told == [("save_reference", str(tmp_path / "global_step_1/reference"))]
+
+    resumed, workers = ReferenceSchedule(ReferenceConfig(reset_every=2)), Workers()
+    load_reference(tmp_path / "global_step_1", resumed, workers)
+    load_reference(tmp_path / "global_step_2", resumed, workers)
+    folder = str(tmp_path / "global_step_1/reference")
+    assert workers.told == [("load_reference", folder), ("reset_reference", False)]
+    assert resumed.state() == schedule.state()
+
+    always = ReferenceSchedule(ReferenceConfig(reset_every=1))
+    with pytest.raises(ValueError, match=r"reset_every=1, but the run that wrote .*global_step_1 had a reference"):
+        load_reference(tmp_path / "global_step_1", always, Workers())
+    with pytest.raises(FileNotFoundError, match=r"not written by PACS.*trainer.resume_mode=disable"):
+        load_reference(tmp_path / "global_step_9", resumed, Workers())
+
+
+def test_rows_of_a_jagged_tensor_are_summed() -> None:
+    rows = [torch.tensor([1.0, 2.0]), torch.tensor([]), torch.tensor([5.0])]
+    assert row_sums(torch.nested.as_nested_tensor(rows, layout=torch.jagged)).tolist() == [3.0, 0.0, 5.0]
 
 
 def test_rewards_other_than_0_and_1_are_refused() -> None:
