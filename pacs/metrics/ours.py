@@ -197,8 +197,8 @@ _UPDATE = (
         healthy="Near 0: the clip acts on outliers. Near 1, the gradient's length is the clip's and not the loss's: "
         "every update weighs the same, and neither `pacs.beta` nor a falling residual makes it smaller until the norm "
         "is below the clip.",
-        remedy="High: raise `actor_rollout_ref.actor.optim.clip_grad` above the usual `actor/grad_norm` (norms grow with "
-        "the length of the responses, since a score sums over tokens). With Adam the learning rate can stay.",
+        remedy="High: raise `actor_rollout_ref.actor.optim.clip_grad` above the usual `actor/grad_norm` (norms grow "
+        "with the length of the responses, since a score sums over tokens). With Adam the learning rate can stay.",
     ),
     Metric(
         name="pacs/gradient/skipped_count",
