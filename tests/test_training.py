@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from omegaconf import OmegaConf
 
 from pacs import cli
 
@@ -67,6 +68,18 @@ def test_dry_run_says_how_the_gradient_will_be_taken(
 ) -> None:
     cli.main(["train", "--dry-run", *inputs, *overrides])
     assert said in capsys.readouterr().out
+
+
+def test_the_gpu_recipe_is_sound_and_saves_memory(inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["train", "--dry-run", *inputs[1:], "recipe=qwen3_8b"]) == 0
+    printed = capsys.readouterr().out
+    assert "# The config is sound" in printed
+    assert "# update strategy auto: grouped in steps whose groups all fit 32768 tokens" in printed
+    start, end = printed.index("actor_rollout_ref:"), printed.index("\n# ")
+    model = OmegaConf.create(printed[start:end]).actor_rollout_ref.model
+    assert model.use_remove_padding
+    assert model.enable_gradient_checkpointing
+    assert model.use_fused_kernels
 
 
 def test_cfg_job_prints_the_config_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
