@@ -14,10 +14,11 @@ from pacs.algorithm.log_ratio import log_ratio_rewards, sequence_log_ratios
 from pacs.algorithm.loss import pacs_loss, surrogate_loss
 from pacs.algorithm.reference_schedule import ReferenceSchedule, ResetEvent
 from pacs.algorithm.rows import ROW_COLUMNS, score_responses
-from pacs.algorithm.scores import group_scores
+from pacs.algorithm.scores import SMALLEST_GROUP, group_scores
 
 __all__ = [
     "ROW_COLUMNS",
+    "SMALLEST_GROUP",
     "PacsConfig",
     "ReferenceConfig",
     "ReferenceSchedule",

@@ -17,7 +17,8 @@ STRATEGIES = ("auto", "grouped", "cached")
 class ReferenceConfig:
     """When the reference policy is replaced by the current one: the keys under `pacs.reference.`.
 
-    Each trigger that is set is looked at after the last update of a step; the first that fires resets.
+    Each trigger that is set is looked at after the last update of a step (the thresholds not in warm-up steps); the
+    first that fires resets.
 
     Raises:
         ValueError: a value out of bounds or of another type.

@@ -1,5 +1,7 @@
 """The reward proxy: the policy's own log-probability ratio to the reference (Eq. 7)."""
 
+from typing import NoReturn
+
 import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
@@ -40,10 +42,12 @@ def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, ma
         raise ValueError(f"log_probs must be (B, T), a row a response; got shape {tuple(log_probs.shape)}")
     check_shape("ref_log_probs", ref_log_probs, log_probs.shape)
     check_shape("response_mask", mask, log_probs.shape)
-    _check_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
     dtype = at_least_float32(log_probs, ref_log_probs)
     # Differences are summed, not sums subtracted: long responses would lose the digits that differ.
-    return (select(log_probs, mask, dtype) - select(ref_log_probs.detach(), mask, dtype)).sum(dim=1)
+    ratios = select(log_probs.to(dtype) - ref_log_probs.detach().to(dtype), mask, dtype).sum(dim=1)
+    if not ratios.isfinite().all():  # the one host sync; which tokens it was is looked for only then
+        _refuse_not_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
+    return ratios
 
 
 def proxy_rewards(
@@ -56,16 +60,14 @@ def proxy_rewards(
 
 def select(values: torch.Tensor, mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """(B, T) `values` as `dtype`, 0 outside the (B, T) bool mask."""
-    # Selecting, and before any arithmetic, keeps values and gradients there at 0; 0 * NaN would be NaN.
+    # Selecting, not multiplying, keeps values and gradients there at 0: 0 * NaN would be NaN.
     return torch.where(mask, values.to(dtype), 0)
 
 
-def _check_finite(tensors: dict[str, torch.Tensor], mask: torch.Tensor) -> None:
-    bad_rows = [(~torch.isfinite(tensor) & mask).any(dim=1).sum() for tensor in tensors.values()]
-    counts = torch.stack(bad_rows).tolist()  # the one host sync of this check
-    found = [f"{name} in {count}" for name, count in zip(tensors, counts, strict=True) if count]
-    if found:
-        raise ValueError(
-            f"not finite under response_mask: {' and '.join(found)} of {len(mask)} rows; the model that made "
-            "them has diverged, or the mask marks tokens that it never scored"
-        )
+def _refuse_not_finite(tensors: dict[str, torch.Tensor], mask: torch.Tensor) -> NoReturn:
+    counts = {name: int((~torch.isfinite(tensor) & mask).any(dim=1).sum()) for name, tensor in tensors.items()}
+    found = [f"{name} in {count}" for name, count in counts.items() if count]
+    raise ValueError(
+        f"not finite under response_mask: {' and '.join(found) or 'the sum'} of {len(mask)} rows; the model that made "
+        "them has diverged, or the mask marks tokens that it never scored"
+    )

@@ -78,6 +78,8 @@ class ReferenceSchedule:
         config = self.config
         if config.reset_every is not None and step % config.reset_every == 0:
             return ResetEvent(step, "reset_every", step)
+        if self.learning_rate_factor(step) < 1:
+            return None  # a threshold that fires at once would keep the learning rate down for ever
         if config.reset_at_saturation is not None and saturated >= config.reset_at_saturation:
             return ResetEvent(step, "reset_at_saturation", saturated)
         if config.reset_at_log_ratio is not None and log_ratio >= config.reset_at_log_ratio:

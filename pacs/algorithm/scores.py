@@ -6,6 +6,8 @@ from pacs.algorithm.checks import at_least_float32, check_choice, check_shape
 from pacs.algorithm.groups import Groups, make_groups
 
 ESTIMATORS = ("rloo", "grpo", "dr_grpo", "none")
+#: The fewest rows of a group that an estimator can compare; fewer are refused.
+SMALLEST_GROUP = {"rloo": 2, "grpo": 3, "dr_grpo": 2, "none": 1}
 GRPO_EPSILON = 1e-6
 # Below this the division by the standard deviation (0 where policy and reference agree) has no use.
 GRPO_SMALLEST_STD = 1e-3
@@ -79,9 +81,9 @@ def group_std(centered: torch.Tensor, groups: Groups) -> tuple[torch.Tensor, tor
 
 def check_group_sizes(groups: Groups, estimator: str) -> None:
     """Refuse groups in which `estimator` has nothing to compare (one host sync)."""
-    if estimator == "none":
+    if SMALLEST_GROUP[estimator] == 1:
         return
-    too_small = (groups.sizes > 0) & (groups.sizes < (3 if estimator == "grpo" else 2))
+    too_small = (groups.sizes > 0) & (groups.sizes < SMALLEST_GROUP[estimator])
     if not too_small.any():
         return
     group_id, size = groups.ids[too_small][0].item(), groups.sizes[too_small][0].item()

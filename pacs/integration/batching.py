@@ -22,8 +22,10 @@ def padded_row_count(uids: Sequence[str], *, group_size: int, groups_per_mini_ba
         groups_per_mini_batch: Blocks in a mini-batch over all ranks (`actor.ppo_mini_batch_size`).
 
     Raises:
-        ValueError: If a group has more rows than a block.
+        ValueError: If there is no row, or a group has more rows than a block.
     """
+    if not uids:
+        raise ValueError("No response of this step could be generated: the log has the error of each rollout.")
     sizes = Counter(uids)
     uid, largest = sizes.most_common(1)[0]
     if largest > group_size:

@@ -4,23 +4,13 @@ The checks read the composed config and the files it names; none of them needs a
 that a model given by its Hugging Face id is looked up.
 """
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
 
-from pacs.algorithm import PacsConfig
-from pacs.integration.schema import algorithm_section
-from pacs.integration.strategy import (
-    data_parallel_size,
-    longest_sequence_tokens,
-    sequence_parallel_size,
-    wanted,
-    why_not_grouped,
-)
+from pacs.integration.pacs_checks import pacs_problems
 
 
 class ConfigError(ValueError):
@@ -36,7 +26,7 @@ def check_run(config: DictConfig) -> None:
     if config.trainer.device not in ("cpu", "cuda"):
         problems.append(f"trainer.device={config.trainer.device}: use cpu or cuda (hardware=cpu, hardware=h200x8).")
     if config.trainer.v1.trainer_mode == "pacs":
-        problems += _pacs_problems(config)
+        problems += pacs_problems(config)
     if problems:
         raise ConfigError(problems)
 
@@ -72,111 +62,6 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
         )
     except (ValueError, AssertionError, TypeError, KeyError) as error:
         yield f"verl refuses the config: {error}"
-
-
-def _pacs_problems(config: DictConfig) -> Iterator[str]:
-    actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
-    try:
-        PacsConfig.from_mapping(algorithm_section(config)).check_group_size(rollout.n)
-    except ValueError as error:
-        yield str(error)
-    if actor.strategy != "fsdp2":
-        yield (
-            f"actor_rollout_ref.actor.strategy={actor.strategy}: PACS copies its reference shard by shard, which is "
-            "written for fsdp2; use that."
-        )
-    if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
-        yield (
-            "actor_rollout_ref.actor.use_kl_loss or algorithm.use_kl_in_reward is true: PACS has no KL term (the "
-            "ratio to the reference is its score); set both to false."
-        )
-    if actor.entropy_coeff != 0:
-        yield (
-            f"actor_rollout_ref.actor.entropy_coeff={actor.entropy_coeff}: PACS's loss has no entropy term; set "
-            "it to 0 (the entropy is logged anyway, pacs.metrics.entropy_every)."
-        )
-    if actor.shuffle:
-        yield (
-            "actor_rollout_ref.actor.shuffle=true would tear groups apart; set it to false (the data is shuffled by "
-            "data.shuffle, and groups are dealt out to mini-batches anew each step)."
-        )
-    model = config.actor_rollout_ref.model
-    if model.lora_rank > 0 or model.lora.rank > 0 or model.lora_adapter_path is not None:
-        yield (
-            "actor_rollout_ref.model.lora_rank: with LoRA the reference would be the base model for ever, and could "
-            "not be reset to the policy; set lora_rank=0 and lora.rank=0."
-        )
-    yield from _batch_problems(config)
-
-
-def _batch_problems(config: DictConfig) -> Iterator[str]:
-    """Batches must divide into mini-batches, ranks and micro-batches, in whole groups if the strategy is grouped."""
-    actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
-    prompts, ranks = actor.ppo_mini_batch_size, data_parallel_size(config)
-    if config.data.train_batch_size % prompts:
-        yield (
-            f"data.train_batch_size={config.data.train_batch_size} is not a multiple of "
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} (both count prompts): change either."
-        )
-    if sequence_parallel_size(config, "ref") != sequence_parallel_size(config, "actor"):
-        yield (
-            "actor_rollout_ref.ref.ulysses_sequence_parallel_size differs from the actor's: the reference's pass runs "
-            "on the actor's share of the rows; leave it out, so that it follows the actor's."
-        )
-    if prompts * n % ranks:
-        yield (
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts of rollout.n={n} responses cannot be dealt "
-            f"out to {ranks} data-parallel ranks: use a multiple of {ranks} prompts (or one that makes their "
-            f"product a multiple of {ranks})."
-        )
-        return
-    micro = list(_dynamic_problems(config) if actor.use_dynamic_bsz else _static_problems(config))
-    yield from micro
-    if wanted(config) == "grouped" and not micro:
-        obstacle = why_not_grouped(config, n * longest_sequence_tokens(config))
-        if obstacle is not None:
-            yield (
-                f"pacs.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
-                f"{longest_sequence_tokens(config)} tokens with their prompt), or use pacs.update.strategy=auto, which "
-                "is as exact."
-            )
-
-
-def _dynamic_problems(config: DictConfig) -> Iterator[str]:
-    """The longest sequence must fit every micro-batch."""
-    longest = longest_sequence_tokens(config)
-    settings = config.actor_rollout_ref
-    budgets = {
-        "actor.ppo_max_token_len_per_gpu": settings.actor.ppo_max_token_len_per_gpu,
-        "rollout.log_prob_max_token_len_per_gpu": settings.rollout.log_prob_max_token_len_per_gpu,
-        "ref.log_prob_max_token_len_per_gpu": settings.ref.log_prob_max_token_len_per_gpu,
-    }
-    shared = sequence_parallel_size(config, "actor")
-    for key, budget in budgets.items():
-        if budget is None or budget * shared < longest:
-            yield (
-                f"actor_rollout_ref.{key}={budget} (times ulysses_sequence_parallel_size={shared}) is smaller than the "
-                f"longest row, {longest} tokens (data.max_prompt_length + data.max_response_length, or the "
-                f"{SYNTHETIC_PADDING_SEQ_LEN} of verl's padding): raise it to at least {-(-longest // shared)}, or "
-                "lower the lengths."
-            )
-
-
-def _static_problems(config: DictConfig) -> Iterator[str]:
-    """Micro-batches of a fixed number of responses must divide a rank's part of a mini-batch."""
-    settings = config.actor_rollout_ref
-    per_rank = settings.actor.ppo_mini_batch_size * settings.rollout.n // data_parallel_size(config)
-    sizes = {
-        "actor.ppo_micro_batch_size_per_gpu": settings.actor.ppo_micro_batch_size_per_gpu,
-        "rollout.log_prob_micro_batch_size_per_gpu": settings.rollout.log_prob_micro_batch_size_per_gpu,
-        "ref.log_prob_micro_batch_size_per_gpu": settings.ref.log_prob_micro_batch_size_per_gpu,
-    }
-    for key, size in sizes.items():
-        if size is None or per_rank % size:
-            yield (
-                f"actor_rollout_ref.{key}={size} must divide the {per_rank} responses of a rank's mini-batch: use "
-                f"{math.gcd(per_rank, size or per_rank)}, or actor_rollout_ref.actor.use_dynamic_bsz=true."
-            )
 
 
 def _data_problems(config: DictConfig) -> Iterator[str]:

@@ -6,7 +6,7 @@ GROUP_IDS = "pacs_group_ids"
 #: Rows of the row's group that take part, wherever they are: what `whole` is measured by.
 GROUP_SIZES = "pacs_group_sizes"
 WEIGHTS = "pacs_weights"
-#: The row is a response (not padding) and has others to be compared with.
+#: The row is a response (not padding) and has enough others to be compared with.
 ROW_MASK = "pacs_row_mask"
 #: The row counts in N.
 COUNTED = "pacs_counted"
@@ -27,5 +27,6 @@ SELF_REFERENCE = "pacs_self_reference"
 #: (B, len(ROW_COLUMNS)): what is known of each row before the gradient pass of `cached`.
 SCORED = "pacs_scored"
 
-#: The key among a worker's metrics under which the rows' tables are returned.
+#: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its
+#: columns, and their values as one (columns, B) tensor.
 TABLES = "pacs_tables"

@@ -64,8 +64,8 @@ class PacsPolicyLoss:
             )
         table = rows | self._token_columns(model_output, data, log_probs.detach(), mask)
         # One transfer to the host for all columns.
-        columns = torch.stack([column.float() for column in table.values()]).cpu()
-        return loss * data["dp_size"], {fields.TABLES: dict(zip(table, columns, strict=True))}
+        values = torch.stack([column.float() for column in table.values()]).cpu()
+        return loss * data["dp_size"], {fields.TABLES: (tuple(table), values)}
 
     @torch.no_grad()
     def _token_columns(

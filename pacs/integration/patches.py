@@ -121,6 +121,17 @@ def _leave_a_fused_head_to_the_root(module: Any) -> None:
     module._select_fsdp2_wrap_targets = select
 
 
+def _critic_without_flash_attention(module: Any) -> None:
+    def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
+        from transformers import AutoModelForTokenClassification
+
+        return AutoModelForTokenClassification.from_pretrained(
+            local_path, dtype=torch_dtype, config=model_config, trust_remote_code=trust_remote_code
+        )
+
+    module.load_valuehead_model = load
+
+
 VERL_PATCHES = (
     Patch(
         name="a fused head belongs to the root",
@@ -157,6 +168,17 @@ VERL_CPU_PATCHES = (
         anchor="initialize_global_process_group_ray",
         expects=('backend = backend or f"cpu:gloo,{get_device_name()}:{get_nccl_backend()}"',),
         apply=_gloo_process_group,
+    ),
+    Patch(
+        name="a critic without flash attention",
+        module="verl.utils.model",
+        why="verl loads a critic with flash attention whatever the config says, which no CPU has",
+        anchor="load_valuehead_model",
+        expects=(
+            "def load_valuehead_model(local_path, torch_dtype, model_config, trust_remote_code)",
+            'attn_implementation="flash_attention_2"',
+        ),
+        apply=_critic_without_flash_attention,
     ),
 )
 

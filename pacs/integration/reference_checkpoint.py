@@ -1,6 +1,7 @@
 """The reference in a checkpoint: the schedule's state, and its weights unless they are the policy's."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,13 @@ def load_reference(checkpoint: Path, schedule: ReferenceSchedule, workers: Any) 
             f"pacs.reference.reset_every=1, but the run that wrote {checkpoint} had a reference of its own: resume "
             "with its setting, or from its weights (actor_rollout_ref.model.path, trainer.resume_mode=disable)."
         )
+
+
+def drop_references_without_policy(checkpoints: Path) -> None:
+    """Delete the references of checkpoints whose policy verl has deleted (`trainer.max_actor_ckpt_to_keep`)."""
+    for folder in checkpoints.glob(f"global_step_*/{FOLDER}"):
+        if not (folder.parent / "actor").exists():
+            shutil.rmtree(folder)
 
 
 def loaded_checkpoint(config: DictConfig, step: int) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from pacs.algorithm import PacsConfig, class_balance_weights, counted_rows
+from pacs.algorithm import SMALLEST_GROUP, PacsConfig, class_balance_weights, counted_rows
 from pacs.integration import fields
 
 
@@ -18,7 +18,7 @@ class StepRows:
         group_ids: int64, the number of the row's prompt.
         group_sizes: int64, how many rows of its group take part.
         padding: bool, rows that fill the batch up.
-        alone: bool, responses whose group has no other: there is nothing to compare them with.
+        alone: bool, responses of which too few others are left to compare them with (`SMALLEST_GROUP`).
         counted: bool, rows that count in N.
         weights: float, w_i of Eq. 8 over the whole train batch.
     """
@@ -58,7 +58,7 @@ def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tenso
     is_padding = torch.tensor(padding, dtype=torch.bool)
     group_ids = dense_ids(uids)
     sizes = torch.bincount(group_ids[~is_padding], minlength=int(group_ids.max()) + 1)[group_ids]
-    alone = ~is_padding & (sizes < 2)
+    alone = ~is_padding & (sizes < SMALLEST_GROUP[config.estimator])
     row_mask = ~is_padding & ~alone
     check_labels(rewards[row_mask])
     labels = torch.where(is_padding, 0, rewards)

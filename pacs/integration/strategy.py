@@ -74,13 +74,14 @@ def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
 
 def token_budget(config: DictConfig) -> int:
     """Tokens that a dynamic micro-batch of the update may hold, over the ranks that share its sequences."""
-    return int(config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu) * sequence_parallel_size(config, "actor")
+    return int(config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu) * sequence_parallel_size(config)
 
 
-def sequence_parallel_size(config: DictConfig, part: str) -> int:
-    """Ranks that share a sequence in `part` (actor or ref): verl's older key if it is set, else that of the engine."""
-    settings = config.actor_rollout_ref[part]
-    return int(max(settings.ulysses_sequence_parallel_size, settings.fsdp_config.ulysses_sequence_parallel_size))
+def sequence_parallel_size(config: DictConfig) -> int:
+    """Ranks that share a sequence: verl's older key if it is above 1, else that of the engine, as verl has it."""
+    actor = config.actor_rollout_ref.actor
+    older = int(actor.ulysses_sequence_parallel_size)
+    return older if older > 1 else int(actor.fsdp_config.ulysses_sequence_parallel_size)
 
 
 def longest_sequence_tokens(config: DictConfig) -> int:
@@ -91,4 +92,4 @@ def longest_sequence_tokens(config: DictConfig) -> int:
 def data_parallel_size(config: DictConfig) -> int:
     """Ranks among which a mini-batch is divided: all of them, less those that share a sequence."""
     ranks: int = config.trainer.n_gpus_per_node * config.trainer.nnodes
-    return ranks // sequence_parallel_size(config, "actor")
+    return ranks // sequence_parallel_size(config)

@@ -24,7 +24,13 @@ from pacs.algorithm import PacsConfig, ReferenceSchedule
 from pacs.integration import fields
 from pacs.integration.batching import blocks_of, padded_row_count, row_order
 from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.reference_checkpoint import load_reference, loaded_checkpoint, own_checkpoint, save_reference
+from pacs.integration.reference_checkpoint import (
+    drop_references_without_policy,
+    load_reference,
+    loaded_checkpoint,
+    own_checkpoint,
+    save_reference,
+)
 from pacs.integration.run_log import RunLog
 from pacs.integration.schema import algorithm_section
 from pacs.integration.step_rows import prompt_uid, row_sums, step_rows
@@ -199,7 +205,8 @@ class PacsTrainer(PPOTrainerSync):
         norms = np.array(returned["grad_norm"])
         finite = norms[np.isfinite(norms)]
         clip = self.config.actor_rollout_ref.actor.optim.clip_grad
-        ours: dict[str, float] = update_metrics(returned.pop(fields.TABLES)) | {
+        tables = [dict(zip(names, values, strict=True)) for names, values in returned.pop(fields.TABLES)]
+        ours: dict[str, float] = update_metrics(tables) | {
             "pacs/update/cached_fraction": float(self.choice.strategy == "cached"),
             "pacs/update/learning_rate_mean": returned.pop("learning_rate"),
             "pacs/gradient/norm_max": float(norms.max()),
@@ -241,6 +248,7 @@ class PacsTrainer(PPOTrainerSync):
         """Save the reference too, before verl writes the marker that makes the checkpoint count."""
         save_reference(own_checkpoint(self.config, self.global_steps), self.reference, self.actor_rollout_wg)
         super()._save_checkpoint()
+        drop_references_without_policy(Path(self.config.trainer.default_local_dir))
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from verl.single_controller.base.decorator import Dispatch, make_nd_compute_dataproto_dispatch_fn, register
 from verl.utils import tensordict_utils as tu
+from verl.utils.device import get_torch_device
 from verl.utils.profiler import DistProfiler
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.padding import response_from_nested
@@ -123,20 +124,23 @@ class PacsWorker(ActorRolloutRefWorker):
     @DistProfiler.annotate(color="red", role="actor_update", scheduled=True)
     def update_actor(self, data: Any) -> Any:
         """The reference's log-probabilities as far as they are needed, then verl's update on every mini-batch."""
+        tu.maybe_fix_3d_position_ids(data)
         start = perf_counter()
         data[fields.REFERENCE] = self._reference_log_probs(data)
         reference_seconds = perf_counter() - start
         rate = self._scale_learning_rate(data[fields.LEARNING_RATE_FACTOR])
-        output = super().update_actor(data)
-        if output is not None:
-            tu.get(output, "metrics").update(
-                {
-                    "timing_s/reference_pass": reference_seconds,
-                    "timing_s/policy_pass": self.actor.policy_pass_seconds,
-                    "learning_rate": rate,
-                }
-            )
-        return output
+        # Not through verl's update_actor: its profiler would start a second time in this process.
+        output = self.actor.train_mini_batch(data)
+        if output is None:
+            return None
+        tu.get(output, "metrics").update(
+            {
+                "timing_s/reference_pass": reference_seconds,
+                "timing_s/policy_pass": self.actor.policy_pass_seconds,
+                "learning_rate": rate,
+            }
+        )
+        return output.cpu()
 
     def _reference_log_probs(self, data: Any) -> torch.Tensor:
         """log pi_ref of each response token (jagged).
@@ -170,6 +174,8 @@ class PacsWorker(ActorRolloutRefWorker):
         Each rank copies its own shards: no gather, no file.
         """
         if self.ref is not None:
+            # verl's offload to the host may still be copying.
+            get_torch_device().synchronize()
             copy_shards(self.actor.engine.module, self.ref.engine.module)
         if reset_optimizer:
             self.actor.engine.optimizer.state.clear()

@@ -118,7 +118,7 @@ def batch_metrics(
         correct: (B,) the label R, 0 or 1.
         tokens: (B,) tokens of the response.
         truncated: (B,) 1 if the response was stopped by the limit on its length.
-        alone: (B,) 1 if all other responses of its group failed: the row is dropped, and only counted here.
+        alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
         status: B statuses of the verifier; None if it gives none.
 
     Returns:

@@ -419,7 +419,7 @@ _TIME = (
         unit=_SECONDS,
         reduction="wall-clock time of the step, on one rank",
         healthy="One forward pass over the batch, about a third of an update's work (a backward pass costs two); "
-        "less in the step after a reset, whose first mini-batch needs none.",
+        "less in the step after a reset, whose first mini-batch needs none (with one epoch).",
         remedy="More than that: raise the tokens of a micro-batch without gradients.",
     ),
     VerlKey(

@@ -65,6 +65,11 @@ def test_the_learning_rate_warms_up_after_a_reset_alone() -> None:
     assert factors == pytest.approx([1.0] * 5 + ramp + ramp[:1])
 
 
+def test_a_threshold_waits_for_the_warm_up() -> None:
+    config = ReferenceConfig(reset_every=None, reset_at_saturation=0.1, warmup_steps=2)
+    assert [step for step, *_ in resets(config, 9, saturated=(0.5,) * 9)] == [1, 4, 7]
+
+
 def test_a_resumed_schedule_goes_on_as_if_it_had_not_stopped() -> None:
     config = ReferenceConfig(reset_every=3, warmup_steps=2)
     whole, first = ReferenceSchedule(config), ReferenceSchedule(config)

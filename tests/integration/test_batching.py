@@ -87,3 +87,8 @@ def test_ranks_and_mini_batches_get_like_workloads() -> None:
 def test_a_group_larger_than_a_block_is_refused() -> None:
     with pytest.raises(ValueError, match=r"prompt a has 3 responses, but actor_rollout_ref.rollout.n is 2"):
         padded_row_count(["a", "a", "a", "b"], group_size=2, groups_per_mini_batch=1)
+
+
+def test_a_step_without_a_response_says_so() -> None:
+    with pytest.raises(ValueError, match="No response of this step could be generated"):
+        padded_row_count([], group_size=2, groups_per_mini_batch=1)

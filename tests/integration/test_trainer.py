@@ -16,7 +16,12 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
 from pacs.integration import fields
-from pacs.integration.reference_checkpoint import load_reference, loaded_checkpoint, save_reference
+from pacs.integration.reference_checkpoint import (
+    drop_references_without_policy,
+    load_reference,
+    loaded_checkpoint,
+    save_reference,
+)
 from pacs.integration.step_rows import check_labels, dense_ids, row_sums, step_rows
 from pacs.integration.trainer import PacsTrainer, verifier_statuses
 from pacs.metrics import find
@@ -111,6 +116,16 @@ def test_the_reference_of_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
         load_reference(tmp_path / "global_step_9", resumed, Workers())
 
 
+def test_a_reference_goes_with_its_policy(tmp_path: Path) -> None:
+    for step in (1, 2):
+        (tmp_path / f"global_step_{step}" / "reference").mkdir(parents=True)
+        (tmp_path / f"global_step_{step}" / "reference" / "state.json").write_text("{}")
+    (tmp_path / "global_step_2" / "actor").mkdir()
+    drop_references_without_policy(tmp_path)
+    assert not (tmp_path / "global_step_1" / "reference").exists()
+    assert (tmp_path / "global_step_2" / "reference" / "state.json").exists()
+
+
 def test_rows_of_a_jagged_tensor_are_summed() -> None:
     rows = [torch.tensor([1.0, 2.0]), torch.tensor([]), torch.tensor([5.0])]
     assert row_sums(torch.nested.as_nested_tensor(rows, layout=torch.jagged)).tolist() == [3.0, 0.0, 5.0]
@@ -139,6 +154,16 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
     assert written[fields.ROW_MASK].tolist() == [True, True, True, False, True, True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("estimator", "alone"), [("rloo", [0, 0, 0, 0, 0, 1]), ("grpo", [0, 0, 0, 1, 1, 1]), ("none", [0] * 6)]
+)
+def test_a_group_too_small_for_the_estimator_is_dropped(estimator: str, alone: list[int]) -> None:
+    rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+    rows = step_rows(list("aaabbc"), [False] * 6, rewards, PacsConfig(estimator=estimator))
+    assert rows.alone.int().tolist() == alone
+    assert rows.counted.int().tolist() == [1 - value for value in alone]
+
+
 def test_statuses_are_read_of_sampled_rows_and_only_if_all_have_one() -> None:
     def extra(*statuses: str | None) -> list[dict]:
         return [{"reward_extra_info": {} if s is None else {"status": s}} for s in statuses]
@@ -150,9 +175,9 @@ def test_statuses_are_read_of_sampled_rows_and_only_if_all_have_one() -> None:
 
 def returned(norms: list[float]) -> dict:
     row = torch.tensor([1.0])
-    table = dict.fromkeys((*ROW_COLUMNS, "entropy"), row)
+    names = (*ROW_COLUMNS, "entropy")
     return {
-        fields.TABLES: [table],
+        fields.TABLES: [(names, torch.stack([row] * len(names)))],
         "grad_norm": norms,
         "learning_rate": 1e-3,
         "mfu": [0.1, 0.3],
@@ -172,6 +197,29 @@ def test_clipped_and_skipped_updates_are_counted(trainer: PacsTrainer) -> None:
     assert metrics["perf/mfu/actor"] == pytest.approx(0.2)
     assert metrics["actor/entropy"] == 1.0
     assert "actor/loss" not in metrics  # the surrogate's value; pacs/loss_mean is Eq. 8's
+
+
+@pytest.mark.parametrize(
+    ("trigger", "threshold", "value"),
+    [("reset_at_saturation", 0.5, 1.0), ("reset_at_log_ratio", 2.0, 2.5), ("reset_at_log_ratio", 3.0, None)],
+)
+def test_a_threshold_sees_what_the_workers_returned(
+    config: DictConfig, trigger: str, threshold: float, value: float | None
+) -> None:
+    """One row that counts, right and sure of it (psi = 6), with a log-ratio of 2.5."""
+    config = copy.deepcopy(config)
+    config.pacs.reference.reset_every = None
+    config.pacs.reference[trigger] = threshold
+    trainer = PacsTrainer(config)
+    trainer.global_steps, trainer.actor_rollout_wg = 1, Workers()
+    row = {"counted": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}
+    row |= {"effective_advantage": 0, "grpo_fallback": 0}
+    given = returned([1.0]) | {fields.TABLES: [(tuple(row), torch.tensor(list(row.values()))[:, None])]}
+    metrics = trainer._update_metrics(given)
+    trainer._after_updates(metrics)
+    assert [(event.trigger, event.value) for event in trainer.reference.events] == ([(trigger, value)] if value else [])
+    assert metrics["pacs/reference/reset_count"] == (1 if value else 0)
+    assert trainer.actor_rollout_wg.told == ([("reset_reference", True)] if value else [])
 
 
 def test_every_metric_of_the_update_is_in_the_registry(trainer: PacsTrainer) -> None:

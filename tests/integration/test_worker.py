@@ -59,9 +59,15 @@ CASES = {
     "qwen3 packed, fused log-probabilities": ("qwen3", "fused"),
     "llama packed": ("llama", "packed"),
 }
+#: What the reference is: a model of its own, or (as after a reset) the policy.
+REFERENCES = {"reference": False, "policy": True}
 #: What a case goes through: all of it once, and of the rest the ways that differ most.
-WAYS = {name: list(product(CONFIGS, SPLITS)) for name in CASES if name == "qwen3 packed"} | {
-    name: [("rloo", split) for split in SPLITS] + [("grpo", "cached, dynamic"), ("grpo", "grouped, dynamic")]
+WAYS = {name: list(product(CONFIGS, SPLITS, REFERENCES)) for name in CASES if name == "qwen3 packed"} | {
+    name: [
+        *(("rloo", split, "reference") for split in SPLITS),
+        *(("grpo", split, "reference") for split in ("grouped, dynamic", "cached, dynamic")),
+        *(("rloo", split, "policy") for split in ("grouped, dynamic", "cached, dynamic")),
+    ]
     for name in CASES
     if name != "qwen3 packed"
 }
@@ -91,7 +97,7 @@ def write_cases(folder: Path, ranks: int) -> None:
             "family": family,
             "layout": layout,
             "learning_rate": LEARNING_RATE,
-            "ways": {(c, s): way(ranks, CONFIGS[c], s, GROUPS + 1) for c, s in WAYS[name]},
+            "ways": {(c, s, r): (*way(ranks, CONFIGS[c], s, GROUPS + 1), REFERENCES[r]) for c, s, r in WAYS[name]},
         }
         for name, (family, layout) in CASES.items()
     }
@@ -138,20 +144,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict]:
     return {ranks: run_ranks(folder, ranks) for ranks in RANKS}
 
 
-def whole_batch_gradients() -> dict[tuple[str, str], dict[str, torch.Tensor]]:
-    """The gradient of the whole batch in one autograd pass, for each family and config."""
+def whole_batch_gradients() -> dict[tuple[str, str, str], dict[str, torch.Tensor]]:
+    """The gradient of the whole batch in one autograd pass, for each family, config and reference."""
     gradients = {}
-    for family, (name, config) in product(FAMILIES, CONFIGS.items()):
+    for family, (name, config), (reference, is_policy) in product(FAMILIES, CONFIGS.items(), REFERENCES.items()):
         model = tiny_model(family, seed=0)
         with torch.no_grad():
-            reference = response_log_probs(tiny_model(family, seed=1), ROWS)
-        autograd_loss(model, reference, ROWS, config).backward()
-        gradients[family, name] = {name: parameter.grad for name, parameter in model.named_parameters()}
+            log_probs = response_log_probs(tiny_model(family, seed=0 if is_policy else 1), ROWS)
+        autograd_loss(model, log_probs, ROWS, config).backward()
+        gradients[family, name, reference] = {name: value.grad for name, value in model.named_parameters()}
     return gradients
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[tuple[str, str], dict[str, torch.Tensor]]:
+def expected() -> dict[tuple[str, str, str], dict[str, torch.Tensor]]:
     return whole_batch_gradients()
 
 
@@ -168,23 +174,29 @@ def relative_error(values: dict, reference: dict, base: dict | None = None) -> f
 def test_any_split_gives_the_gradient_of_one_whole_batch_pass(
     case: str, ranks: int, results: dict, expected: dict
 ) -> None:
-    family, _ = CASES[case]
-    errors = {
-        (config, split): relative_error(results[ranks][case][config, split]["gradient"], expected[family, config])
-        for config, split in WAYS[case]
-    }
-    assert len(errors) >= len(SPLITS)
+    errors = gradient_errors(case, results[ranks], expected)
+    assert len(errors) > len(SPLITS)
     assert {way: error for way, error in errors.items() if not error < 1e-5} == {}
+
+
+def gradient_errors(case: str, results: dict, expected: dict) -> dict[tuple[str, str, str], float]:
+    family, _ = CASES[case]
+    return {
+        (config, split, reference): relative_error(
+            results[case][config, split, reference]["gradient"], expected[family, config, reference]
+        )
+        for config, split, reference in WAYS[case]
+    }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_metrics_do_not_depend_on_the_split(case: str, results: dict) -> None:
-    for config in {config for config, _ in WAYS[case]}:
+    for config, reference in {(config, reference) for config, _, reference in WAYS[case]}:
         values = {
-            (ranks, split): results[ranks][case][config, split]["metrics"]
+            (ranks, split): results[ranks][case][c, split, r]["metrics"]
             for ranks in RANKS
-            for c, split in WAYS[case]
-            if c == config
+            for c, split, r in WAYS[case]
+            if (c, r) == (config, reference)
         }
         one = values.pop((1, "grouped, dynamic"))
         assert len(one) > 20

@@ -80,14 +80,14 @@ def step_data(
 
 def returned_metrics(output: Any) -> dict[str, Any]:
     """On rank 0, what is logged; the others return no tables."""
-    tables = tu.get(output, "metrics").get(fields.TABLES)
-    return update_metrics(tables) if tables else {}
+    tables = tu.get(output, "metrics").get(fields.TABLES, [])
+    return update_metrics([dict(zip(names, values, strict=True)) for names, values in tables])
 
 
 def gradients(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
     """The train batch's gradient as the optimizer would see it and the metrics, for each config and way to split."""
     results = {}
-    for name, (config, parts, split) in case["ways"].items():
+    for name, (config, parts, split, is_policy) in case["ways"].items():
         worker.set_loss_fn(PacsPolicyLoss(config))
         seen: dict[str, torch.Tensor] = {}
 
@@ -98,7 +98,7 @@ def gradients(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, 
 
         step = worker.actor.engine.optimizer_step
         worker.actor.engine.optimizer_step = record
-        output = worker.update_actor(step_data(parts, rank, config, 1, is_policy=False, split=split))
+        output = worker.update_actor(step_data(parts, rank, config, 1, is_policy=is_policy, split=split))
         worker.actor.engine.optimizer_step = step
         results[name] = {"gradient": seen, "metrics": returned_metrics(output)}
     return results

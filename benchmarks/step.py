@@ -1,0 +1,171 @@
+"""How long a training step of PACS takes beside one of GRPO and PPO, and how much memory it needs.
+
+    python benchmarks/step.py                                     a tiny Qwen3 on the CPU
+    python benchmarks/step.py --device cuda --shape 1.7b          a published shape on one GPU
+    python benchmarks/step.py --no-generation --steps 2           a quick look, without vLLM
+
+All algorithms train the same model of random weights (nothing is downloaded) on the same rollouts, through verl's own
+workers and FSDP2 engine in one process: two mini-batches a step, packed sequences, micro-batches of up to one
+group of longest responses. They take turns, so that noise hits all alike; a ratio is the median of those in each turn.
+
+  GRPO, PPO     verl's workers, losses and critic, no KL; the old-log-probability pass calculates the entropy
+  PACS          with a reference of its own (the step between two resets); the entropy is calculated in the update's
+                passes, or not at all; `grouped` has whole groups in a micro-batch, `cached` scores all rows first
+  after a reset the reference is the policy: no pass for the first mini-batch
+  padded groups the design of the public PACS code: the policy's log-probabilities first, static micro-batches of
+                one group, every response padded to the longest that is allowed
+
+Responses have log-normal lengths, the longest eight times the median, and are sampled by vLLM (timed, once) to just
+these lengths. Memory is measured in a process for each algorithm: the peak of a step over what was held before it,
+with all rows in one mini-batch.
+
+A CPU run has one thread, and verl's packed sequences attend through a dense mask there: attention costs the square of
+a micro-batch's tokens, not of a response's (about a sixth of a step of `tiny`). A smaller micro-batch is therefore
+cheaper than it would be on a GPU, where attention is flash attention, gradients are checkpointed, and weights and
+Adam's state are bf16, so that 4b fits beside its critic.
+"""
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import torch
+from transformers import AutoModelForCausalLM, Qwen3Config
+from transformers.utils import logging
+
+from benchmarks.step.child import one_rank, run_child
+from benchmarks.step.report import measured_bars, report
+from benchmarks.step.rollouts import Rollouts, random_rollouts
+from benchmarks.step.settings import SHAPES, Settings
+
+#: As configs/hardware/cpu.yaml. One thread: two that wait for each other beside other work are many times slower.
+ON_CPU = {
+    "VERL_PLATFORM": "cpu",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "OMP_NUM_THREADS": "1",
+}
+#: Freed memory leaves the resident set at once.
+RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+
+
+def save_model(settings: Settings, folder: Path) -> int:
+    """Write a model of random weights; returns the number of its parameters."""
+    shape = SHAPES[settings.shape]
+    sizes = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads")
+    config = Qwen3Config(
+        **{name: getattr(shape, name) for name in sizes},
+        head_dim=shape.head_dim,
+        vocab_size=shape.vocab_size,
+        max_position_embeddings=40960,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
+        tie_word_embeddings=True,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+    torch.manual_seed(settings.seed)
+    dtype = torch.float32 if settings.device == "cpu" else torch.bfloat16
+    model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    logging.disable_progress_bar()
+    model.save_pretrained(folder / "model")
+    return model.num_parameters()
+
+
+def describe_machine(device: str) -> dict[str, Any]:
+    """What it ran on."""
+    if device == "cuda":
+        name = torch.cuda.get_device_name()
+    else:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    return {"device": name, "cores": len(os.sched_getaffinity(0)), "torch": torch.__version__}
+
+
+def run(settings: Settings, folder: Path, *, generation: bool) -> dict[str, Any]:
+    """Measure everything, in children that write to `folder`."""
+    env = ON_CPU if settings.device == "cpu" else {}
+    settings.write(folder)
+    print("making the model", flush=True)
+    parameters = save_model(settings, folder)
+    if generation:
+        print("sampling with vLLM", flush=True)
+        run_child("generate", [str(folder)], env, folder / "generate.log")
+    else:
+        random_rollouts(settings, SHAPES[settings.shape].vocab_size).save(folder)
+    lengths = [len(response) for response in Rollouts.load(folder).responses]
+
+    print("timing", flush=True)
+    run_child("timing", [str(folder)], env | one_rank(), folder / "timing.log")
+    print("memory", flush=True)
+    memory: dict[str, Any] = {}
+    for name in ("GRPO", "PPO", "PACS"):
+        run_child("memory", [str(folder), name], env | one_rank() | RETURN_MEMORY, folder / f"memory_{name}.log")
+        memory |= json.loads((folder / f"memory_{name}.json").read_text())
+    return {
+        "machine": describe_machine(settings.device),
+        "settings": asdict(settings),
+        "parameters": parameters,
+        "response_tokens": {"total": sum(lengths), "median": statistics.median(lengths), "longest": max(lengths)},
+        "generation": json.loads((folder / "generation.json").read_text()) if generation else None,
+        "timing": json.loads((folder / "timing.json").read_text()),
+        "memory": memory,
+    }
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--shape", choices=[*SHAPES], default="tiny", help="of the model (default: tiny)")
+    parser.add_argument("--steps", type=int, default=10, help="timed, after one of warm-up (default: 10)")
+    parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
+    parser.add_argument("--prompts", type=int, help="a step, an even number (default: the shape's)")
+    parser.add_argument("--median-tokens", type=int, help="of a response (default: the shape's)")
+    parser.add_argument("--fused", action="store_true", help="verl's fused log-probabilities: no logits in memory")
+    parser.add_argument("--no-generation", action="store_true", help="random tokens of the same lengths, without vLLM")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every measured step there too")
+    a = parser.parse_args(arguments)
+    shape = SHAPES[a.shape]
+    a.prompts = a.prompts or shape.prompts
+    a.median_tokens = a.median_tokens or shape.median_tokens
+    if a.prompts % 2 or a.responses < 2 or a.steps < 1:
+        parser.error("--prompts must be even (two mini-batches), --responses at least 2 and --steps at least 1")
+    return a
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    a = parse(sys.argv[1:])
+    settings = Settings(
+        shape=a.shape,
+        device=a.device,
+        prompts=a.prompts,
+        responses=a.responses,
+        prompt_tokens=SHAPES[a.shape].prompt_tokens,
+        median_tokens=a.median_tokens,
+        steps=a.steps,
+        fused=a.fused,
+        seed=0,
+    )
+    with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:
+        results = run(settings, Path(folder), generation=not a.no_generation)
+    results = {"command": f"python {shlex.join(sys.argv)}"} | results
+    results["bars"] = [asdict(bar) | {"value": bar.value, "holds": bar.holds} for bar in measured_bars(results)]
+    print(f"\n{report(results)}")
+    if a.json:
+        a.json.parent.mkdir(parents=True, exist_ok=True)
+        a.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What `benchmarks/step.py` runs: its parts, each in a process of its own."""

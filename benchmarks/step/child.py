@@ -1,0 +1,48 @@
+"""Children of the benchmark: how the parent starts one and shows what it says, and how a child speaks."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+#: Lines of a child that begin so are shown; the rest, much of it verl's, goes to the child's log.
+MARK = "@step "
+
+
+def say(text: str) -> None:
+    """Show a line of progress."""
+    print(f"{MARK}{text}", flush=True)
+
+
+def run_child(name: str, arguments: list[str], env: dict[str, str], log: Path) -> None:
+    """Run `python -m benchmarks.step.NAME`; show its progress, write all it prints to `log`.
+
+    Raises:
+        SystemExit: the child failed; with the end of its log.
+    """
+    command = [sys.executable, "-m", f"benchmarks.step.{name}", *arguments]
+    last: deque[str] = deque(maxlen=40)
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as child,
+    ):
+        for line in child.stdout or ():
+            file.write(line)
+            last.append(line)
+            if line.startswith(MARK):
+                print(f"  {line[len(MARK) :]}", end="", flush=True)
+    if child.returncode:
+        raise SystemExit(f"{''.join(last)}\nerror: {' '.join(command)} ended with status {child.returncode}")
+
+
+def one_rank() -> dict[str, str]:
+    """The variables by which verl's workers find that they are alone."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    return {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}

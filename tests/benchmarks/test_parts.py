@@ -1,0 +1,133 @@
+"""The benchmarks' commands explain themselves, and their pure parts do what they say."""
+
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.step.report import Bar, memory_bars, seconds, step_ratios, timing_table
+from benchmarks.step.rollouts import Rollouts, pad_responses, random_prompts, random_rollouts, response_lengths
+from benchmarks.step.settings import LONGEST, SHAPES, Settings
+from benchmarks.table import format_table
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = Settings(
+    shape="smoke",
+    device="cpu",
+    prompts=4,
+    responses=8,
+    prompt_tokens=4,
+    median_tokens=4,
+    steps=1,
+    fused=False,
+    seed=0,
+)
+
+
+def run(script: str, *arguments: str) -> str:
+    return subprocess.run(
+        [sys.executable, f"benchmarks/{script}", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.mark.parametrize("script", ["loss.py", "step.py"])
+def test_help_shows_the_command(script: str) -> None:
+    assert f"python benchmarks/{script}" in run(script, "--help")
+
+
+def test_the_loss_benchmark_prints_both_tables() -> None:
+    printed = run("loss.py", "--rows", "64", "--tokens", "16", "--repeats", "2")
+    for name in ("score_responses, rloo", "class_balance_weights", "sequence_log_ratios"):
+        assert name in printed
+
+
+@pytest.mark.parametrize("median", [16, 500])
+@pytest.mark.parametrize("count", [64, 65, 256])
+def test_the_longest_response_has_eight_medians(count: int, median: int) -> None:
+    lengths = response_lengths(count, median, seed=1)
+    assert len(lengths) == count
+    assert max(lengths) == LONGEST * median == 8 * median
+    assert statistics.median(lengths) == pytest.approx(median, rel=0.1)
+    assert statistics.mean(lengths) > median
+    assert min(lengths) >= 1
+
+
+def test_lengths_are_those_of_the_seed() -> None:
+    assert response_lengths(64, 16, seed=1) == response_lengths(64, 16, seed=1) != response_lengths(64, 16, seed=2)
+
+
+def test_random_rollouts_are_groups_of_one_prompt() -> None:
+    rollouts = random_rollouts(SETTINGS, vocabulary=50)
+    assert rollouts.prompts == random_prompts(SETTINGS, vocabulary=50)
+    groups = [rollouts.prompts[i : i + 8] for i in range(0, 32, 8)]
+    assert all(prompt == group[0] for group in groups for prompt in group)
+    assert len({tuple(group[0]) for group in groups}) == 4
+    assert [len(response) for response in rollouts.responses] == response_lengths(32, 4, seed=0)
+    assert set(rollouts.labels) == {0.0, 1.0}
+
+
+def test_padding_fills_up_to_the_longest_allowed_with_tokens_that_do_not_count() -> None:
+    rollouts = Rollouts(
+        prompts=[[5], [5]],
+        responses=[[1, 2, 3], [4]],
+        mask=[[1, 1, 1], [1]],
+        log_probs=[[-1.0, -2.0, -3.0], [-4.0]],
+        labels=[1.0, 0.0],
+    )
+    padded = pad_responses(rollouts, 4)
+    assert padded.responses == [[1, 2, 3, 0], [4, 0, 0, 0]]
+    assert padded.mask == [[1, 1, 1, 0], [1, 0, 0, 0]]
+    assert padded.log_probs == [[-1.0, -2.0, -3.0, 0.0], [-4.0, 0.0, 0.0, 0.0]]
+    assert (padded.prompts, padded.labels) == (rollouts.prompts, rollouts.labels)
+
+
+def test_a_budget_holds_a_group_of_longest_responses() -> None:
+    assert SETTINGS.longest_sequence == 4 + 8 * 4
+    assert SETTINGS.token_budget(8) == 8 * 36
+    assert SETTINGS.group_sizes() == [8, 16, 32]
+
+
+def test_published_shapes() -> None:
+    """Parameters without norms, which are less than a thousandth: embedding, attention, MLP."""
+    millions = {}
+    for name, shape in SHAPES.items():
+        heads = (2 * shape.num_attention_heads + 2 * shape.num_key_value_heads) * shape.head_dim
+        layer = shape.hidden_size * (heads + 3 * shape.intermediate_size)
+        millions[name] = (shape.vocab_size * shape.hidden_size + shape.num_hidden_layers * layer) / 1e6
+    assert [round(millions[name]) for name in ("0.6b", "1.7b", "4b")] == [596, 1720, 4022]
+
+
+def test_a_table_has_even_columns() -> None:
+    table = format_table(["name", "ms"], [["a", "1.0"], ["longer", "12.25"]])
+    assert table.splitlines() == [
+        "name       ms",
+        "-------------",
+        "a         1.0",
+        "longer  12.25",
+    ]
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    ours = [{"log-prob pass": 1.0, "actor update": 3.0}, {"log-prob pass": 2.0, "actor update": 6.0}]
+    other = [{"actor update": 2.0}, {"actor update": 8.0}]
+    assert seconds(ours[0]) == 4.0
+    assert step_ratios(ours, other) == [2.0, 1.0]
+    assert step_ratios(ours, other, ("actor update",)) == [1.5, 0.75]
+    table = timing_table({"GRPO": other, "PACS grouped": ours})
+    assert table.splitlines()[-1].split() == ["PACS", "grouped", "1.500", "4.500", "6.000", "1.500"]
+
+
+def test_a_bar_is_about_the_median() -> None:
+    assert Bar("", [0.9, 1.0, 9.0], limit=1.05).holds
+    assert not Bar("", [0.9, 1.1, 1.2], limit=1.05).holds
+    assert Bar("", [1.0, 1.8, 2.0], limit=1.8, at_least=True).holds
+    assert not Bar("", [1.0, 1.7, 2.0], limit=1.8, at_least=True).holds
+
+
+def test_memory_bars_compare_cached_with_its_smallest_group() -> None:
+    over = {"PACS cached, groups of 8": 100, "PACS cached, groups of 16": 120, "PACS grouped, groups of 16": 300}
+    memory = {name: {"before": 1, "over": size, "micro_batch_tokens": 1} for name, size in over.items()}
+    [bar] = memory_bars(memory)
+    assert (bar.value, bar.holds) == (1.2, False)
