@@ -6,6 +6,8 @@ import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
 
+CPU_PART_TOKENS = 2**16
+
 
 def log_ratio_rewards(
     log_probs: torch.Tensor,
@@ -43,8 +45,11 @@ def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, ma
     check_shape("ref_log_probs", ref_log_probs, log_probs.shape)
     check_shape("response_mask", mask, log_probs.shape)
     dtype = at_least_float32(log_probs, ref_log_probs)
+    # On a CPU in parts whose differences stay in its cache; on a GPU each part would be a kernel more.
+    rows = max(1, CPU_PART_TOKENS // max(1, mask.shape[1])) if mask.device.type == "cpu" else max(1, len(mask))
+    parts = zip(log_probs.split(rows), ref_log_probs.detach().split(rows), mask.split(rows), strict=True)
     # Differences are summed, not sums subtracted: long responses would lose the digits that differ.
-    ratios = select(log_probs.to(dtype) - ref_log_probs.detach().to(dtype), mask, dtype).sum(dim=1)
+    ratios = torch.cat([select(own.to(dtype) - ref.to(dtype), part, dtype).sum(dim=1) for own, ref, part in parts])
     if not ratios.isfinite().all():  # the one host sync; which tokens it was is looked for only then
         _refuse_not_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
     return ratios
