@@ -135,10 +135,11 @@ class PacsTrainer(PPOTrainerSync):
 
     def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """No pass: PACS needs no log pi_old. At the interval the user asked for, verl's pass for its metrics."""
+        return super()._compute_old_log_prob(batch, metrics) if self._wants_old_log_probs() else batch
+
+    def _wants_old_log_probs(self) -> bool:
         every = self.pacs_config.metrics.old_log_prob_every
-        if every is not None and self.global_steps % every == 0:
-            batch = super()._compute_old_log_prob(batch, metrics)
-        return batch
+        return every is not None and self.global_steps % every == 0
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Labels, groups and weights of the whole train batch, which the loss on the workers needs."""
@@ -232,8 +233,12 @@ class PacsTrainer(PPOTrainerSync):
             print(f"step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})", flush=True)
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """verl's metrics of the step, less those of what PACS does not have."""
         super()._compute_metrics(batch, metrics, *args, **kwargs)
-        for name in [name for name in metrics if name.startswith(("critic/advantages/", "critic/returns/"))]:
+        absent: tuple[str, ...] = ("critic/advantages/", "critic/returns/")
+        if not self._wants_old_log_probs():
+            absent += ("timing_s/old_log_prob",)
+        for name in [name for name in metrics if name.startswith(absent)]:
             del metrics[name]
 
     def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:

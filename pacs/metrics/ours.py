@@ -301,8 +301,8 @@ _POLICY = (
         over=FRESH,
         formula="`sum_t m_it * |log pi of vLLM - log pi of the trainer|`, at the weights that vLLM sampled with",
         unit=_PER_TOKEN,
-        healthy="As small as the arithmetic allows, and constant. In fp32 on the CPU stack about 1e-5. In bf16, 0.01 "
-        "to 0.05 is usual elsewhere; we have not measured it.",
+        healthy="As small as the arithmetic allows, and constant. In fp32 on the CPU stack 4e-7 (quickstart). In bf16, "
+        "0.01 to 0.05 is usual elsewhere; we have not measured it.",
         remedy="Much larger, or growing: the two do not compute the same policy. After a change of weights: the "
         "transfer to vLLM. From the first step: another dtype (`actor_rollout_ref.rollout.dtype`), temperature, top-p "
         "or top-k, or another attention or kernel.",
@@ -313,7 +313,8 @@ _POLICY = (
         over=FRESH,
         formula="the largest `|log pi of vLLM - log pi of the trainer|` of a response's tokens",
         unit=_NATS,
-        healthy="Larger than the mean by far: an unlikely token has a log-probability of low precision.",
+        healthy="Larger than the mean by far (3e-5 in the quickstart): an unlikely token has a log-probability of low "
+        "precision.",
         remedy="Growing over the run while the mean does not: read the responses it may come from, repeated or foreign "
         "text as a rule. Large together with the mean: as for `pacs/rollout_gap/per_token`.",
     ),

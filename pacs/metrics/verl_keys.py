@@ -443,7 +443,7 @@ _TIME = (
         formula="the policy's log-probabilities before the updates",
         unit=_SECONDS,
         reduction=_CLOCK,
-        healthy="PPO and GRPO: one forward pass. PACS: near 0, but for the steps of `pacs.metrics.old_log_prob_every`.",
+        healthy="PPO and GRPO: one forward pass. PACS: absent, but for the steps of `pacs.metrics.old_log_prob_every`.",
         remedy="PACS: set `pacs.metrics.old_log_prob_every` to null, or to a larger number.",
     ),
     VerlKey(

@@ -145,7 +145,7 @@ def test_every_logged_key_is_in_the_registry(run: Path) -> None:
 def test_each_step_takes_only_the_passes_it_needs(run: Path) -> None:
     lines = {line["step"]: line for line in steps(run) if "timing_s/step" in line}
     for line in lines.values():
-        assert line["timing_s/old_log_prob"] < 0.1
+        assert "timing_s/old_log_prob" not in line
         assert line["pacs/update/cached_fraction"] == line["timing_s/policy_pass"] == 0
         assert line["timing_s/reference_pass"] > 0
         assert "timing_s/ref" not in line
