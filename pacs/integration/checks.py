@@ -22,11 +22,11 @@ class ConfigError(ValueError):
 
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
-    problems = list(_verl_problems(config))
+    problems = list(pacs_problems(config)) if config.trainer.v1.trainer_mode == "pacs" else []
     if config.trainer.device not in ("cpu", "cuda"):
         problems.append(f"trainer.device={config.trainer.device}: use cpu or cuda (hardware=cpu, hardware=h200x8).")
-    if config.trainer.v1.trainer_mode == "pacs":
-        problems += pacs_problems(config)
+    # verl's checks come second: on what ours complain of they may fail without a word of what to change.
+    problems = problems or list(_verl_problems(config))
     if problems:
         raise ConfigError(problems)
 

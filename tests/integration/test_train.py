@@ -50,7 +50,7 @@ def train(task: Path, run: Path, *overrides: str) -> str:
         f"data.train_files={task / 'data.parquet'}",
         f"data.val_files={task / 'data.parquet'}",
         "data.val_max_samples=16",
-        f"reward.custom_reward_function.path={Path(__file__).with_name('digit_reward.py')}",
+        f"reward.custom_reward_function.path={Path(__file__).with_name('parity_reward.py')}",
         f"pacs.run_dir={run}",
         f"pacs.reference.reset_every={RESET_EVERY}",
         "pacs.reference.reset_optimizer=true",
