@@ -54,6 +54,7 @@ def train(task: Path, run: Path, *overrides: str) -> str:
         f"pacs.run_dir={run}",
         f"pacs.reference.reset_every={RESET_EVERY}",
         "pacs.reference.reset_optimizer=true",
+        f"pacs.reference.warmup_steps={0 if 'pacs.reference.reset_every=1' in overrides else 1}",
         "data.train_batch_size=16",
         "data.max_response_length=16",
         "actor_rollout_ref.rollout.n=4",
@@ -161,6 +162,12 @@ def test_adam_forgets_at_the_reset_alone(run: Path) -> None:
     assert moments(RESET_EVERY + 1) > 0
 
 
+def test_the_learning_rate_warms_up_after_the_reset_alone(run: Path) -> None:
+    """The reset of step 3 was made before the run was cut off, the warm-up step 4 after it went on."""
+    rates = {line["step"]: line["pacs/update/learning_rate_mean"] for line in steps(run) if "timing_s/step" in line}
+    assert [rates[step] / rates[1] for step in (2, 3, 4, 5)] == pytest.approx([1, 1, 0.5, 1])
+
+
 def test_a_resumed_run_has_its_reference_and_its_place(run: Path) -> None:
     # Made anew from the model, the reference would be the initial policy; the next reset comes after step 6.
     assert equal(reference(run, 5), policy(run, RESET_EVERY))
@@ -197,6 +204,7 @@ def test_two_ranks_train_on_torn_and_uneven_groups_without_a_reference_model(tas
         "pacs.sample_groups=16",
         "pacs.reference.reset_every=1",
         "pacs.metrics.old_log_prob_every=2",
+        "pacs.metrics.entropy_every=3",
         "actor_rollout_ref.actor.use_dynamic_bsz=false",
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
     )
@@ -217,5 +225,7 @@ def test_two_ranks_train_on_torn_and_uneven_groups_without_a_reference_model(tas
         assert line["pacs/log_ratio/sequence_std"] > 0
         # verl's own gap, over all rows, where its pass was asked for.
         assert ("training/rollout_probs_diff_max" in line) == (line["step"] == 2)
+        # The update's own entropy was asked for at step 3; verl's pass brings one with it.
+        assert ("actor/entropy" in line) == (line["step"] == 2)
     reference = tmp_path / "run/checkpoints/global_step_2/reference"
     assert [file.name for file in reference.iterdir()] == ["state.json"]
