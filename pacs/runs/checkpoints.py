@@ -1,0 +1,183 @@
+"""A run's checkpoints on disk: what makes one complete, which is the newest, which may go.
+
+    checkpoints/
+      global_step_20/        verl's name and content (actor/, critic/, data.pt) and ours (reference.json, trainer.pt,
+                             config.yaml), and the marker, complete.json, which is written last
+      references/step_0-1f3a/  weights of a reference, stored once a reset; checkpoints name it
+      latest_checkpointed_iteration.txt   verl's pointer, for verl's own tools
+      .saving/               what is being written; renamed into its place once it is complete
+
+A folder that is named `global_step_N` is complete: it was renamed after its marker. The marker lists every file with
+its size, so that a truncated one is found before a run is built on it.
+"""
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pacs.runs.files import write_atomically
+
+MARKER = "complete.json"
+CONFIG = "config.yaml"
+REFERENCES = "references"
+SAVING = ".saving"
+LATEST = "latest_checkpointed_iteration.txt"
+
+
+class BrokenCheckpoint(ValueError):
+    """A checkpoint lacks something; the message says what, and where."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A complete checkpoint.
+
+    Attributes:
+        folder: `.../global_step_N`.
+        step: N, the last step that it contains.
+        ranks: number of training ranks that wrote it; its shards are for as many.
+        reference: folder of the reference's weights, or None where the reference is the policy (or there is none).
+        size_bytes: of its own files, without the reference.
+    """
+
+    folder: Path
+    step: int
+    ranks: int
+    reference: Path | None
+    size_bytes: int
+
+
+def step_folder(checkpoints: Path, step: int) -> Path:
+    """The folder of the checkpoint of `step`, in verl's naming."""
+    return checkpoints / f"global_step_{step}"
+
+
+def seal(folder: Path, *, step: int, ranks: int, reference: str | None = None) -> None:
+    """Write the marker of a checkpoint (or of a reference) that is otherwise complete.
+
+    Args:
+        folder: what was written.
+        step: the step it was written after.
+        ranks: number of training ranks.
+        reference: name of the reference's folder under `references/`, if the checkpoint needs one.
+    """
+    sizes = {str(file.relative_to(folder)): file.stat().st_size for file in sorted(folder.rglob("*")) if file.is_file()}
+    about = {
+        "step": step,
+        "ranks": ranks,
+        "reference": reference,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "files": sizes,
+    }
+    write_atomically(folder / MARKER, json.dumps(about, indent=1) + "\n")
+
+
+def publish(aside: Path, folder: Path) -> None:
+    """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists():
+        replaced = aside.with_name(f"replaced-{folder.name}")
+        folder.rename(replaced)
+        aside.rename(folder)
+        shutil.rmtree(replaced)
+    else:
+        aside.rename(folder)
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Read a checkpoint's marker and hold its files against it.
+
+    Raises:
+        BrokenCheckpoint: If there is no marker, or a file (the reference's included) is missing or has another size.
+    """
+    about = _verified(folder)
+    reference = None
+    if about["reference"] is not None:
+        reference = folder.parent / REFERENCES / about["reference"]
+        if not reference.is_dir():
+            raise BrokenCheckpoint(
+                f"{folder}: its reference, {reference}, is missing (a checkpoint is copied together with it)"
+            )
+        _verified(reference)
+    return Checkpoint(folder, about["step"], about["ranks"], reference, sum(about["files"].values()))
+
+
+def newest_checkpoint(checkpoints: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest complete checkpoint of a run, and why newer ones were passed over (a sentence each)."""
+    problems: list[str] = []
+    for folder in reversed(_step_folders(checkpoints)):
+        try:
+            return read_checkpoint(folder), problems
+        except BrokenCheckpoint as problem:
+            problems.append(str(problem))
+    return None, problems
+
+
+def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
+    """Delete all but the newest `keep` complete checkpoints (None: keep all) and the references that none refers to.
+
+    Folders that are not complete stay where they are: they may be all that is left of something.
+
+    Returns:
+        What was deleted.
+    """
+    complete, deleted = [], []
+    for folder in _step_folders(checkpoints):
+        try:
+            complete.append(read_checkpoint(folder))
+        except BrokenCheckpoint:
+            continue
+    old = [] if keep is None else complete[: max(0, len(complete) - keep)]
+    for checkpoint in old:
+        # Under another name first: a delete that is cut off must not leave half a checkpoint under the real one.
+        doomed = checkpoints / SAVING / f"deleted-{checkpoint.folder.name}"
+        doomed.parent.mkdir(exist_ok=True)
+        checkpoint.folder.rename(doomed)
+        shutil.rmtree(doomed)
+        deleted.append(checkpoint.folder)
+    named = {name for folder in _step_folders(checkpoints) if (name := _reference_name(folder)) is not None}
+    for reference in (checkpoints / REFERENCES).glob("*"):
+        if reference.name not in named:
+            shutil.rmtree(reference)
+            deleted.append(reference)
+    return deleted
+
+
+def clear_unfinished(checkpoints: Path) -> None:
+    """Remove what a save (or a delete) that was cut off has left."""
+    shutil.rmtree(checkpoints / SAVING, ignore_errors=True)
+
+
+def _step_folders(checkpoints: Path) -> list[Path]:
+    """All `global_step_N`, by N."""
+    found = [(re.fullmatch(r"global_step_(\d+)", folder.name), folder) for folder in checkpoints.glob("global_step_*")]
+    return [folder for _, folder in sorted((int(match.group(1)), folder) for match, folder in found if match)]
+
+
+def _reference_name(folder: Path) -> str | None:
+    try:
+        name = json.loads((folder / MARKER).read_text(encoding="utf-8"))["reference"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return None if name is None else str(name)
+
+
+def _verified(folder: Path) -> dict:  # type: ignore[type-arg]
+    marker = folder / MARKER
+    try:
+        about = json.loads(marker.read_text(encoding="utf-8"))
+        files = about["files"]
+    except FileNotFoundError:
+        raise BrokenCheckpoint(f"{folder}: no {MARKER}; its save did not end, or it was not written by pacs") from None
+    except (ValueError, KeyError) as error:
+        raise BrokenCheckpoint(f"{marker}: not readable ({error!r})") from error
+    for name, size in files.items():
+        file = folder / name
+        found = file.stat().st_size if file.is_file() else None
+        if found != size:
+            what = "is missing" if found is None else f"has {found:,} bytes instead of {size:,}"
+            raise BrokenCheckpoint(f"{folder}: {name} {what}")
+    return about  # type: ignore[no-any-return]

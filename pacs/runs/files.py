@@ -1,0 +1,33 @@
+"""Files that are there as a whole or not at all."""
+
+import os
+from pathlib import Path
+
+
+def write_atomically(file: Path, text: str) -> None:
+    """Write `text` beside `file` and put it in its place: a reader sees the old content or the new.
+
+    Raises:
+        OSError: If it cannot be written; the old content stays, and nothing is left beside it.
+    """
+    aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        with aside.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below `folder`; files that vanish meanwhile count as none."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(root, name).lstat().st_size
+            except FileNotFoundError:
+                continue
+    return total

@@ -1,0 +1,124 @@
+"""What a run's folder says of the run: state.json, progress.json, fault.json.
+
+Each has one writer, so that none needs a lock: the launcher writes the state, the trainer the progress, and the part
+that finds a fault writes it (the first one wins: later faults follow from it).
+"""
+
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pacs.runs.files import write_atomically
+
+STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
+
+Ending = Literal["finished", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class RunState:
+    """The launcher's word on the run.
+
+    Attributes:
+        state: running, finished, stopped (on request; can go on) or failed.
+        token: what every process of this start has in its environment (`processes.TOKEN`).
+        host: the machine of the launcher.
+        pid: the launcher's process there.
+        started: when, ISO 8601, UTC.
+        ended: when, or None.
+        cause: why it failed or stopped, or None.
+        exit_status: of `pacs train`, or None while it runs.
+        resumed_from: the step of the checkpoint it went on from; None for a new run.
+    """
+
+    state: Literal["running"] | Ending
+    token: str
+    host: str
+    pid: int
+    started: str
+    ended: str | None = None
+    cause: str | None = None
+    exit_status: int | None = None
+    resumed_from: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The trainer's word on how far it is; any change of it is progress.
+
+    Attributes:
+        step: the last step whose update is done (0: none).
+        total_steps: where the run ends.
+        phase: what is being done: start, rollouts, update, save, validate, end.
+        count: prompts of this phase whose rollouts are finished.
+        step_seconds: median seconds of the steps of this start; None before the first.
+    """
+
+    step: int
+    total_steps: int
+    phase: str
+    count: int = 0
+    step_seconds: float | None = None
+
+
+def now() -> str:
+    """The time, ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def this_host() -> str:
+    """The name of this machine."""
+    return socket.gethostname()
+
+
+def write_state(run_dir: Path, state: RunState) -> None:
+    """Write state.json."""
+    write_atomically(run_dir / STATE, json.dumps(asdict(state), indent=1) + "\n")
+
+
+def read_state(run_dir: Path) -> RunState | None:
+    """state.json, or None where there is none that can be read."""
+    try:
+        return RunState(**json.loads((run_dir / STATE).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def write_progress(run_dir: Path, progress: Progress) -> None:
+    """Write progress.json."""
+    write_atomically(run_dir / PROGRESS, json.dumps(asdict(progress)) + "\n")
+
+
+def read_progress(run_dir: Path) -> Progress | None:
+    """progress.json, or None where there is none that can be read."""
+    try:
+        return Progress(**json.loads((run_dir / PROGRESS).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def report_fault(run_dir: Path, cause: str) -> None:
+    """Write why the run ends to fault.json, unless a fault is there: what comes later follows from the first."""
+    try:
+        with (run_dir / FAULT).open("x", encoding="utf-8") as stream:
+            json.dump({"cause": cause, "time": now(), "host": this_host(), "pid": os.getpid()}, stream)
+    except FileExistsError:
+        return
+
+
+def read_fault(run_dir: Path) -> str | None:
+    """The cause in fault.json, or None."""
+    try:
+        return str(json.loads((run_dir / FAULT).read_text(encoding="utf-8"))["cause"])
+    except (FileNotFoundError, ValueError, KeyError):
+        return None
+
+
+def forget_former_start(run_dir: Path) -> None:
+    """Remove what the former start in this folder said of its end and its progress."""
+    for name in (PROGRESS, FAULT):
+        (run_dir / name).unlink(missing_ok=True)
