@@ -5,7 +5,10 @@ import sys
 from collections.abc import Sequence
 
 from pacs import training
+from pacs.export import command as export
 from pacs.report import command as report
+from pacs.report import inspect_command as inspect
+from pacs.runs import command as runs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    report.add_parser(subparsers)
+    for command in (runs, report, export, inspect):
+        command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     status: int = parsed.handler(parsed)
     return status

@@ -41,7 +41,9 @@ available
 {groups}
 
 The run's folder (pacs.run_dir) gets config.yaml, run.json, metrics.jsonl, tensorboard/, samples/ and checkpoints/.
-A run whose folder holds a checkpoint goes on from it (trainer.resume_mode=disable starts anew).
+A run whose folder holds a checkpoint goes on from the newest complete one. SIGTERM, SIGUSR1 and Ctrl-C finish the
+current step, save and exit with status 75 (start the same command again to go on); a second one ends at once.
+Exit status: 0 finished, 1 failed (the cause is printed, and in state.json), 2 refused, 75 stopped on request.
 Hydra's own help: pacs train --hydra-help
 """
 
@@ -71,11 +73,11 @@ def _train(config: DictConfig) -> None:
     try:
         launch.prepare(config)
         checks.check_surroundings(config)
-        launch.open_run_folder(config)
+        status = launch.train(config)
     except checks.ConfigError as error:
         _refuse(str(error))
-    print(f"pacs: the run's folder is {config.pacs.run_dir}", flush=True)
-    launch.run(config)
+    if status != 0:
+        sys.exit(status)
 
 
 def _dry_run(config: DictConfig) -> None:

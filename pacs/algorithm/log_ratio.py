@@ -38,8 +38,15 @@ def log_ratio_rewards(
     return proxy_rewards(ratios, mask.sum(dim=1), beta=beta, normalize_by_length=normalize_by_length)
 
 
-def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)): (B,), for a (B, T) bool mask."""
+def sequence_log_ratios(
+    log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor, *, allow_not_finite: bool = False
+) -> torch.Tensor:
+    """sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)): (B,), for a (B, T) bool mask.
+
+    Raises:
+        ValueError: shapes differ, or a log-probability under the mask is not finite; with `allow_not_finite` the
+            log-ratio of such a row is NaN instead, and NaN in a loss of it is NaN in the gradient of its tokens.
+    """
     if log_probs.dim() != 2:
         raise ValueError(f"log_probs must be (B, T), a row a response; got shape {tuple(log_probs.shape)}")
     check_shape("ref_log_probs", ref_log_probs, log_probs.shape)
@@ -50,6 +57,9 @@ def sequence_log_ratios(log_probs: torch.Tensor, ref_log_probs: torch.Tensor, ma
     parts = zip(log_probs.split(rows), ref_log_probs.detach().split(rows), mask.split(rows), strict=True)
     # Differences are summed, not sums subtracted: long responses would lose the digits that differ.
     ratios = torch.cat([select(own.to(dtype) - ref.to(dtype), part, dtype).sum(dim=1) for own, ref, part in parts])
+    if allow_not_finite:
+        # inf becomes NaN (inf - inf): at a score of inf the loss has a finite gradient, which would hide it.
+        return ratios + (ratios - ratios).detach()
     if not ratios.isfinite().all():  # the one host sync; which tokens it was is looked for only then
         _refuse_not_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
     return ratios

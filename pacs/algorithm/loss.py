@@ -22,6 +22,7 @@ def pacs_loss(
     row_mask: torch.Tensor | None = None,
     denominator: float | torch.Tensor | None = None,
     weights: torch.Tensor | None = None,
+    allow_not_finite: bool = False,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """L = (1/N) * sum_i w_i * BCE(sigmoid(psi_i), R_i), Eq. 8, with psi from Eq. 6 and 7.
 
@@ -42,14 +43,16 @@ def pacs_loss(
             of the mini-batch. 0 only where no row counts. A tensor has one element (and costs a host sync).
         weights: (B,) w_i to use as they are in rows that count; by default those of `class_balance_weights`
             over the rows given. Needed with scope `batch` if these rows are not the whole train batch.
+        allow_not_finite: give a loss and a gradient of NaN where a log-probability under the mask is not finite,
+            instead of an error: for a caller that skips such an update. The other groups' rows stay as they are.
 
     Returns:
         The loss, 0-dimensional, float32 or float64 if a log-probability is; and what is known of each row
         (`ROW_COLUMNS`). If no row counts, the loss is a 0 that still carries a gradient, of zeros.
 
     Raises:
-        ValueError: shapes that differ, log-probabilities under the mask that are not finite, labels other
-            than 0 and 1, a group too small for the estimator, an impossible denominator.
+        ValueError: shapes that differ, log-probabilities under the mask that are not finite (unless allowed),
+            labels other than 0 and 1, a group too small for the estimator, an impossible denominator.
     """
     groups = make_groups(group_ids, row_mask)
     if log_probs.shape[:1] != group_ids.shape:
@@ -57,7 +60,7 @@ def pacs_loss(
     check_shape("response_mask", response_mask, log_probs.shape)
     mask = (response_mask != 0) & groups.rows[:, None]
 
-    log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask)
+    log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask, allow_not_finite=allow_not_finite)
     scored = score_rows(log_ratios, mask.sum(dim=1), labels, groups, config, weights)
     n = _denominator(denominator, scored.counted.rows)
     loss = scored.losses.sum() / n

@@ -38,6 +38,15 @@ def padded_row_count(uids: Sequence[str], *, group_size: int, groups_per_mini_ba
     return mini_batches * groups_per_mini_batch * group_size
 
 
+def sampling_order(keys: Sequence[str]) -> list[int]:
+    """Indices of verl's row keys `{step}-{prompt}_{session}_{output}` by prompt, session and output.
+
+    Rollouts arrive in any order; put into this one, the same rollouts make the same mini-batches in every run.
+    """
+    numbers = [tuple(int(part) for part in key.rsplit("-", 1)[1].split("_")) for key in keys]
+    return sorted(range(len(keys)), key=numbers.__getitem__)
+
+
 def row_order(
     uids: Sequence[str | None],
     workloads: Sequence[float],

@@ -11,6 +11,7 @@ import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from pacs.integration.pacs_checks import pacs_problems
+from pacs.runs.settings import check_life_settings
 
 
 class ConfigError(ValueError):
@@ -22,7 +23,9 @@ class ConfigError(ValueError):
 
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
-    problems = list(pacs_problems(config)) if config.trainer.v1.trainer_mode == "pacs" else []
+    problems = list(_life_problems(config))
+    if config.trainer.v1.trainer_mode == "pacs":
+        problems += pacs_problems(config)
     if config.trainer.device not in ("cpu", "cuda"):
         problems.append(f"trainer.device={config.trainer.device}: use cpu or cuda (hardware=cpu, hardware=h200x8).")
     # verl's checks come second: on what ours complain of they may fail without a word of what to change.
@@ -35,6 +38,30 @@ def check_surroundings(config: DictConfig) -> None:
     """Raise `ConfigError` if this machine, or the data or the model it has, does not do for the run."""
     if problems := [*_machine_problems(config), *_data_problems(config), *_model_problems(config)]:
         raise ConfigError(problems)
+
+
+def _life_problems(config: DictConfig) -> Iterator[str]:
+    """What a run needs so that it can be stopped, killed and gone on with."""
+    try:
+        check_life_settings(config.pacs)
+    except ValueError as error:
+        yield str(error)
+    trainer, manager = config.trainer, config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class")
+    if trainer.resume_mode not in ("auto", "resume_path", "disable"):
+        yield f"trainer.resume_mode={trainer.resume_mode}: use auto, resume_path or disable."
+    if config.pacs.rollouts.seeded is True and manager is not None:
+        yield (
+            f"pacs.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager} "
+            "(actor_rollout_ref.rollout.agent.agent_loop_manager_class), or set it to false."
+        )
+    if trainer.get("remove_previous_ckpt_in_save") or trainer.max_critic_ckpt_to_keep != trainer.max_actor_ckpt_to_keep:
+        yield "Checkpoints are kept as a whole: set trainer.max_actor_ckpt_to_keep alone (null keeps all)."
+    for part in ("actor_rollout_ref.actor", "critic"):
+        checkpoint = OmegaConf.select(config, f"{part}.checkpoint")
+        if lacking := {"model", "optimizer", "extra"} - set(checkpoint.save_contents):
+            yield f"{part}.checkpoint.save_contents lacks {sorted(lacking)}: a run goes on only from all of them."
+        if checkpoint.get("async_save"):
+            yield f"{part}.checkpoint.async_save=true: set it to false, so that a save has ended when it says so."
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The names under which the trainer, the workers and the loss hand each other what PACS adds to verl's batch."""
 
 #: One value a row, all of shape (B,), written by the trainer for the whole train batch.
+#: The row's place in it.
+ROW = "pacs_row"
 LABELS = "pacs_labels"
 GROUP_IDS = "pacs_group_ids"
 #: Rows of the row's group that take part, wherever they are: what `whole` is measured by.
@@ -19,10 +21,10 @@ LEARNING_RATE_FACTOR = "pacs_learning_rate_factor"
 #: log pi_ref of each response token (jagged), written by the worker before the updates.
 REFERENCE = "ref_log_prob"
 
-#: Settings of a mini-batch, written by the worker: N over all ranks; whether no update has come before it in
-#: this step; whether its reference is the policy as it is now.
+#: Settings of a mini-batch, written by the worker: N over all ranks; which of the step's updates it is for, from 0;
+#: whether its reference is the policy as it is now.
 DENOMINATOR = "pacs_denominator"
-FRESH = "pacs_fresh"
+UPDATE = "pacs_update"
 SELF_REFERENCE = "pacs_self_reference"
 #: (B, len(ROW_COLUMNS)): what is known of each row before the gradient pass of `cached`.
 SCORED = "pacs_scored"

@@ -20,6 +20,9 @@ class PacsPolicyLoss:
 
     FSDP averages gradients over the data-parallel ranks, so the loss is multiplied by their number: the gradient
     is that of the whole mini-batch, however it is split.
+
+    A log-probability (of policy, reference or scoring) that is not finite raises nothing, since the other ranks would
+    wait for this one for ever: its gradient is NaN, the norm over all ranks with it, and each rank skips the update.
     """
 
     config: PacsConfig
@@ -35,7 +38,7 @@ class PacsPolicyLoss:
             dp_group: unused; verl passes it.
 
         Raises:
-            ValueError: If a group is not whole under `grouped`, or the log-probabilities are not finite.
+            ValueError: If a group is not whole under `grouped`.
         """
         log_probs = no_padding_2_padding(model_output["log_probs"], data)
         mask = data["response_mask"].to_padded_tensor(0) != 0
@@ -61,8 +64,13 @@ class PacsPolicyLoss:
                 row_mask=data[fields.ROW_MASK],
                 denominator=data[fields.DENOMINATOR],
                 weights=data[fields.WEIGHTS],
+                allow_not_finite=True,
             )
-        table = rows | self._token_columns(model_output, data, log_probs.detach(), mask)
+        # A loss may be infinite where its gradient is not, as the surrogate's at log pi = -inf.
+        loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
+        row = data[fields.ROW]
+        table = rows | {"row": row, "update": torch.full_like(row, data[fields.UPDATE])}
+        table |= self._token_columns(model_output, data, log_probs.detach(), mask)
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
         return loss * data["dp_size"], {fields.TABLES: (tuple(table), values)}
@@ -80,5 +88,4 @@ class PacsPolicyLoss:
             gap = torch.where(mask, (log_probs - data[ROLLOUT].to_padded_tensor(0)).abs(), 0)
             columns["rollout_gap"] = gap.sum(dim=1)
             columns["rollout_gap_worst"] = gap.amax(dim=1)
-            columns["fresh"] = torch.full_like(columns["rollout_gap"], float(data[fields.FRESH]))
         return columns

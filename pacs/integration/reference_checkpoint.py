@@ -1,73 +1,78 @@
-"""The reference in a checkpoint: the schedule's state, and its weights unless they are the policy's."""
+"""The reference in a checkpoint: the schedule's state, and its weights, which are stored once a reset."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
-
-from omegaconf import DictConfig
+from uuid import uuid4
 
 from pacs.algorithm import ReferenceSchedule
+from pacs.runs import checkpoints
+from pacs.runs.checkpoints import Checkpoint
+from pacs.runs.files import write_atomically
 
-#: The reference's place in a checkpoint, and the file there that holds the schedule's state.
-FOLDER, STATE = "reference", "state.json"
+#: The file of a checkpoint that holds the schedule's state.
+STATE = "reference.json"
 
 
-def save_reference(checkpoint: Path, schedule: ReferenceSchedule, workers: Any) -> None:
-    """Write the reference beside the policy.
+class ReferenceCheckpoints:
+    """Where this run's reference is on disk.
+
+    The weights change only at a reset, so they are written by the first checkpoint after one and named by the next.
+    No name is used twice: a run that goes on from an earlier step makes other references than it made before.
 
     Args:
-        checkpoint: verl's folder of the step; made if it is not there yet.
-        schedule: what is known of the reference.
-        workers: the worker group of `PacsWorker`s; each writes its own shards.
+        folder: the run's checkpoints.
     """
-    folder = checkpoint / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    if not schedule.is_policy:
-        workers.save_reference(str(folder))
-    (folder / STATE).write_text(json.dumps(schedule.state(), indent=1), encoding="utf-8")
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.stored: str | None = None
 
-def load_reference(checkpoint: Path, schedule: ReferenceSchedule, workers: Any) -> None:
-    """Take up the reference of a checkpoint whose policy has been loaded.
+    def forget(self) -> None:
+        """The reference has become another."""
+        self.stored = None
 
-    Raises:
-        FileNotFoundError: the checkpoint has no reference, or one for another number of ranks.
-        ValueError: it has one of its own, and this run (`reset_every=1`) has no place for it.
-    """
-    state = checkpoint / FOLDER / STATE
-    if not state.is_file():
-        raise FileNotFoundError(
-            f"{state} is missing: the checkpoint was not written by PACS. Start from its weights instead "
-            "(actor_rollout_ref.model.path), with trainer.resume_mode=disable."
-        )
-    schedule.restore(json.loads(state.read_text(encoding="utf-8")))
-    if schedule.is_policy:
-        # The optimizer was reset, if at all, before the checkpoint was written.
-        workers.reset_reference(False)
-    elif schedule.needs_model:
-        workers.load_reference(str(state.parent))
-    else:
-        raise ValueError(
-            f"pacs.reference.reset_every=1, but the run that wrote {checkpoint} had a reference of its own: resume "
-            "with its setting, or from its weights (actor_rollout_ref.model.path, trainer.resume_mode=disable)."
-        )
+    def save(self, checkpoint: Path, schedule: ReferenceSchedule, workers: Any) -> str | None:
+        """Write the reference's part of a checkpoint that is being written.
 
+        Args:
+            checkpoint: the folder that is being written.
+            schedule: what is known of the reference.
+            workers: the worker group of `PacsWorker`s; each writes its own shards.
 
-def drop_references_without_policy(checkpoints: Path) -> None:
-    """Delete the references of checkpoints whose policy verl has deleted (`trainer.max_actor_ckpt_to_keep`)."""
-    for folder in checkpoints.glob(f"global_step_*/{FOLDER}"):
-        if not (folder.parent / "actor").exists():
-            shutil.rmtree(folder)
+        Returns:
+            The name of the folder of the reference's weights; None if they are the policy's.
+        """
+        write_atomically(checkpoint / STATE, json.dumps(schedule.state(), indent=1) + "\n")
+        if schedule.is_policy:
+            return None
+        if self.stored is None:
+            step = schedule.events[-1].step if schedule.events else 0
+            name = f"step_{step}-{uuid4().hex[:8]}"
+            aside = self.folder / checkpoints.SAVING / name
+            aside.mkdir(parents=True)
+            workers.save_reference(str(aside))
+            checkpoints.seal(aside, step=step, ranks=workers.world_size)
+            checkpoints.publish(aside, self.folder / checkpoints.REFERENCES / name)
+            self.stored = name
+        return self.stored
 
+    def load(self, checkpoint: Checkpoint, schedule: ReferenceSchedule, workers: Any) -> None:
+        """Take up the reference of a checkpoint whose policy has been loaded.
 
-def loaded_checkpoint(config: DictConfig, step: int) -> Path:
-    """The checkpoint verl resumed from: the one it was told, or that of `step` in the run's own folder."""
-    if config.trainer.resume_mode == "resume_path":
-        return Path(config.trainer.resume_from_path).absolute()
-    return own_checkpoint(config, step)
-
-
-def own_checkpoint(config: DictConfig, step: int) -> Path:
-    """The folder that verl writes the checkpoint of `step` to."""
-    return Path(config.trainer.default_local_dir) / f"global_step_{step}"
+        Raises:
+            ValueError: it has one of its own, and this run (`reset_every=1`) has no place for it.
+        """
+        schedule.restore(json.loads((checkpoint.folder / STATE).read_text(encoding="utf-8")))
+        if checkpoint.reference is None:
+            # The optimizer was reset, if at all, before the checkpoint was written.
+            workers.reset_reference(False)
+        elif not schedule.needs_model:
+            raise ValueError(
+                f"pacs.reference.reset_every=1, but the run that wrote {checkpoint.folder} had a reference of its own: "
+                "resume with its setting, or start from its weights (actor_rollout_ref.model.path)."
+            )
+        else:
+            workers.load_reference(str(checkpoint.reference))
+            if checkpoint.reference.parent == self.folder / checkpoints.REFERENCES:
+                self.stored = checkpoint.reference.name

@@ -4,10 +4,11 @@ verl's own file logger starts its file anew at every start; this one goes on whe
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from pacs.runs.files import write_atomically
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
@@ -61,6 +62,4 @@ def _drop_steps_after(file: Path, step: int) -> None:
                 kept.append(line)
         except json.JSONDecodeError:
             continue  # the last line of a killed run
-    aside = file.with_suffix(".jsonl.tmp")
-    aside.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
-    os.replace(aside, file)  # noqa: PTH105 (atomic)
+    write_atomically(file, "".join(line + "\n" for line in kept))

@@ -5,7 +5,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 #: Keys of `pacs` about the run; all others are fields of `PacsConfig`.
-RUN_KEYS = ("run_dir", "sample_groups")
+RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts")
 
 
 def algorithm_section(config: DictConfig) -> dict[str, Any]:

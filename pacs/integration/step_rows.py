@@ -34,6 +34,7 @@ class StepRows:
     def as_fields(self) -> dict[str, torch.Tensor]:
         """What the workers need of each row, under the names of `fields`."""
         return {
+            fields.ROW: torch.arange(len(self.labels)),
             fields.LABELS: self.labels,
             fields.GROUP_IDS: self.group_ids,
             fields.GROUP_SIZES: self.group_sizes,

@@ -16,34 +16,29 @@ from tensordict import TensorDict
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.metric import reduce_metrics
 from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
 
 from pacs.algorithm import PacsConfig, ReferenceSchedule
 from pacs.integration import fields
-from pacs.integration.batching import blocks_of, padded_row_count, row_order
+from pacs.integration.batching import blocks_of, padded_row_count, row_order, sampling_order
+from pacs.integration.durable_trainer import DurableTrainer
 from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.reference_checkpoint import (
-    drop_references_without_policy,
-    load_reference,
-    loaded_checkpoint,
-    own_checkpoint,
-    save_reference,
-)
-from pacs.integration.run_log import RunLog
+from pacs.integration.poison import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
+from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.schema import algorithm_section
 from pacs.integration.step_rows import prompt_uid, row_sums, step_rows
 from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import batch_metrics, update_metrics
+from pacs.runs.checkpoints import Checkpoint
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
 
 
 @register_trainer("pacs")
-class PacsTrainer(PPOTrainerSync):
+class PacsTrainer(DurableTrainer):
     """Synchronous PACS.
 
     Args:
@@ -55,32 +50,9 @@ class PacsTrainer(PPOTrainerSync):
         self.reference = ReferenceSchedule(self.pacs_config.reference)
         self.choice = choose(config, 0)
         self.announced = False
+        self.skipped = SkippedUpdates(config.pacs.faults.skipped_updates)
         super().__init__(config)
-
-    # verl compares the mode with "sync" by name, and takes any other for an asynchronous one. PACS is synchronous.
-    @property
-    def trainer_mode(self) -> str:
-        """The mode verl's loop sees."""
-        return "sync"
-
-    @trainer_mode.setter
-    def trainer_mode(self, registered_name: str) -> None:
-        """verl sets the registered name; it stays in the config."""
-
-    # verl makes its Tracking inside fit(); the run's own log joins it there.
-    @property
-    def logger(self) -> Any:
-        """verl's Tracking."""
-        return self._logger
-
-    @logger.setter
-    def logger(self, tracking: Any) -> None:
-        tracking.logger["pacs"] = RunLog(
-            Path(self.config.pacs.run_dir) / "metrics.jsonl",
-            resumed_step=self.global_steps,
-            total_steps=self.total_training_steps,
-        )
-        self._logger = tracking
+        self.references = ReferenceCheckpoints(self.checkpoints)
 
     def _build_replay_buffer(self) -> Any:
         buffer = super()._build_replay_buffer()
@@ -108,6 +80,7 @@ class PacsTrainer(PPOTrainerSync):
             "group_size": self.config.actor_rollout_ref.rollout.n,
             "groups_per_mini_batch": self.config.actor_rollout_ref.actor.ppo_mini_batch_size,
         }
+        batch.reorder(sampling_order(batch.keys))
         rows = padded_row_count([prompt_uid(key) for key in batch.keys], **layout)
         if rows > len(batch):
             # Padding a batch that is smaller than the "multiple" fills it up to just that size.
@@ -197,9 +170,26 @@ class PacsTrainer(PPOTrainerSync):
                 # With forced groups verl counts a static micro-batch in groups.
                 batch.extra_info["micro_batch_size_per_gpu"] = actor.ppo_micro_batch_size_per_gpu // n
         output = self.actor_rollout_wg.update_actor(batch)
+        self._stop_at_poison(batch, output["metrics"])
         metrics.update(self._update_metrics(output["metrics"]))
         self._after_updates(metrics)
         return batch
+
+    def _stop_at_poison(self, batch: Any, returned: dict[str, Any]) -> None:
+        """End the run if too many updates in a row were skipped, with what this step saw on disk."""
+        if not self.skipped.add(returned["grad_norm"]):
+            return
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(BATCH_FIELDS))
+        evidence = write_evidence(
+            self.run_dir,
+            step=self.global_steps,
+            skipped_in_a_row=self.skipped.most,
+            batch=data,
+            padding=[is_padding(tag) for tag in batch.tags],
+            returned=returned,
+            tokenizer=self.tokenizer,
+        )
+        raise poison_error(self.skipped, self.global_steps, evidence)
 
     def _update_metrics(self, returned: dict[str, Any]) -> dict[str, float]:
         """The workers' metrics under the names they are logged by."""
@@ -229,6 +219,7 @@ class PacsTrainer(PPOTrainerSync):
         )
         metrics["pacs/reference/reset_count"] = float(event is not None)
         if event is not None:
+            self.references.forget()
             self.actor_rollout_wg.reset_reference(self.pacs_config.reference.reset_optimizer)
             print(f"step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})", flush=True)
 
@@ -249,17 +240,13 @@ class PacsTrainer(PPOTrainerSync):
             sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
             super()._log_rollout_data(sample, timing_raw, rollout_data_dir)
 
-    def _save_checkpoint(self) -> None:
-        """Save the reference too, before verl writes the marker that makes the checkpoint count."""
-        save_reference(own_checkpoint(self.config, self.global_steps), self.reference, self.actor_rollout_wg)
-        super()._save_checkpoint()
-        drop_references_without_policy(Path(self.config.trainer.default_local_dir))
+    def save_algorithm_state(self, folder: Path) -> str | None:
+        """The reference: its schedule, and its weights if no checkpoint before has stored them."""
+        return self.references.save(folder, self.reference, self.actor_rollout_wg)
 
-    def _load_checkpoint(self) -> None:
-        super()._load_checkpoint()
-        if self.global_steps > 0:
-            checkpoint = loaded_checkpoint(self.config, self.global_steps)
-            load_reference(checkpoint, self.reference, self.actor_rollout_wg)
+    def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
+        """Take up the reference."""
+        self.references.load(checkpoint, self.reference, self.actor_rollout_wg)
 
 
 def is_padding(tag: dict[str, Any]) -> bool:

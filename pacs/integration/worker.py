@@ -36,13 +36,12 @@ class PacsTrainingWorker(TrainingWorker):
         """Run verl's update on one mini-batch, with Eq. 8's N (rows that count, over all ranks) beside the data."""
         count = data[fields.COUNTED].sum().to(torch.int64).to(self.device_name)
         torch.distributed.all_reduce(count, group=self.engine.get_data_parallel_group())
-        fresh = self.updates == 0
         tu.assign_non_tensor(
             data,
             **{
                 fields.DENOMINATOR: max(int(count), 1),
-                fields.FRESH: fresh,
-                fields.SELF_REFERENCE: fresh and data[fields.REFERENCE_IS_POLICY],
+                fields.UPDATE: self.updates,
+                fields.SELF_REFERENCE: self.updates == 0 and data[fields.REFERENCE_IS_POLICY],
             },
         )
         if data[fields.STRATEGY] == "cached":
@@ -81,7 +80,9 @@ class PacsTrainingWorker(TrainingWorker):
             start = perf_counter()
             current = self.log_probs(data, disable_auto_offload=True).to_padded_tensor(0)
             self.policy_pass_seconds += perf_counter() - start
-            log_ratios = sequence_log_ratios(current, data[fields.REFERENCE].to_padded_tensor(0), mask)
+            # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
+            reference = data[fields.REFERENCE].to_padded_tensor(0)
+            log_ratios = sequence_log_ratios(current, reference, mask, allow_not_finite=True)
         own = torch.stack(
             [
                 column.double()
@@ -187,19 +188,8 @@ class PacsWorker(ActorRolloutRefWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def load_reference(self, folder: str) -> None:
-        """Read this rank's shards of the reference from `folder`.
-
-        Raises:
-            FileNotFoundError: If the checkpoint was written on another number of ranks.
-        """
-        file = self._reference_file(folder)
-        if not file.exists():
-            raise FileNotFoundError(
-                f"The checkpoint holds no reference for rank {self.rank} of {self.world_size} ({file}): it was "
-                "written on another number of ranks. Resume on the same number of ranks "
-                "(trainer.n_gpus_per_node * trainer.nnodes), or start anew with trainer.resume_mode=disable."
-            )
-        load_shards(self.ref.engine.module, file)
+        """Read this rank's shards of the reference from `folder`."""
+        load_shards(self.ref.engine.module, self._reference_file(folder))
 
     def _reference_file(self, folder: str) -> Path:
         return Path(folder) / f"reference_world_size_{self.world_size}_rank_{self.rank}.pt"

@@ -10,6 +10,7 @@ COUNTED = "the rows that count"
 CORRECT = "the correct rows that count"
 WRONG = "the wrong rows that count"
 FRESH = "the rows that count in the step's first mini-batch"
+UPDATED = "the rows of the step's updates, those that do not count among them"
 # Of the sampled batch:
 SAMPLED = "the sampled responses"
 RESPONSES = "the sampled responses with others in their group"
@@ -207,8 +208,22 @@ _UPDATE = (
         unit="updates",
         healthy="0.",
         remedy="A single one leaves weights and optimizer as they were. Again and again: the policy no longer gives "
-        "finite gradients. Go back to a checkpoint from before, and lower the learning rate; look at "
-        "`pacs/gradient/norm_max` and `pacs/rollout_gap/worst_max` of the steps before.",
+        "finite gradients, and after `pacs.faults.skipped_updates` in a row the run stops with what it saw in "
+        "`poison/`, for `pacs inspect`. Go back to a checkpoint from before, and lower the learning rate; look at "
+        "`pacs/rows/not_finite_count`, and at `pacs/gradient/norm_max` and `pacs/rollout_gap/worst_max` of the steps "
+        "before.",
+    ),
+    Metric(
+        name="pacs/rows/not_finite_count",
+        column="not_finite",
+        over=UPDATED,
+        formula="the log-ratio, or another value of the row, is not finite. One such log-ratio makes the scores of its "
+        "whole group so. The other metrics leave these rows out",
+        unit="rows",
+        healthy="0.",
+        remedy="Together with `pacs/gradient/skipped_count`: the policy or the reference gives log-probabilities that "
+        "are not finite; `pacs inspect` says which, once the run has stopped. Without it: only the entropy, or vLLM's "
+        "log-probabilities, are not, and the update was made.",
     ),
     Metric(
         name="pacs/update/learning_rate_mean",

@@ -20,6 +20,7 @@ from pacs.metrics.ours import (
     RESPONSES,
     SAMPLED,
     STATUSES,
+    UPDATED,
     WRONG,
     WRONG_RESPONSES,
 )
@@ -27,7 +28,7 @@ from pacs.metrics.ours import (
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where it was computed.
-OPTIONAL_UPDATE_COLUMNS = frozenset({"entropy", "rollout_gap", "rollout_gap_worst", "fresh"})
+OPTIONAL_UPDATE_COLUMNS = frozenset({"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"})
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -51,14 +52,15 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     """The metrics of a step's updates.
 
     A metric without a row to reduce, or of an optional column that is not there, is left out; so is a standard
-    deviation of one row.
+    deviation of one row. A row with a value that is not finite is counted as such and otherwise not read, so that
+    every metric is finite.
 
     Args:
         tables: those of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number
             type, with `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all. Values are those
             at the weights the row's mini-batch was updated from:
 
-            counted              1 if the row counts in N of Eq. 8; other rows are not read
+            counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
             correct              the label R, 0 or 1
             loss                 w * l
             score                psi
@@ -69,7 +71,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
-            fresh                1 in the step's first mini-batch, which has the weights that vLLM sampled with
+            row                  the row's place in the train batch; not reduced
+            update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
 
     Returns:
         Metric -> value; empty without a table.
@@ -82,8 +85,10 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     names = tables[0].keys()
     _check_columns(names, tables)
     rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
-    counted = rows["counted"] != 0
-    rows = {name: column[counted] for name, column in rows.items()}
+    finite = torch.stack(list(rows.values())).isfinite().all(dim=0)
+    not_finite = _reduce({"not_finite": (~finite).double()}, {UPDATED: torch.ones_like(finite)})
+    read = finite & (rows["counted"] != 0)
+    rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1
     probability = torch.sigmoid(rows["score"])
@@ -95,9 +100,9 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         "calibration_error": _calibration_errors(probability, rows["correct"]),
     }
     selections = {COUNTED: torch.ones_like(correct), CORRECT: correct, WRONG: ~correct}
-    if "fresh" in rows:
-        selections[FRESH] = rows["fresh"] != 0
-    return _reduce(columns, selections)
+    if "update" in rows:
+        selections[FRESH] = rows["update"] == 0
+    return not_finite | _reduce(columns, selections)
 
 
 def batch_metrics(
@@ -162,7 +167,7 @@ def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, 
 def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor) -> torch.Tensor:
     """(B,) |mean probability - share correct| of each row's bin, so that the mean over rows weighs bins by size."""
     edges = torch.arange(1, CALIBRATION_BINS, dtype=probability.dtype) / CALIBRATION_BINS
-    index = torch.bucketize(probability, edges, right=True)  # not a number goes to the last bin, and stays to be seen
+    index = torch.bucketize(probability, edges, right=True)
     size = index.bincount(minlength=CALIBRATION_BINS)
     error = index.bincount(probability - correct, minlength=CALIBRATION_BINS).abs() / size
     return error[index]

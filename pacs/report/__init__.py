@@ -5,6 +5,7 @@ plots.py    runs -> one figure of small multiples; `PANELS` says which
 page.py     runs, figure, tables -> one HTML page
 table.py    a table of cells -> aligned text
 command.py  `pacs report`
+inspect_command.py  `pacs inspect`, for what a run saved when it stopped for updates that were not finite
 """
 
 import os

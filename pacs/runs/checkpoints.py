@@ -17,6 +17,7 @@ import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pacs.runs.files import write_atomically
 
@@ -64,7 +65,8 @@ def seal(folder: Path, *, step: int, ranks: int, reference: str | None = None) -
         ranks: number of training ranks.
         reference: name of the reference's folder under `references/`, if the checkpoint needs one.
     """
-    sizes = {str(file.relative_to(folder)): file.stat().st_size for file in sorted(folder.rglob("*")) if file.is_file()}
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != folder / MARKER]
+    sizes = {str(file.relative_to(folder)): file.stat().st_size for file in files}
     about = {
         "step": step,
         "ranks": ranks,
@@ -160,24 +162,32 @@ def _step_folders(checkpoints: Path) -> list[Path]:
 def _reference_name(folder: Path) -> str | None:
     try:
         name = json.loads((folder / MARKER).read_text(encoding="utf-8"))["reference"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return None if name is None else str(name)
 
 
-def _verified(folder: Path) -> dict:  # type: ignore[type-arg]
+def _verified(folder: Path) -> dict[str, Any]:
+    """What a marker says, once the files it lists are there."""
     marker = folder / MARKER
     try:
         about = json.loads(marker.read_text(encoding="utf-8"))
-        files = about["files"]
-    except FileNotFoundError:
+        about = {key: about[key] for key in ("step", "ranks", "reference")} | {"files": dict(about["files"])}
+    except (FileNotFoundError, NotADirectoryError):
         raise BrokenCheckpoint(f"{folder}: no {MARKER}; its save did not end, or it was not written by pacs") from None
-    except (ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise BrokenCheckpoint(f"{marker}: not readable ({error!r})") from error
-    for name, size in files.items():
-        file = folder / name
-        found = file.stat().st_size if file.is_file() else None
+    for name, size in about["files"].items():
+        found = _size(folder / name)
         if found != size:
             what = "is missing" if found is None else f"has {found:,} bytes instead of {size:,}"
             raise BrokenCheckpoint(f"{folder}: {name} {what}")
-    return about  # type: ignore[no-any-return]
+    return about
+
+
+def _size(file: Path) -> int | None:
+    """Bytes of a file; None if there is none (the run itself may delete it meanwhile)."""
+    try:
+        return file.stat().st_size if file.is_file() else None
+    except FileNotFoundError:
+        return None

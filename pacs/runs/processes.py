@@ -8,12 +8,15 @@ import os
 import signal
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 #: Environment variable of every process of a start.
 TOKEN = "PACS_RUN_TOKEN"
+#: Environment variable of every process of a start: the run's folder.
+RUN_DIR = "PACS_RUN_DIR"
 #: Names in /dev/shm of what vLLM, torch, multiprocessing and verl make there.
 SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "verl_weights_*")
 SHARED_MEMORY = Path("/dev/shm")
@@ -61,40 +64,48 @@ def end_processes(token: str, *, grace_seconds: float, spare: Iterable[int] = ()
 
 
 def remove_segments(since: float) -> list[str]:
-    """Remove this user's shared-memory segments that were made after `since` and that no living process maps.
+    """Remove the `orphaned_segments`; return their names."""
+    orphans = orphaned_segments(since)
+    for file in orphans:
+        file.unlink(missing_ok=True)
+    return sorted(file.name for file in orphans)
+
+
+def orphaned_segments(since: float) -> list[Path]:
+    """This user's shared-memory segments that were made after `since` and that no living process maps or holds open.
 
     Args:
         since: seconds since the epoch.
-
-    Returns:
-        The names of those removed.
     """
-    orphans = [
-        file
+    found = {
+        status.st_ino: file
         for pattern in SEGMENTS
         for file in SHARED_MEMORY.glob(pattern)
         if (status := _status(file)) is not None and status.st_uid == os.getuid() and status.st_ctime >= since
-    ]
-    if not orphans:
+    }
+    if not found:
         return []
-    mapped = set(_mapped_segments())
-    removed = [file for file in orphans if str(file) not in mapped]
-    for file in removed:
-        file.unlink(missing_ok=True)
-    return sorted(file.name for file in removed)
+    used = set(_used_inodes())
+    return [file for inode, file in found.items() if inode not in used]
 
 
-def _mapped_segments() -> Iterator[str]:
-    """Paths below /dev/shm that a living process maps or holds open, as far as this user may see."""
+def _used_inodes() -> Iterator[int]:
+    """Inodes below /dev/shm that a living process maps or holds open, as far as this user may see.
+
+    Not their paths: glibc makes a semaphore under another name and links it, and it stays mapped under the first.
+    """
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            for line in (process / "maps").read_text().splitlines():
-                if str(SHARED_MEMORY) in line:
-                    yield line.split(maxsplit=5)[-1].removesuffix(" (deleted)")
-            for descriptor in (process / "fd").iterdir():
-                yield os.readlink(descriptor)  # noqa: PTH115 (a Path would be normalised)
+            maps = (process / "maps").read_text().splitlines()
+            descriptors = list((process / "fd").iterdir())
         except OSError:
             continue
+        yield from (int(line.split(maxsplit=5)[4]) for line in maps if f"{SHARED_MEMORY}/" in line)
+        for descriptor in descriptors:
+            # One that is closed meanwhile (in this process, that by which the list was read) hides no other.
+            with suppress(OSError):
+                if os.readlink(descriptor).startswith(f"{SHARED_MEMORY}/"):  # noqa: PTH115 (a Path is normalised)
+                    yield descriptor.stat().st_ino
 
 
 def _status(file: Path) -> os.stat_result | None:

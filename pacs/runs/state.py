@@ -114,7 +114,7 @@ def read_fault(run_dir: Path) -> str | None:
     """The cause in fault.json, or None."""
     try:
         return str(json.loads((run_dir / FAULT).read_text(encoding="utf-8"))["cause"])
-    except (FileNotFoundError, ValueError, KeyError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -8,7 +8,7 @@ result.json, and report/ (overview.png, index.html). Parts that are there alread
 
 import argparse
 import json
-import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pacs.report import format_table, write_report
+from pacs.runs.checkpoints import newest_checkpoint
+from pacs.runs.files import write_atomically
+from pacs.runs.supervisor import STOPPED
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
 
@@ -65,9 +68,7 @@ def main() -> None:
         },
     }
     write_report([out / "run"], out / "report", tables={"held-out problems": table(result)})
-    aside = result_file.with_suffix(".tmp")
-    aside.write_text(json.dumps(result, indent=2) + "\n")
-    os.replace(aside, result_file)  # noqa: PTH105 (atomic)
+    write_atomically(result_file, json.dumps(result, indent=2) + "\n")
     show(result, out)
 
 
@@ -75,7 +76,7 @@ def train(out: Path, seed: int) -> None:
     """Run `pacs train` as its own process, with its output in train.log and its progress shown here.
 
     Raises:
-        SystemExit: With the end of the log if training failed.
+        SystemExit: With the end of the log if training failed; with `STOPPED` if it was stopped on request.
     """
     task, run = out / "task", out / "run"
     command = [
@@ -87,7 +88,7 @@ def train(out: Path, seed: int) -> None:
         f"actor_rollout_ref.rollout.seed={seed}",
         f"pacs.run_dir={run}",
     ]  # fmt: skip
-    resuming = (run / "checkpoints" / "latest_checkpointed_iteration.txt").exists()
+    resuming = newest_checkpoint(run / "checkpoints")[0] is not None
     print(
         f"training: {'going on from the last checkpoint in' if resuming else 'into'} {run}\n"
         f"  (Ray, FSDP2 and vLLM take about a minute to start; everything they say is in {out / 'train.log'})",
@@ -96,13 +97,14 @@ def train(out: Path, seed: int) -> None:
     started = time.monotonic()
     log = out / "train.log"
     with log.open("w") as stream:
-        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
-        try:
-            follow(process, log, started)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
+    # Ctrl-C and the like are for `pacs train`, which ends after its step; a second one ends it at once.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, lambda received, frame: process.send_signal(received))
+    follow(process, log, started)
+    if process.returncode == STOPPED:
+        print("training was stopped and saved; the same command goes on")
+        sys.exit(STOPPED)
     if process.returncode != 0:
         tail = "".join(log.open().readlines()[-25:])
         sys.exit(f"{tail}\ntraining failed (exit status {process.returncode}); the whole log is {log}")
@@ -117,6 +119,8 @@ def follow(process: subprocess.Popen[bytes], log: Path, started: float) -> None:
             for line in lines.readlines():
                 if stages and stages[0][0] in line:
                     print(f"  {time.monotonic() - started:4.0f} s  {stages.pop(0)[1]}", flush=True)
+                elif line.startswith("pacs train: "):
+                    print(f"  {time.monotonic() - started:4.0f} s  {line.rstrip()}", flush=True)
                 elif " step " in line and "/" in line.split(" step ", 1)[1].split(":")[0]:
                     print(
                         f"  {time.monotonic() - started:4.0f} s  step {line.split(' step ', 1)[1].rstrip()}",
@@ -129,9 +133,9 @@ def follow(process: subprocess.Popen[bytes], log: Path, started: float) -> None:
 
 def final_model(out: Path) -> Path:
     """The Hugging Face folder in the run's last checkpoint."""
-    checkpoints = out / "run" / "checkpoints"
-    step = (checkpoints / "latest_checkpointed_iteration.txt").read_text().strip()
-    return checkpoints / f"global_step_{step}" / "actor" / "huggingface"
+    checkpoint, _ = newest_checkpoint(out / "run" / "checkpoints")
+    assert checkpoint is not None
+    return checkpoint.folder / "actor" / "huggingface"
 
 
 def step_seconds(out: Path) -> list[float]:

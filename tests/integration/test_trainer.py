@@ -16,16 +16,12 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
 from pacs.integration import fields
-from pacs.integration.reference_checkpoint import (
-    drop_references_without_policy,
-    load_reference,
-    loaded_checkpoint,
-    save_reference,
-)
+from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.step_rows import check_labels, dense_ids, row_sums, step_rows
 from pacs.integration.trainer import PacsTrainer, verifier_statuses
 from pacs.metrics import find
 from pacs.paths import config_dir
+from pacs.runs import checkpoints
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +71,10 @@ def test_the_worker_group_holds_a_reference_unless_it_is_always_the_policy(
     assert not trainer.use_reference_policy  # verl asks for no pass of it
 
 
-def test_the_reference_is_read_from_the_checkpoint_that_was_resumed(config: DictConfig) -> None:
-    own = loaded_checkpoint(config, 20)
-    assert own == Path(config.trainer.default_local_dir) / "global_step_20"
-    told = copy.deepcopy(config)
-    told.trainer.resume_mode = "resume_path"
-    told.trainer.resume_from_path = "/elsewhere/global_step_20"
-    assert loaded_checkpoint(told, 20) == Path("/elsewhere/global_step_20")
-
-
 class Workers:
     """Notes what the workers of a run would be told."""
+
+    world_size = 1
 
     def __init__(self) -> None:
         self.told: list[tuple] = []
@@ -94,36 +83,76 @@ class Workers:
         return lambda *arguments: self.told.append((name, *arguments))
 
 
+class SavedRun:
+    """A run with a reset after every second step, as far as its checkpoints go."""
+
+    def __init__(self, folder: Path, reset_every: int = 2) -> None:
+        self.folder, self.workers = folder, Workers()
+        self.schedule = ReferenceSchedule(ReferenceConfig(reset_every=reset_every))
+        self.references = ReferenceCheckpoints(folder)
+
+    def step(self, step: int) -> checkpoints.Checkpoint:
+        """Train a step and save it."""
+        if self.schedule.after_updates(step, saturated=0.0, log_ratio=0.0):
+            self.references.forget()
+        aside = checkpoints.step_folder(self.folder / checkpoints.SAVING, step)
+        aside.mkdir(parents=True)
+        reference = self.references.save(aside, self.schedule, self.workers)
+        checkpoints.seal(aside, step=step, ranks=1, reference=reference)
+        checkpoints.publish(aside, checkpoints.step_folder(self.folder, step))
+        return checkpoints.read_checkpoint(checkpoints.step_folder(self.folder, step))
+
+    def go_on(self, checkpoint: checkpoints.Checkpoint, reset_every: int = 2) -> "SavedRun":
+        """A later start, in the same folder."""
+        resumed = SavedRun(self.folder, reset_every)
+        resumed.references.load(checkpoint, resumed.schedule, resumed.workers)
+        return resumed
+
+
+def test_a_reference_is_stored_once_a_reset(tmp_path: Path) -> None:
+    run = SavedRun(tmp_path)
+    saved = [run.step(step) for step in range(1, 6)]
+    # Steps 2 and 4 end with a reset: there the reference is the policy.
+    assert [checkpoint.reference is None for checkpoint in saved] == [False, True, False, True, False]
+    assert [name for name, *_ in run.workers.told] == ["save_reference"] * 3
+
+    run = SavedRun(tmp_path / "rare", reset_every=9)
+    (reference,) = {run.step(step).reference for step in range(1, 6)}
+    assert len(run.workers.told) == 1
+    assert reference is not None
+    assert reference.name.startswith("step_0-")
+
+
 def test_the_reference_of_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
-    schedule, workers = ReferenceSchedule(ReferenceConfig(reset_every=2)), Workers()
-    schedule.after_updates(1, saturated=0.0, log_ratio=0.0)
-    save_reference(tmp_path / "global_step_1", schedule, workers)
-    schedule.after_updates(2, saturated=0.0, log_ratio=0.0)
-    save_reference(tmp_path / "global_step_2", schedule, workers)
-    assert workers.told == [("save_reference", str(tmp_path / "global_step_1/reference"))]
+    run = SavedRun(tmp_path)
+    first, second, third = (run.step(step) for step in (1, 2, 3))
 
-    resumed, workers = ReferenceSchedule(ReferenceConfig(reset_every=2)), Workers()
-    load_reference(tmp_path / "global_step_1", resumed, workers)
-    load_reference(tmp_path / "global_step_2", resumed, workers)
-    folder = str(tmp_path / "global_step_1/reference")
-    assert workers.told == [("load_reference", folder), ("reset_reference", False)]
-    assert resumed.state() == schedule.state()
+    resumed = run.go_on(first)
+    assert resumed.workers.told == [("load_reference", str(first.reference))]
+    assert resumed.step(2).reference is None
+    # From the same step on it makes another reference than the run before it; that one stays for its checkpoint.
+    other = resumed.step(3)
+    assert other.reference != third.reference
+    assert run.go_on(second).workers.told == [("reset_reference", False)]
 
-    always = ReferenceSchedule(ReferenceConfig(reset_every=1))
+    again = run.go_on(other)
+    assert again.schedule.state() == resumed.schedule.state()
     with pytest.raises(ValueError, match=r"reset_every=1, but the run that wrote .*global_step_1 had a reference"):
-        load_reference(tmp_path / "global_step_1", always, Workers())
-    with pytest.raises(FileNotFoundError, match=r"not written by PACS.*trainer.resume_mode=disable"):
-        load_reference(tmp_path / "global_step_9", resumed, Workers())
+        run.go_on(first, reset_every=1)
 
 
-def test_a_reference_goes_with_its_policy(tmp_path: Path) -> None:
-    for step in (1, 2):
-        (tmp_path / f"global_step_{step}" / "reference").mkdir(parents=True)
-        (tmp_path / f"global_step_{step}" / "reference" / "state.json").write_text("{}")
-    (tmp_path / "global_step_2" / "actor").mkdir()
-    drop_references_without_policy(tmp_path)
-    assert not (tmp_path / "global_step_1" / "reference").exists()
-    assert (tmp_path / "global_step_2" / "reference" / "state.json").exists()
+def test_a_resumed_run_does_not_store_its_reference_again(tmp_path: Path) -> None:
+    run = SavedRun(tmp_path, reset_every=9)
+    checkpoint = run.step(1)
+    resumed = run.go_on(checkpoint, reset_every=9)
+    assert resumed.step(2).reference == checkpoint.reference
+    assert [name for name, *_ in resumed.workers.told] == ["load_reference"]
+
+    elsewhere = SavedRun(tmp_path / "branch", reset_every=9)
+    elsewhere.references.load(checkpoint, elsewhere.schedule, elsewhere.workers)
+    stored = elsewhere.step(2).reference
+    assert stored is not None
+    assert stored.is_relative_to(tmp_path / "branch")
 
 
 def test_rows_of_a_jagged_tensor_are_summed() -> None:

@@ -107,7 +107,8 @@ def write_cases(folder: Path, ranks: int) -> None:
     torch.save(cases, folder / f"cases_{ranks}.pt")
 
 
-def run_ranks(folder: Path, ranks: int, device: str = "cpu") -> dict:
+def run_ranks(folder: Path, ranks: int, device: str = "cpu", process: str = "worker_process") -> Any:
+    """What `process` has written to results_{ranks}.pt, run as one process a rank."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -121,9 +122,13 @@ def run_ranks(folder: Path, ranks: int, device: str = "cpu") -> dict:
             "OMP_NUM_THREADS": "1",
             "VERL_PLATFORM": {"cpu": "cpu", "cuda": "nvidia"}[device],
         }
-        command = [sys.executable, "-m", "tests.integration.worker_process", str(folder), device]
+        command = [sys.executable, "-m", f"tests.integration.{process}", str(folder), device]
         processes.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-    outputs = [process.communicate(timeout=500)[0].decode() for process in processes]
+    try:
+        outputs = [process.communicate(timeout=500)[0].decode() for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     assert [process.returncode for process in processes] == [0] * ranks, "\n".join(outputs)[-6000:]
     return torch.load(folder / f"results_{ranks}.pt", weights_only=False)
 

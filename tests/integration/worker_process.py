@@ -34,7 +34,7 @@ def make_worker(case: dict[str, Any]) -> PacsWorker:
         "actor_rollout_ref.actor.use_dynamic_bsz=false",
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2",
         "+actor_rollout_ref.model.load_tokenizer=false",
-        "actor_rollout_ref.actor.optim.optimizer=SGD",
+        f"actor_rollout_ref.actor.optim.optimizer={case.get('optimizer', 'SGD')}",
         f"actor_rollout_ref.actor.optim.lr={case['learning_rate']}",
         "actor_rollout_ref.actor.optim.clip_grad=1e9",
         "actor_rollout_ref.actor.optim.total_training_steps=3",

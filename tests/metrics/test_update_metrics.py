@@ -33,7 +33,8 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
                 "entropy": rng.uniform(0, 5),
                 "rollout_gap": rng.uniform(0, 0.1),
                 "rollout_gap_worst": rng.uniform(0, 0.05),
-                "fresh": float(rng.random() < 0.5),
+                "row": float(len(rows)),
+                "update": float(rng.randrange(2)),
             }
         rows.append(row)
     rows[0] |= {"score": 0.0, "counted": 1.0}
@@ -57,7 +58,7 @@ def naive(rows: list[Row]) -> dict[str, float]:
     correct = [row["score"] for row in counted if row["correct"]]
     wrong = [row["score"] for row in counted if not row["correct"]]
     residuals = [abs(sigmoid(row["score"]) - row["correct"]) for row in counted]
-    fresh = [row for row in counted if row["fresh"]]
+    fresh = [row for row in counted if row["update"] == 0]
     tokens = sum(row["tokens"] for row in counted)
     right_guesses = sum(1 for row in counted if (row["score"] > 0) == bool(row["correct"]))
 
@@ -70,6 +71,7 @@ def naive(rows: list[Row]) -> dict[str, float]:
             error += len(inside) / len(counted) * abs(confidence - share)
 
     expected = {
+        "pacs/rows/not_finite_count": 0,
         "pacs/loss_mean": mean([row["loss"] for row in counted]),
         "pacs/residual_mean": mean(residuals),
         "pacs/saturated_fraction": sum(value < 0.01 for value in residuals) / len(counted),
@@ -156,7 +158,7 @@ def test_without_a_wrong_row_its_metrics_are_left_out() -> None:
 
 
 def test_one_row_has_no_standard_deviation() -> None:
-    metrics = update_metrics([table([make_rows(1)[0] | {"tokens": 2.0, "fresh": 1.0, "correct": 1.0}])])
+    metrics = update_metrics([table([make_rows(1)[0] | {"tokens": 2.0, "update": 0.0, "correct": 1.0}])])
     assert metrics["pacs/score/correct_mean"] == 0.0
     assert [name for name in metrics if name.endswith("_std")] == []
 
@@ -176,30 +178,39 @@ def test_optional_columns_are_optional() -> None:
     )
 
 
-def test_a_step_that_is_not_fresh_has_no_gap() -> None:
-    metrics = update_metrics([table([row | {"fresh": 0.0} for row in make_rows(2)])])
+def test_only_the_first_update_has_a_gap() -> None:
+    metrics = update_metrics([table([row | {"update": 1.0} for row in make_rows(2)])])
     assert [name for name in metrics if "rollout_gap" in name] == []
     assert "actor/entropy" in metrics
 
 
-def test_without_a_row_that_counts_there_is_nothing() -> None:
+def test_without_a_row_that_counts_there_is_nothing_but_a_count() -> None:
     assert update_metrics([]) == {}
-    assert update_metrics([table([row | {"counted": 0.0} for row in make_rows(1)])]) == {}
+    metrics = update_metrics([table([row | {"counted": 0.0} for row in make_rows(1)])])
+    assert metrics == {"pacs/rows/not_finite_count": 0}
 
 
 def test_rows_that_do_not_count_are_not_read() -> None:
+    """Only that their values are not finite is seen."""
     rows = make_rows(4)
     broken = [row if row["counted"] else dict.fromkeys(row, math.nan) | {"counted": 0.0} for row in rows]
-    assert update_metrics([table(broken)]) == update_metrics([table(rows)])
+    seen = {"pacs/rows/not_finite_count": sum(1 for row in rows if not row["counted"])}
+    assert seen["pacs/rows/not_finite_count"] > 0
+    assert update_metrics([table(broken)]) == update_metrics([table(rows)]) | seen
 
 
-def test_a_score_that_is_no_number_is_seen_and_stops_nothing() -> None:
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("column", sorted(UPDATE_COLUMNS | {"entropy", "rollout_gap_worst"}))
+def test_a_row_that_is_not_finite_is_counted_and_left_out(column: str, value: float) -> None:
     rows = make_rows(4)
-    rows[0]["score"] = math.nan
-    metrics = update_metrics([table(rows)])
-    assert math.isnan(metrics["pacs/residual_mean"])
-    assert math.isnan(metrics["pacs/critic/calibration_error_mean"])
-    assert math.isfinite(metrics["pacs/loss_mean"])
+    broken = [row | {column: value} if i % 7 == 0 else row for i, row in enumerate(rows)]
+    good = [row for i, row in enumerate(rows) if i % 7]
+    assert update_metrics([table(broken)]) == update_metrics([table(good)]) | {"pacs/rows/not_finite_count": 9}
+
+
+def test_without_a_finite_row_there_is_nothing_but_their_number() -> None:
+    rows = [row | {"log_ratio": math.inf} for row in make_rows(4)]
+    assert update_metrics([table(rows)]) == {"pacs/rows/not_finite_count": 60}
 
 
 def test_tables_must_have_the_columns() -> None:

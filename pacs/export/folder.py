@@ -1,0 +1,105 @@
+"""The Hugging Face folder: weights, config, tokenizer, model card. It is there as a whole or not at all."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers.utils.logging import tqdm
+
+from pacs.export.card import model_card
+from pacs.export.errors import ExportError
+from pacs.export.merge import merge, open_shards
+from pacs.export.model import check_shards, empty_model, own_parameters
+from pacs.export.source import Source
+
+#: Of one file of weights, unless one parameter is larger.
+WEIGHTS_FILE_SIZE = "5GB"
+#: Not taken over from the checkpoint: what is written anew, and weights (of `save_contents: [hf_model]`).
+NOT_COPIED = (
+    "config.json", "README.md", "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json",
+)  # fmt: skip
+#: Config, index, model card.
+SMALL_FILES_BYTES = 1_000_000
+
+
+def export(source: Source, out: Path, dtype: str) -> int:
+    """Write the folder; with any error, nothing of it is left behind.
+
+    Args:
+        source: the checkpoint.
+        out: the folder to make; its parents are made too.
+        dtype: torch's name of the dtype of the weights.
+
+    Returns:
+        Number of parameters (tensors) that were written.
+
+    Raises:
+        RunError: If the run's metrics.jsonl or run.json cannot be read.
+        ExportError: If `out` exists, the disk is too small, the shards are not those of the model, a value is not
+            finite in `dtype`, or the weights cannot be written.
+    """
+    if out.exists():
+        raise ExportError(f"{out} exists already: give another --out, or remove it")
+    model = empty_model(source.huggingface, getattr(torch, dtype))
+    names = list(own_parameters(model))
+    card = model_card(source, dtype)
+    place = next(folder for folder in out.absolute().parents if folder.is_dir())
+    check_space(place, model, source.huggingface)
+    shards = open_shards(source.actor, source.checkpoint.ranks)
+    check_shards(model, shards)
+
+    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=place))
+    try:
+        state = {}
+        for name in tqdm(names, desc="Merging shards"):
+            state[name] = merge(name, [shard[name] for shard in shards], model.dtype)
+            if not torch.isfinite(state[name]).all():
+                raise ExportError(f"{name} has values that are not finite in {dtype}: try another --dtype, or step")
+        model.save_pretrained(aside, state_dict=state, max_shard_size=WEIGHTS_FILE_SIZE)
+        # The checkpoint's own follows, if it has one; this one is made up from the config.
+        (aside / "generation_config.json").unlink(missing_ok=True)
+        shutil.copytree(source.huggingface, aside, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True)
+        (aside / "README.md").write_text(card, encoding="utf-8")
+        verify(aside, model)
+        # mkdtemp's folders and safetensors' files are private.
+        aside.chmod(0o755)
+        for weights in aside.glob("*.safetensors"):
+            shutil.copymode(aside / "README.md", weights)
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        aside.rename(out)
+    except SafetensorError as error:
+        raise ExportError(f"{place}: the weights cannot be written, or not be read again: {error}") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return len(names)
+
+
+def check_space(place: Path, model: PreTrainedModel, huggingface: Path) -> None:
+    """Raise `ExportError` if the disk of `place` is too small for the model's parameters and what is copied."""
+    copied = [file for file in huggingface.rglob("*") if file.is_file() and not any(map(file.match, NOT_COPIED))]
+    needed = sum(value.nbytes for value in own_parameters(model).values())
+    needed += sum(file.stat().st_size for file in copied) + SMALL_FILES_BYTES
+    available = shutil.disk_usage(place).free
+    if needed > available:
+        raise ExportError(
+            f"{place}: the export needs {needed:,} bytes, and {available:,} are available: make room, or give an --out "
+            "on another disk"
+        )
+
+
+def verify(folder: Path, model: PreTrainedModel) -> None:
+    """Open the folder as transformers loads it, without reading the values.
+
+    Raises:
+        ExportError: If a parameter is missing, too many or of another shape, or the dtype is not that of `model`.
+        SafetensorError: If a file of weights is not whole.
+    """
+    loaded, report = AutoModelForCausalLM.from_pretrained(
+        folder, device_map="meta", ignore_mismatched_sizes=True, output_loading_info=True
+    )
+    problems = {kind: found for kind, found in report.items() if found}
+    if problems or loaded.dtype != model.dtype:
+        raise ExportError(f"{folder} cannot be loaded as it was written: {problems}, {loaded.dtype}")

@@ -1,0 +1,233 @@
+"""verl's synchronous trainer, so that nothing is lost: atomic checkpoints, resuming, stops on request, faults.
+
+What is trained is the subclass's; it adds its own state to a checkpoint by `save_algorithm_state` and
+`load_algorithm_state`.
+"""
+
+import random
+import shutil
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+import transfer_queue.interface as tq_interface
+from omegaconf import DictConfig, open_dict
+from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils import tensordict_utils as tu
+
+from pacs.integration.monitor import Monitor
+from pacs.integration.run_log import RunLog
+from pacs.runs import checkpoints
+from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
+from pacs.runs.files import write_atomically
+from pacs.runs.state import Progress
+from pacs.runs.supervisor import STOP_REQUEST
+
+#: What of a checkpoint is the trainer's own: the state of its random number generators.
+TRAINER = "trainer.pt"
+
+
+class DurableTrainer(PPOTrainerSync):
+    """A synchronous trainer that can be killed at any instant and stopped on request.
+
+    Args:
+        config: verl's config with a `pacs` section; a run that goes on has `trainer.resume_mode=resume_path`.
+    """
+
+    checkpoint_callback: CheckpointCallback
+
+    def __init__(self, config: DictConfig) -> None:
+        self.run_dir = Path(config.pacs.run_dir)
+        self.checkpoints = Path(config.trainer.default_local_dir)
+        self.phase = "start"
+        self.trained_steps = 0
+        self.saved_step: int | None = None
+        self.step_times: list[float] = []
+        self.prompts_fetched = 0
+        super().__init__(config)
+        self.last_step = 0
+
+    # verl compares the mode with "sync" by name, and takes any other for an asynchronous one.
+    @property
+    def trainer_mode(self) -> str:
+        """The mode verl's loop sees."""
+        return "sync"
+
+    @trainer_mode.setter
+    def trainer_mode(self, registered_name: str) -> None:
+        """verl sets the registered name; it stays in the config."""
+
+    # verl makes its Tracking inside fit(); the run's own log joins it there.
+    @property
+    def logger(self) -> Any:
+        """verl's Tracking."""
+        return self._logger
+
+    @logger.setter
+    def logger(self, tracking: Any) -> None:
+        tracking.logger["pacs"] = RunLog(
+            self.run_dir / "metrics.jsonl", resumed_step=self.global_steps, total_steps=self.total_training_steps
+        )
+        self._logger = tracking
+
+    def save_algorithm_state(self, folder: Path) -> str | None:
+        """Write what the algorithm needs beside verl's files; the name of the reference's folder, if there is one."""
+        return None
+
+    def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
+        """Take up what `save_algorithm_state` wrote."""
+
+    def fit(self, agent_loop_manager: Any) -> None:
+        """Train, under watch; return at the last step or after the step in which a stop was asked for."""
+        self.last_step = self.total_training_steps
+        self.trained_steps = self.global_steps
+        if self.global_steps >= self.last_step:
+            print(
+                f"pacs: nothing to train: the checkpoint is of step {self.global_steps}, and the run ends at step "
+                f"{self.last_step} (trainer.total_training_steps, trainer.total_epochs)",
+                flush=True,
+            )
+            return
+        monitor = Monitor(
+            self.run_dir,
+            self._actors(agent_loop_manager),
+            {f"vLLM engine {i}": address for i, address in enumerate(self.llm_server_manager.get_addresses())},
+            self._progress,
+            lambda: self.logger.finish(exit_code=1),
+        )
+        monitor.start()
+        super().fit(agent_loop_manager)
+        self.phase = "stopped" if self.trained_steps < self.last_step else "end"
+        monitor.stop()
+
+    def _actors(self, agent_loop_manager: Any) -> dict[str, Any]:
+        """The actors of the run, by what they are."""
+        groups = {
+            "training worker": self.actor_rollout_wg.workers,
+            "critic worker": self.critic_wg.workers if self.use_critic else [],
+            "reward worker": self.get_reward_handles() or [],
+            "agent-loop worker": agent_loop_manager.agent_loop_workers,
+            "vLLM server": [s for replica in self.llm_server_manager.get_replicas() for s in replica.servers],
+            "TransferQueue controller": [ray.get_actor("TransferQueueController", namespace="transfer_queue")],
+            "TransferQueue storage": (tq_interface._TQ_STORAGE or {}).get("SimpleStorage", {}).values(),
+        }
+        return {f"{what} {i}": handle for what, handles in groups.items() for i, handle in enumerate(handles)}
+
+    def _progress(self) -> Progress:
+        finished, failed = self.replay_buffer.finished_keys, self.replay_buffer.failure_keys
+        return Progress(
+            step=self.trained_steps,
+            total_steps=self.last_step,
+            phase=self.phase,
+            count=sum(len(keys.get(part, ())) for keys in (finished, failed) for part in ("train", "val")),
+            step_seconds=statistics.median(self.step_times) if self.step_times else None,
+        )
+
+    def on_train_begin(self) -> None:
+        """The first step's time begins."""
+        super().on_train_begin()
+        self.step_started = time.monotonic()
+
+    def on_step_begin(self) -> None:
+        """Note the phase."""
+        super().on_step_begin()
+        self.phase = "rollouts"
+
+    def on_sample_end(self) -> None:
+        """Note the phase."""
+        super().on_sample_end()
+        self.phase = "update"
+
+    def on_validate_begin(self) -> None:
+        """Note the phase."""
+        super().on_validate_begin()
+        self.phase = "validate"
+
+    def on_step_end(self) -> None:
+        """The step is done; if a stop was asked for, save and make verl's loop end with it."""
+        super().on_step_end()
+        self.trained_steps = self.global_steps
+        self.step_times.append(time.monotonic() - self.step_started)
+        self.step_started = time.monotonic()
+        if (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.last_step:
+            if self.saved_step != self.global_steps:
+                self._save_checkpoint()
+            self.total_training_steps = self.global_steps
+            with open_dict(self.config):
+                self.config.trainer.test_freq = -1  # the run that goes on validates at its start
+
+    def _next_train_batch(self, num_prompts: int | None = None) -> Any:
+        """verl's batch, with ids that say the prompts' order: rows can then be arranged alike in every run."""
+        batch = super()._next_train_batch(num_prompts)
+        first = self.prompts_fetched
+        self.prompts_fetched += len(batch)
+        tu.assign_non_tensor_stack(batch, "uid", [f"{self.global_steps}-{first + i}" for i in range(len(batch))])
+        return batch
+
+    def _save_checkpoint(self) -> None:
+        """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
+        phase, self.phase = self.phase, "save"
+        aside, step = self.checkpoints / checkpoints.SAVING, self.global_steps
+        checkpoints.clear_unfinished(self.checkpoints)
+        folder = step_folder(aside, step)
+        try:
+            with self._verl_saves_to(aside):
+                super()._save_checkpoint()
+            reference = self.save_algorithm_state(folder)
+            torch.save(_random_states(), folder / TRAINER)
+            shutil.copyfile(self.run_dir / checkpoints.CONFIG, folder / checkpoints.CONFIG)
+            checkpoints.seal(folder, step=step, ranks=self.actor_rollout_wg.world_size, reference=reference)
+            checkpoints.publish(folder, step_folder(self.checkpoints, step))
+        except BaseException:
+            # On a full disk this makes room for the words that say so.
+            checkpoints.clear_unfinished(self.checkpoints)
+            raise
+        write_atomically(self.checkpoints / checkpoints.LATEST, str(step))
+        checkpoints.prune(self.checkpoints, keep=self.config.trainer.max_actor_ckpt_to_keep)
+        self.saved_step, self.phase = step, phase
+        self.checkpoint_callback.on_save(
+            trainer=self, global_step=step, checkpoint_dir=str(step_folder(self.checkpoints, step)), async_save=False
+        )
+
+    @contextmanager
+    def _verl_saves_to(self, folder: Path) -> Iterator[None]:
+        """Let verl's save write below `folder`, delete nothing and call back nobody."""
+        trainer = self.config.trainer
+        callback = self.checkpoint_callback
+        keys = ("default_local_dir", "max_actor_ckpt_to_keep", "max_critic_ckpt_to_keep")
+        own = {key: trainer[key] for key in keys}
+        self.checkpoint_callback = CheckpointCallback(config=self.config)
+        try:
+            with open_dict(trainer):
+                trainer.update(dict.fromkeys(keys) | {"default_local_dir": str(folder)})
+            yield
+        finally:
+            self.checkpoint_callback = callback
+            with open_dict(trainer):
+                trainer.update(own)
+
+    def _load_checkpoint(self) -> None:
+        super()._load_checkpoint()
+        self.saved_step = self.global_steps
+        if self.global_steps > 0:
+            checkpoint = read_checkpoint(Path(self.config.trainer.resume_from_path))
+            self.load_algorithm_state(checkpoint)
+            _restore_random_states(torch.load(checkpoint.folder / TRAINER, weights_only=False))
+
+
+def _random_states() -> dict[str, Any]:
+    """Of this process's generators; the workers' are in verl's own part of a checkpoint."""
+    return {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()}
+
+
+def _restore_random_states(states: dict[str, Any]) -> None:
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["torch"])

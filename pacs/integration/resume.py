@@ -1,0 +1,93 @@
+"""Which checkpoint a start goes on from, decided and checked before Ray starts."""
+
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from pacs.integration.checks import ConfigError
+from pacs.runs.checkpoints import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
+from pacs.runs.config_changes import algorithm_changes
+
+
+def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
+    """Find what the run goes on from, say so, and set verl's resume settings to it; None: it starts anew.
+
+    The newest complete checkpoint of the run's own folder comes first; one elsewhere (`trainer.resume_from_path`) is
+    where the run branches off while its own folder has none.
+
+    Raises:
+        ConfigError: If the checkpoint asked for is not complete, was written by another algorithm or on another number
+            of ranks, or if starting anew would mix two runs in one folder.
+    """
+    trainer, folder = config.trainer, Path(config.trainer.default_local_dir)
+    own, problems = newest_checkpoint(folder)
+    if trainer.resume_mode == "disable":
+        if own is not None or problems:
+            raise ConfigError(
+                [
+                    f"trainer.resume_mode=disable, but {folder} has checkpoints of a former run: choose another "
+                    "pacs.run_dir (or trainer.experiment_name), or remove that folder."
+                ]
+            )
+        return None
+    if own is None and problems:
+        raise ConfigError(
+            [
+                *problems,
+                f"None of the checkpoints in {folder} is complete. To start anew choose another pacs.run_dir (or "
+                "trainer.experiment_name), or remove that folder.",
+            ]
+        )
+    checkpoint = own or _elsewhere(config)
+    with open_dict(config):
+        trainer.resume_mode = "disable" if checkpoint is None else "resume_path"
+        trainer.resume_from_path = None if checkpoint is None else str(checkpoint.folder)
+    if checkpoint is None:
+        return None
+    _check_ranks(config, checkpoint)
+    _check_algorithm(config, checkpoint)
+    for problem in problems:
+        print(f"pacs: passed over: {problem}")
+    print(f"pacs: going on from step {checkpoint.step} ({checkpoint.folder})", flush=True)
+    return checkpoint
+
+
+def _elsewhere(config: DictConfig) -> Checkpoint | None:
+    if config.trainer.resume_mode != "resume_path":
+        return None
+    path = config.trainer.resume_from_path
+    if not isinstance(path, str):
+        raise ConfigError([f"trainer.resume_from_path={path}: trainer.resume_mode=resume_path needs a folder there."])
+    try:
+        return read_checkpoint(Path(path).expanduser().absolute())
+    except BrokenCheckpoint as problem:
+        raise ConfigError([f"trainer.resume_from_path: {problem}"]) from problem
+
+
+def _check_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
+    ranks = config.trainer.n_gpus_per_node * config.trainer.nnodes
+    if ranks != checkpoint.ranks:
+        raise ConfigError(
+            [
+                f"{checkpoint.folder} was written on {checkpoint.ranks} ranks, and this run has {ranks} "
+                "(trainer.n_gpus_per_node * trainer.nnodes): give it as many, or start from its weights "
+                "(`pacs export`, then actor_rollout_ref.model.path) in another pacs.run_dir."
+            ]
+        )
+
+
+def _check_algorithm(config: DictConfig, checkpoint: Checkpoint) -> None:
+    before = OmegaConf.load(checkpoint.folder / CONFIG)
+    assert isinstance(before, DictConfig)
+    changes = algorithm_changes(before, config)
+    if changes and not config.pacs.resume.accept_changes:
+        raise ConfigError(
+            [
+                *changes,
+                f"These settings change the algorithm within a run (it would go on from {checkpoint.folder}): set them "
+                "back, choose another pacs.run_dir for a new run, or go on with them by "
+                "pacs.resume.accept_changes=true.",
+            ]
+        )
+    for change in changes:
+        print(f"pacs: changed, as accepted: {change}")

@@ -1,0 +1,48 @@
+"""Rollouts that depend on the run's seed, the step and the prompt alone (`pacs.rollouts.seeded=true`).
+
+vLLM seeds its sampler once, when it starts: what it samples then depends on everything it has sampled before, and a run
+that was cut off goes on with other responses. With a seed of its own for each response it does not.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+import ray
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+
+
+class _SeededWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
+    """Gives each response's sampling parameters a seed."""
+
+    async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
+        seed = response_seed(
+            self.config.actor_rollout_ref.rollout.seed,
+            trajectory["step"],
+            trajectory["validate"],
+            kwargs["raw_prompt"],
+            kwargs["session_id"],
+        )
+        return await super()._run_agent_loop({**sampling_params, "seed": seed}, trajectory, **kwargs)
+
+
+class SeededAgentLoopManager(AgentLoopManagerTQ):
+    """verl's manager with workers that seed each response."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.agent_loop_workers_class = ray.remote(_SeededWorker)
+
+
+def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int) -> int:
+    """A seed of 63 bits for one response.
+
+    Args:
+        seed: the run's (`actor_rollout_ref.rollout.seed`).
+        step: the training step.
+        validate: whether it is sampled for validation.
+        messages: the prompt.
+        session: the response's number within its group.
+    """
+    about = json.dumps([seed, int(step), bool(validate), list(messages), int(session)], default=str)
+    return int.from_bytes(hashlib.sha256(about.encode()).digest()[:8], "little") >> 1

@@ -1,0 +1,241 @@
+"""What the runs below a folder say of themselves: how far each is, whether it lives, and where it can go on from.
+
+Read-only, and quick: of metrics.jsonl the end alone is read, and a run's own subfolders are not searched for runs. A
+run may write, or be deleted, while this reads.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+import psutil
+
+from pacs.runs.checkpoints import newest_checkpoint
+from pacs.runs.files import folder_bytes
+from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress, read_state, this_host
+
+INFO, METRICS, CHECKPOINTS = "run.json", "metrics.jsonl", "checkpoints"
+PASS_RATE, LOSS, STEP_SECONDS = "critic/score/mean", "pacs/loss_mean", "timing_s/step"
+#: How much of the end of metrics.jsonl is looked at: some hundred lines.
+REACH_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 16
+#: The state gives the start to the second, and the kernel's clock may differ a little.
+CLOCK_SLACK_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """One run; None is what is not known.
+
+    Attributes:
+        name: by which it is shown.
+        folder: its absolute path.
+        state: running, finished, stopped, failed; died (running by its own word, but its launcher is gone); unknown
+            (it has no state.json that can be read); unreadable (its files are damaged; the cause says how).
+        host: of the launcher.
+        here: whether that is this machine; of a run elsewhere that is said to be running, nobody knows here.
+        step: the last step that is done.
+        total_steps: where the run ends.
+        resumable_from: the step of the newest complete checkpoint.
+        passed_over: why newer checkpoints are not complete, a sentence each.
+        pass_rate: the last one, of the training responses.
+        loss: the last one.
+        validation: the last shares of right answers, by the metric's name.
+        step_seconds: median of this start's steps, else the last step's.
+        size_bytes: of all files in its folder.
+        started: this start, ISO 8601, UTC.
+        seconds: how long this start has taken; if it died, up to its last sign of life.
+        progress_age_seconds: since progress.json was written.
+        cause: why it failed, died or was stopped.
+    """
+
+    name: str
+    folder: str
+    state: str
+    host: str | None = None
+    here: bool = False
+    step: int | None = None
+    total_steps: int | None = None
+    resumable_from: int | None = None
+    passed_over: list[str] = field(default_factory=list)
+    pass_rate: float | None = None
+    loss: float | None = None
+    validation: dict[str, float] = field(default_factory=dict)
+    step_seconds: float | None = None
+    size_bytes: int | None = None
+    started: str | None = None
+    seconds: float | None = None
+    progress_age_seconds: float | None = None
+    cause: str | None = None
+
+
+def list_runs(folders: Sequence[Path]) -> list[ListedRun]:
+    """The runs in and below `folders`, each once, by name: its path from the folder, or (of several) as it is given.
+
+    Raises:
+        OSError: If one of the folders cannot be read.
+    """
+    runs: dict[Path, ListedRun] = {}
+    for top in folders:
+        os.scandir(top).close()  # os.walk would pass over a folder that is not there
+        for folder in _run_folders(top):
+            real = folder.resolve()
+            if real not in runs:
+                name = str(folder if len(folders) > 1 else folder.relative_to(top))
+                runs[real] = _describe_or_say_why_not(folder, real.name if name == "." else name)
+    return sorted((run for real, run in runs.items() if real.is_dir()), key=lambda run: run.name)
+
+
+def last_metrics(file: Path) -> dict[str, float]:
+    """The last value of each metric that the list shows, and the last step ("step"); of a missing file none."""
+    wanted, last = {"step", PASS_RATE, LOSS, STEP_SECONDS}, dict[str, float]()
+    validation: dict[str, float] = {}
+    for line in _lines_from_the_end(file):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # the last line of a killed run, or one that reaches farther back than is read
+        if not isinstance(record, dict):
+            continue
+        values = {key: float(value) for key, value in record.items() if isinstance(value, int | float)}
+        last = {key: value for key, value in values.items() if key in wanted} | last
+        validation = validation or {key: value for key, value in values.items() if is_validation(key)}
+        if validation and wanted <= last.keys():
+            break
+    return last | validation
+
+
+def is_validation(key: str) -> bool:
+    """Whether a metric is a validation's share of right answers."""
+    return key.startswith("val-core/") and "/mean@" in key
+
+
+def _run_folders(top: Path) -> Iterator[Path]:
+    """Folders of runs in and below `top`, none within a run's. Links to folders are not followed."""
+    for folder, subfolders, files in os.walk(top):
+        # Others have a state.json too: a data set that `datasets` has saved.
+        if INFO in files or (STATE in files and _is_ours(Path(folder))):
+            subfolders.clear()
+            yield Path(folder)
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        return read_state(folder) is not None
+    except OSError:
+        return False
+
+
+def _describe_or_say_why_not(folder: Path, name: str) -> ListedRun:
+    try:
+        return _describe(folder, name)
+    except Exception as error:  # one run's damage must not hide the other runs; its row says what it is
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        return ListedRun(name, str(folder.resolve()), "unreadable", cause=cause)
+
+
+def _describe(folder: Path, name: str) -> ListedRun:
+    state, progress = read_state(folder), read_progress(folder)
+    metrics = last_metrics(folder / METRICS)
+    step, total_steps, step_seconds = metrics.get("step"), None, None
+    if progress is not None:
+        step, total_steps, step_seconds = progress.step, int(progress.total_steps), progress.step_seconds
+    checkpoint, problems = newest_checkpoint(folder / CHECKPOINTS)
+    written = _written(folder / PROGRESS)
+    run = ListedRun(
+        name=name,
+        folder=str(folder.resolve()),
+        state="unknown",
+        step=None if step is None else int(step),
+        total_steps=total_steps,
+        resumable_from=None if checkpoint is None else checkpoint.step,
+        passed_over=problems,
+        pass_rate=metrics.get(PASS_RATE),
+        loss=metrics.get(LOSS),
+        validation={key: value for key, value in metrics.items() if is_validation(key)},
+        step_seconds=metrics.get(STEP_SECONDS) if step_seconds is None else float(step_seconds),
+        size_bytes=folder_bytes(folder),
+        started=_start(folder) if state is None or _seconds(state.started) is None else state.started,
+        progress_age_seconds=None if written is None else max(0.0, time.time() - written),
+    )
+    if state is not None:
+        run = _with_state(run, state, read_fault(folder))
+    ended = None if state is None else state.ended
+    return replace(run, seconds=_duration(run, ended, _written(folder / METRICS), written))
+
+
+def _with_state(run: ListedRun, state: RunState, fault: str | None) -> ListedRun:
+    """What the launcher says; that it is running is not believed where its process is gone."""
+    here = state.host == this_host()
+    word, cause = state.state, state.cause or fault
+    if word == "running" and here and not _lives(state):
+        return replace(
+            run, state="died", host=state.host, here=here, cause=fault or f"its launcher, process {state.pid}, is gone"
+        )
+    return replace(run, state=word, host=state.host, here=here, cause=None if word == "running" else cause)
+
+
+def _lives(state: RunState) -> bool:
+    """Whether the launcher's process is there. A process of its number that was started later is another one."""
+    started = _seconds(state.started)
+    try:
+        process = psutil.Process(state.pid)
+        late = started is not None and process.create_time() > started + CLOCK_SLACK_SECONDS
+        return not late and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -> float | None:
+    """From the start to the end, to now (where it runs), or to the last sign of life."""
+    start, end = _seconds(run.started), _seconds(ended)
+    if end is None:
+        end = time.time() if run.state == "running" else max((sign for sign in signs_of_life if sign), default=start)
+    return None if start is None or end is None else max(0.0, end - start)
+
+
+def _start(folder: Path) -> str | None:
+    """When a run without a state was started, by run.json."""
+    try:
+        started = json.loads((folder / INFO).read_text(encoding="utf-8"))["started"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return started if _seconds(started) is not None else None
+
+
+def _seconds(when: object) -> float | None:
+    """A time of ISO 8601 in seconds since the epoch; None if it is none."""
+    try:
+        return datetime.fromisoformat(when).timestamp() if isinstance(when, str) else None
+    except ValueError:
+        return None
+
+
+def _written(file: Path) -> float | None:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return None
+
+
+def _lines_from_the_end(file: Path) -> Iterator[bytes]:
+    """The lines of a file from its last to its first, as far as `REACH_BYTES`; none of a file that is not there."""
+    try:
+        stream = file.open("rb")
+    except FileNotFoundError:
+        return
+    with stream:
+        position = stream.seek(0, os.SEEK_END)
+        reach = max(0, position - REACH_BYTES)
+        rest = b""
+        while position > reach:
+            size = min(BLOCK_BYTES, position - reach)
+            position -= size
+            stream.seek(position)
+            rest, *lines = (stream.read(size) + rest).split(b"\n")
+            yield from reversed(lines)
+        yield rest

@@ -1,0 +1,188 @@
+"""The launcher of a run: starts the driver in a session of its own, passes on requests to stop, clears up after it.
+
+Two processes watch each other. The launcher is the one that the user, the shell and Slurm know; the driver, in a
+session of its own, so that a Ctrl-C reaches the launcher alone, is the one that Ray knows. If the driver ends, however
+it ends, the launcher ends what is left of the run; if the launcher is killed, the driver does so. Either way no process
+and no shared memory stays.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from uuid import uuid4
+
+from pacs.runs.checkpoints import newest_checkpoint
+from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, remove_segments
+from pacs.runs.stacks import clear_empty
+from pacs.runs.state import (
+    RunState,
+    forget_former_start,
+    now,
+    read_fault,
+    read_progress,
+    read_state,
+    report_fault,
+    this_host,
+    write_state,
+)
+
+#: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
+FINISHED, FAILED, REFUSED, STOPPED = 0, 1, 2, 75
+#: Makes the trainer end after the step it is in.
+STOP_REQUEST = "stop"
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
+#: Seconds in which the processes of a run that has ended by itself are to end, before they are killed.
+GRACE_SECONDS = 3.0
+
+
+def supervise(drive: Callable[[], None], run_dir: Path, checkpoints: Path, *, resumed_from: int | None) -> int:
+    """Run `drive` in a process of its own until it ends; say how it ended, and leave nothing behind.
+
+    Args:
+        drive: trains; returns when the run has ended, whether it is finished or was stopped.
+        run_dir: the run's folder; this process holds its lock.
+        checkpoints: the folder of its checkpoints.
+        resumed_from: the step it goes on from, for the record.
+
+    Returns:
+        The exit status.
+    """
+    clear_former_start(run_dir)
+    state = RunState("running", uuid4().hex, this_host(), os.getpid(), now(), resumed_from=resumed_from)
+    os.environ[TOKEN], os.environ[RUN_DIR] = state.token, str(run_dir)
+    write_state(run_dir, state)
+    launcher = _Launcher(run_dir, state, time.time())
+    status, cause = launcher.run(drive)
+    ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
+    launcher.clear(0.0 if ended == "failed" else GRACE_SECONDS)
+    launcher.record(replace(state, state=ended, ended=now(), cause=cause, exit_status=status))  # type: ignore[arg-type]
+    if status != FINISHED:
+        print(ending(ended, cause, checkpoints), file=sys.stderr, flush=True)
+    return status
+
+
+def clear_former_start(run_dir: Path) -> None:
+    """End what is left of the last start in this folder, if it was killed with all that watched over it."""
+    former = read_state(run_dir)
+    if former is not None and former.state == "running" and former.host == this_host():
+        for process in end_processes(former.token, grace_seconds=0):
+            print(f"pacs train: ended a process that was left of the last start: {process}", flush=True)
+    (run_dir / STOP_REQUEST).unlink(missing_ok=True)
+    forget_former_start(run_dir)
+
+
+def ending(state: str, cause: str | None, checkpoints: Path) -> str:
+    """What the user reads when a run has not reached its end."""
+    checkpoint, problems = newest_checkpoint(checkpoints)
+    lines = [f"pacs train: the run {'was stopped' if state == 'stopped' else state}: {cause}"]
+    lines += [f"  passed over: {problem}" for problem in problems]
+    if checkpoint is None:
+        lines.append("  It has no checkpoint; the same command starts it anew.")
+    else:
+        lines.append(f"  The same command goes on from step {checkpoint.step} ({checkpoint.folder}).")
+    return "\n".join(lines)
+
+
+class _Launcher:
+    """The launcher's side of one start."""
+
+    def __init__(self, run_dir: Path, state: RunState, since: float) -> None:
+        self.run_dir, self.state, self.since = run_dir, state, since
+        self.signals: list[str] = []
+
+    def run(self, drive: Callable[[], None]) -> tuple[int, str | None]:
+        """Start the driver and wait for its end; the exit status and the cause."""
+        reader, writer = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        driver = multiprocessing.get_context("fork").Process(target=self._drive, args=(drive, reader, writer))
+        driver.start()
+        os.close(reader)
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
+        for number, handler in handlers.items():
+            if handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
+                signal.signal(number, self._note)
+        try:
+            return self._wait(driver)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            os.close(writer)
+
+    def _wait(self, driver: multiprocessing.process.BaseProcess) -> tuple[int, str | None]:
+        asked = 0
+        while driver.exitcode is None:
+            driver.join(0.5)
+            if len(self.signals) == asked:
+                continue
+            asked = len(self.signals)
+            name, progress = self.signals[-1], read_progress(self.run_dir)
+            if asked > 1 or progress is None or progress.phase == "start":
+                driver.kill()
+                driver.join()
+                when = "before the first step" if asked == 1 else "at once, by a second signal"
+                return STOPPED if asked == 1 else 128 + signal.Signals[name], f"{name}, {when}"
+            (self.run_dir / STOP_REQUEST).touch()
+            print(
+                f"pacs train: {name}: finishing step {progress.step + 1} and saving; a second signal ends the run at "
+                "once",
+                flush=True,
+            )
+        return self._outcome(driver.exitcode)
+
+    def _outcome(self, exitcode: int) -> tuple[int, str | None]:
+        fault, progress = read_fault(self.run_dir), read_progress(self.run_dir)
+        if exitcode == 0 and fault is None:
+            if progress is not None and progress.phase == "stopped":
+                return STOPPED, f"{self.signals[-1] if self.signals else STOP_REQUEST}, after step {progress.step}"
+            return FINISHED, None
+        if exitcode < 0:
+            name = signal.Signals(-exitcode).name
+            hint = "; the kernel does so when memory runs out (see dmesg)" if name == "SIGKILL" else ""
+            fault = fault or f"the driver (process of Ray's job) was ended by {name}{hint}"
+        return FAILED, fault or f"the driver ended with status {exitcode}; its error is above"
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.signals.append(signal.Signals(number).name)
+
+    def _drive(self, drive: Callable[[], None], reader: int, writer: int) -> None:
+        """The driver's process."""
+        os.setsid()
+        os.close(writer)
+        threading.Thread(target=self._outlive, args=(reader,), daemon=True).start()
+        try:
+            drive()
+        except BaseException as error:
+            traceback.print_exc()
+            report_fault(self.run_dir, f"{type(error).__name__}: {error}".splitlines()[0])
+            sys.exit(FAILED)
+
+    def _outlive(self, reader: int) -> None:
+        """In the driver: wait until the launcher is dead, then do what it would have done."""
+        os.read(reader, 1)
+        cause = "the launcher (pacs train) was killed"
+        report_fault(self.run_dir, cause)
+        self.clear(0.0)
+        self.record(replace(self.state, state="failed", ended=now(), cause=cause, exit_status=FAILED))
+        os._exit(FAILED)
+
+    def clear(self, grace_seconds: float) -> None:
+        """End the run's processes and remove what they leave behind."""
+        end_processes(self.state.token, grace_seconds=grace_seconds)
+        remove_segments(self.since)
+        clear_empty(self.run_dir)
+
+    def record(self, state: RunState) -> None:
+        """Write the state; on a full disk say so and go on: the exit status and the console still tell."""
+        try:
+            write_state(self.run_dir, state)
+        except OSError as error:
+            print(f"pacs train: the run's state cannot be written: {error}", file=sys.stderr, flush=True)

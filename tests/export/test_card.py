@@ -1,0 +1,155 @@
+"""The model card says what the run's folder says, and nothing else."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+
+from pacs.runs.checkpoints import seal
+from tests.export.conftest import STEP, checkpoint_of, run_config
+from tests.export.exporting import run_command
+
+INFO = {
+    "started": "2026-01-02T03:04:05+00:00",
+    "git_commit": "c0ffee+",
+    "python": "3.11.7",
+    "versions": {"verl": "0.9.1", "torch": "2.13.0"},
+}
+METRICS = [
+    {"step": 0, "val-core/math500/reward/mean@8": 0.25},
+    {"step": 5, "critic/score/mean": 0.5, "val-core/math500/reward/mean@8": 0.75, "val-aux/math500/reward/std@8": 0.1},
+    {"step": 6, "critic/score/mean": 0.61234567, "actor/entropy": 0.3},
+    {"step": 7, "actor/entropy": 0.2},
+    {"step": 8, "critic/score/mean": 0.99, "val-core/math500/reward/mean@8": 0.99},
+]
+
+
+def write_run(run: Path, base: object, *overrides: str) -> None:
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in METRICS))
+    (run / "run.json").write_text(json.dumps(INFO))
+    (run / "config.yaml").write_text("trainer: {experiment_name: of a later start}")
+    (checkpoint_of(run) / "config.yaml").write_text(run_config(base, *overrides))
+    seal(checkpoint_of(run), step=STEP, ranks=1)
+
+
+def card_of(run: Path, out: Path) -> tuple[dict, list[list[str]], str]:
+    """The head, the cells of all tables' rows, and the whole text."""
+    assert run_command(run, "--out", out) == 0
+    text = (out / "README.md").read_text()
+    _, head, body = text.split("---\n", 2)
+    rows = [re.split(r" *\| *", line)[1:-1] for line in body.splitlines() if line.startswith("|")]
+    return yaml.safe_load(head), rows, text
+
+
+def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
+    write_run(
+        run,
+        "Qwen/Qwen3-8B",
+        "trainer.experiment_name=mine",
+        "data.train_files=[/somewhere/deepscaler/train.parquet,dapo.parquet]",
+        "data.val_files=/somewhere/math500/test.parquet",
+        "pacs.beta=0.5",
+        "pacs.reference.reset_every=null",
+        "pacs.metrics.entropy_every=3",
+    )
+    head, rows, text = card_of(run, tmp_path / "out")
+    assert head == {"base_model": "Qwen/Qwen3-8B", "library_name": "transformers", "tags": ["rlvr", "verl", "pacs"]}
+    assert "# mine, step 7\n" in text
+    for row in (
+        ["base model", "Qwen/Qwen3-8B"],
+        ["step", "7 of 20"],
+        ["training data", "deepscaler/train.parquet, dapo.parquet"],
+        ["validation data", "math500/test.parquet"],
+        ["dtype of the weights", "float32"],
+        ["pacs.beta", "0.5"],
+        ["pacs.estimator", "rloo"],
+        ["pacs.reference.reset_every", "null"],
+        ["pacs.reference.reset_optimizer", "true"],
+        ["actor_rollout_ref.rollout.n", "8"],
+        ["actor_rollout_ref.actor.optim.lr", "0.0002"],
+        ["critic/score/mean", "6", "0.6123"],
+        ["val-core/math500/reward/mean@8", "5", "0.75"],
+        ["git commit", "c0ffee+"],
+        ["python", "3.11.7"],
+        ["verl", "0.9.1"],
+        ["torch", "2.13.0"],
+    ):
+        assert row in rows
+    assert [cells for cells in rows if cells[0].startswith(("val-", "actor/"))] == [
+        ["val-core/math500/reward/mean@8", "5", "0.75"]
+    ]
+    assert [
+        "algorithm",
+        "PACS, RLVR as supervised learning ([arXiv 2509.02522](https://arxiv.org/abs/2509.02522))",
+    ] in rows
+    # No path of the machine, and no setting that trains nothing.
+    assert [word for word in ("somewhere", str(run), "run_dir", "entropy_every", "later start") if word in text] == []
+
+
+def test_another_algorithm_has_no_settings_of_pacs(run: Path, tmp_path: Path):
+    write_run(run, "Qwen/Qwen3-8B", "algorithm.adv_estimator=grpo")
+    head, rows, text = card_of(run, tmp_path / "out")
+    assert head["tags"] == ["rlvr", "verl", "grpo"]
+    assert ["algorithm", "grpo"] in rows
+    assert ["data.train_batch_size", "64"] in rows
+    assert "pacs.beta" not in text
+
+
+@pytest.mark.parametrize(
+    ("readme", "said"),
+    [
+        (None, {}),
+        ("# A model\n\nlicense: none of these lines\n", {}),
+        ("---\nlibrary_name: transformers\n---\n# A model\n", {}),
+        (
+            "---\nlicense: other\nlicense_name: mine\nlicense_link: https://example.com/LICENSE\n---\n# A model\n",
+            {"license": "other", "license_name": "mine", "license_link": "https://example.com/LICENSE"},
+        ),
+    ],
+)
+def test_a_licence_only_if_the_base_model_names_one(run: Path, tmp_path: Path, readme: str | None, said: dict):
+    base = tmp_path / "models" / "My-Base"
+    base.mkdir(parents=True)
+    if readme is not None:
+        (base / "README.md").write_text(readme)
+    write_run(run, base)
+    head, rows, _ = card_of(run, tmp_path / "out")
+    assert {key: value for key, value in head.items() if "license" in key} == said
+    assert head["base_model"] == "My-Base"
+    assert ["base model", "My-Base"] in rows
+
+
+def test_a_checkpoint_without_its_run_says_nothing_of_it(run: Path, tmp_path: Path):
+    write_run(run, "Qwen/Qwen3-8B")
+    alone = shutil.copytree(checkpoint_of(run), tmp_path / "elsewhere" / "global_step_7")
+    (alone / "config.yaml").unlink()
+    seal(alone, step=STEP, ranks=1)
+    head, rows, text = card_of(alone, tmp_path / "out")
+    assert head == {"library_name": "transformers", "tags": ["rlvr", "verl"]}
+    assert [row for row in rows if row[0] and row[0] != "---"] == [
+        ["step", "7"],
+        ["dtype of the weights", "bfloat16"],
+    ]
+    assert re.findall("^#.*", text, re.MULTILINE) == ["# step 7"]
+
+
+def test_a_broken_line_of_the_metrics_is_named(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    write_run(run, "Qwen/Qwen3-8B")
+    (run / "metrics.jsonl").write_text('{"step": 1}\nbroken\n{"step": 2}\n')
+    assert run_command(run, "--out", tmp_path / "out") == 2
+    assert "metrics.jsonl:2: not a JSON object" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_settings_are_keys_of_a_real_run(template: Path):
+    """What the card asks for exists in a run's config."""
+    from pacs.export.card import ALGORITHM, BASE_MODEL, VERL_SETTINGS
+    from pacs.export.dtype import SAMPLED
+
+    config = OmegaConf.load(checkpoint_of(template / "run") / "config.yaml")
+    keys = [ALGORITHM, BASE_MODEL, SAMPLED, *VERL_SETTINGS, "data.train_files", "data.val_files", "pacs.beta"]
+    assert [key for key in keys if OmegaConf.select(config, key) is None] == []

@@ -1,0 +1,78 @@
+"""A step with one row that is not finite: PACS's loss as verl calls it, on a real batch, without a model."""
+
+from typing import Any
+
+import torch
+from tensordict import TensorDict
+from verl.utils import tensordict_utils as tu
+
+from pacs.algorithm import ROW_COLUMNS, PacsConfig, score_responses
+from pacs.integration import fields
+from pacs.integration.loss import PacsPolicyLoss
+from tests.integration.worker_case import Row, as_tensordict, deal_out, make_rows
+
+#: Seven rows in two groups (of four and three), and one of padding.
+ROWS: list[Row] = deal_out(make_rows(2, seed=1), groups_per_mini_batch=2, ranks=1, whole_groups=True)[0]
+
+
+def jagged(values: list[torch.Tensor]) -> torch.Tensor:
+    return torch.nested.as_nested_tensor(values, layout=torch.jagged)
+
+
+def batch_of(strategy: str, reference: dict[int, float]) -> TensorDict:
+    """`ROWS` as a worker has them before the gradient pass; log pi_ref is -2, or `reference` in a row's first token."""
+    data = as_tensordict([ROWS], 0, PacsConfig())
+    values = [torch.full((len(row.response),), -2.0) for row in ROWS]
+    for row, value in reference.items():
+        values[row][0] = value
+    data[fields.REFERENCE] = jagged(values)
+    settings = {
+        fields.STRATEGY: strategy,
+        fields.SELF_REFERENCE: False,
+        fields.UPDATE: 2,
+        fields.DENOMINATOR: int(data[fields.COUNTED].sum()),
+        "dp_size": 1,
+    }
+    if strategy == "cached":
+        columns = score_responses(
+            torch.zeros(len(ROWS)),
+            torch.tensor([len(row.response) for row in ROWS]),
+            data[fields.LABELS],
+            data[fields.GROUP_IDS],
+            PacsConfig(),
+            row_mask=data[fields.ROW_MASK],
+        )
+        data[fields.SCORED] = torch.stack([columns[name] for name in ROW_COLUMNS], dim=1).float()
+    tu.assign_non_tensor(data, **settings)
+    return data
+
+
+def loss_of(data: TensorDict, policy: dict[int, float]) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]]:
+    """The loss, its gradient in log pi_theta at every token, and what it returns.
+
+    log pi_theta is -1.5 - 0.1 * row, or `policy` in the first token of a row's response.
+    """
+    values = [torch.full((len(row.prompt + row.response),), -1.5 - 0.1 * i) for i, row in enumerate(ROWS)]
+    for row, value in policy.items():
+        # verl's log-probability at a place is that of the token after it.
+        values[row][len(ROWS[row].prompt) - 1] = value
+    leaf = torch.cat(values).requires_grad_()
+    offsets = torch.tensor([0, *(len(value) for value in values)]).cumsum(0)
+    output = {"log_probs": torch.nested.nested_tensor_from_jagged(leaf, offsets)}
+    loss, metrics = PacsPolicyLoss(PacsConfig())(output, data)
+    (gradient,) = torch.autograd.grad(loss, leaf)
+    return loss.detach(), gradient, metrics
+
+
+def returned(table: dict[str, Any], norms: list[float]) -> dict[str, Any]:
+    """The workers' metrics of a step of one micro-batch, as verl hands them to the trainer."""
+    return {
+        fields.TABLES: [table[fields.TABLES]],
+        "grad_norm": norms,
+        "learning_rate": 1e-3,
+        "mfu": [0.1],
+        "loss": [float("nan")],
+        "lr": [1e-3],
+        "timing_s/reference_pass": 1.0,
+        "timing_s/policy_pass": 0.0,
+    }

@@ -1,0 +1,177 @@
+"""A real run of `pacs train` in a process of its own: Ray, FSDP2, vLLM, on a task of seconds."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from pacs.runs.processes import SHARED_MEMORY, processes_of
+from pacs.runs.state import RunState, read_progress, read_state
+from recipes.arithmetic.model import build_model
+from recipes.arithmetic.tokenizer import build_tokenizer
+
+RESET_EVERY = 3
+#: Within this time of a fault the run is to have ended.
+ENDING_SECONDS = 60
+START_SECONDS = 400
+
+
+def make_task(folder: Path) -> Path:
+    """An untrained tiny Qwen3 and single-digit sums."""
+    tokenizer = build_tokenizer(4096)
+    build_model(tokenizer, seed=0).save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    rows = [
+        {
+            "data_source": "sums",
+            "prompt": [{"role": "user", "content": f"{a}+{b}"}],
+            "ability": "math",
+            "reward_model": {"style": "rule", "ground_truth": str(a + b)},
+            "extra_info": {"index": 10 * a + b, "split": "train"},
+        }
+        for a in range(10)
+        for b in range(10)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "data.parquet")
+    return folder
+
+
+class RealRun:
+    """A run's folder, and the starts in it.
+
+    Args:
+        task: what `make_task` made.
+        folder: the run's folder.
+        overrides: of every start.
+    """
+
+    def __init__(self, task: Path, folder: Path, *overrides: str) -> None:
+        self.task, self.folder = task, folder
+        self.checkpoints = folder / "checkpoints"
+        self.command = [
+            sys.executable, "-m", "pacs", "train", "recipe=arithmetic",
+            f"actor_rollout_ref.model.path={task / 'model'}",
+            f"data.train_files={task / 'data.parquet'}",
+            f"data.val_files={task / 'data.parquet'}",
+            "data.val_max_samples=16",
+            f"reward.custom_reward_function.path={Path(__file__).with_name('parity_reward.py')}",
+            f"pacs.run_dir={folder}",
+            f"pacs.reference.reset_every={RESET_EVERY}",
+            "data.train_batch_size=16",
+            "data.max_response_length=16",
+            "actor_rollout_ref.rollout.n=4",
+            "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+            "trainer.save_freq=1",
+            "trainer.test_freq=-1",
+            *overrides,
+        ]  # fmt: skip
+
+    def start(self, *overrides: str) -> "Start":
+        """Start `pacs train`; its output goes to a file in the task's folder."""
+        return Start(self, [*self.command, *overrides])
+
+    def train(self, *overrides: str) -> str:
+        """Train to the end; what was printed."""
+        start = self.start(*overrides)
+        assert start.process.wait(START_SECONDS) == 0, start.printed[-6000:]
+        return start.printed
+
+    def steps(self) -> list[dict]:
+        """The lines of metrics.jsonl."""
+        return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
+
+    def policy(self, step: int) -> dict[str, torch.Tensor]:
+        """The weights in a checkpoint; needs a process group, since FSDP's state dicts hold DTensors."""
+        file = self.checkpoints / f"global_step_{step}/actor/model_world_size_1_rank_0.pt"
+        return {name: value.full_tensor() for name, value in torch.load(file, weights_only=False).items()}
+
+    def reference(self, step: int) -> dict[str, torch.Tensor]:
+        """The reference's weights that a checkpoint refers to."""
+        name = json.loads((self.checkpoints / f"global_step_{step}/complete.json").read_text())["reference"]
+        return torch.load(self.checkpoints / "references" / name / "reference_world_size_1_rank_0.pt")
+
+
+class Start:
+    """One start of a run.
+
+    Args:
+        run: the run.
+        command: what is started.
+    """
+
+    def __init__(self, run: RealRun, command: list[str]) -> None:
+        self.run = run
+        self.log = run.task / f"{run.folder.name}-{time.monotonic_ns()}.log"
+        self.segments: set[Path] = set()
+        env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
+        with self.log.open("w") as stream:
+            self.process = subprocess.Popen(command, env=env, stdout=stream, stderr=subprocess.STDOUT)
+
+    @property
+    def printed(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text()
+
+    @property
+    def state(self) -> RunState:
+        """state.json."""
+        state = read_state(self.run.folder)
+        assert state is not None, self.printed[-3000:]
+        return state
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        """Wait until `condition` holds; look often enough to catch a moment in a save."""
+        deadline = time.monotonic() + START_SECONDS
+        while not condition():
+            assert self.process.poll() is None, self.printed[-6000:]
+            assert time.monotonic() < deadline, self.printed[-6000:]
+            time.sleep(0.005)
+        self.segments = self.mapped_segments()
+
+    def training(self, after_step: int | None = None) -> bool:
+        """Whether the trainer waits for rollouts: of this start's first step, or of the one after `after_step`."""
+        progress = read_progress(self.run.folder)
+        waits = progress is not None and progress.phase == "rollouts"
+        return waits and (after_step is None or progress.step == after_step)
+
+    def driver(self) -> psutil.Process:
+        """The launcher's one child."""
+        (driver,) = psutil.Process(self.process.pid).children()
+        return driver
+
+    def find(self, title: str) -> psutil.Process:
+        """The run's process with `title` in its command line."""
+        found = [p for p in processes_of(self.state.token) if any(title in part for part in p.cmdline())]
+        assert found, [p.cmdline() for p in processes_of(self.state.token)]
+        return found[0]
+
+    def ends(self, seconds: float = ENDING_SECONDS) -> int:
+        """Wait for the end, and check that nothing is left; the exit status."""
+        status = self.process.wait(seconds)
+        self.leaves_nothing()
+        return status
+
+    def leaves_nothing(self) -> None:
+        """Check that no process and no shared memory is left."""
+        assert [p.cmdline() for p in processes_of(self.state.token)] == []
+        assert {file for file in self.segments if file.exists()} == set()
+
+    def mapped_segments(self) -> set[Path]:
+        """The shared memory that the run's processes have; without Ray's, whose name is gone while it is in use."""
+        maps = [Path(f"/proc/{process.pid}/maps") for process in processes_of(self.state.token)]
+        lines = [line for file in maps if file.exists() for line in file.read_text().splitlines()]
+        return {file for line in lines if (file := Path(line.split(maxsplit=5)[-1])).parent == SHARED_MEMORY}
+
+
+def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    """Whether two sets of weights are the same to the bit."""
+    assert a.keys() == b.keys()
+    return all(torch.equal(a[name], b[name]) for name in a)

@@ -1,0 +1,237 @@
+"""One run that is killed and stopped in every way, and one that is left alone: both end in the same weights.
+
+Each start of the broken run goes on from the last complete checkpoint, ends within a minute of its fault with the
+cause named, and leaves no process and no shared memory. Rollouts are seeded and sampled one at a time, so that vLLM's
+arithmetic does not depend on which requests happen to share a batch.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from pacs.runs.checkpoints import SAVING, newest_checkpoint, read_checkpoint
+from tests.integration.real_run import RealRun, Start, equal, make_task
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+
+STEPS = 5
+SETTINGS = (
+    f"trainer.total_training_steps={STEPS}",
+    "trainer.val_before_train=false",
+    "data.train_max_samples=48",  # three steps an epoch: the data's order goes on across its end
+    "pacs.rollouts.seeded=true",
+    "actor_rollout_ref.rollout.max_num_seqs=1",
+)
+DISK_MEGABYTES = 64
+
+
+@pytest.fixture(scope="module", autouse=True)
+def process_group() -> Iterator[None]:
+    """FSDP state dicts hold DTensors, which need one to be read."""
+    torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_task(tmp_path_factory.mktemp("task"))
+
+
+@pytest.fixture(scope="module")
+def straight(task: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    """The run that is left alone."""
+    run = RealRun(task, tmp_path_factory.mktemp("straight") / "run", *SETTINGS)
+    run.train()
+    return run
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A small disk, if this user may make one; else a folder."""
+    folder = tmp_path_factory.mktemp("disk")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MEGABYTES}m", "tmpfs", folder]).returncode == 0
+    yield folder
+    if mounted:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.fixture(scope="module")
+def broken(task: Path, disk: Path) -> RealRun:
+    return RealRun(task, disk / "run", *SETTINGS)
+
+
+def failed(start: Start, *said: str) -> None:
+    """The start has ended as a fault whose cause is named on the console and in its state."""
+    assert start.ends() == 1, start.printed[-3000:]
+    assert start.state.state == "failed"
+    last = start.printed[-3000:]
+    for words in said:
+        assert words in str(start.state.cause)
+        assert words in last
+    checkpoint, problems = newest_checkpoint(start.run.checkpoints)
+    assert problems == []
+    assert checkpoint is not None
+    assert f"The same command goes on from step {checkpoint.step}" in last
+
+
+def test_launcher_killed_in_a_step(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(lambda: start.training(after_step=1))
+    assert len(start.segments) > 1  # vLLM's, between its engine and its worker
+    driver = start.driver()
+    start.process.kill()
+    assert start.process.wait() == -signal.SIGKILL
+    psutil.wait_procs([driver], timeout=60)
+    start.leaves_nothing()
+    assert start.state.state == "failed"
+    assert start.state.cause == "the launcher (pacs train) was killed"
+
+
+def test_trainer_killed_in_a_save(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(start.training)
+    trainer = start.find("ray::PacsTaskRunner")
+    start.wait_for((broken.checkpoints / SAVING / "global_step_2").exists)
+    trainer.kill()
+    failed(start, "the trainer died")
+    assert start.state.resumed_from == 1
+    assert "going on from step 1 " in start.printed
+    assert not (broken.checkpoints / "global_step_2").exists()
+
+
+def test_driver_killed_in_a_step(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(start.training)
+    start.driver().kill()
+    failed(start, "the driver", "SIGKILL")
+
+
+def test_vllm_engine_killed(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(start.training)
+    start.find("VLLM::EngineCore").kill()
+    failed(start, "vLLM engine 0 died")
+
+
+def test_training_worker_killed(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(start.training)
+    start.find("ray::WorkerDict").kill()
+    failed(start, "training worker 0 died")
+
+
+def test_reward_worker_killed(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(start.training)
+    start.find("ray::RewardLoopWorker").kill()
+    failed(start, "reward worker 0 died")
+
+
+def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
+    if not os.path.ismount(disk):
+        pytest.skip("a disk of its own needs the right to mount one")
+    start = broken.start()
+    start.wait_for(start.training)
+    filler = disk / "filler"
+    # Room for the words of the end and for the beginning of a checkpoint.
+    free = shutil.disk_usage(disk).free - 2 * 2**20
+    with filler.open("wb") as stream:
+        ctypes.CDLL(None, use_errno=True).posix_fallocate(stream.fileno(), ctypes.c_long(0), ctypes.c_long(free))
+    failed(start, "No space left on device")
+    assert not (broken.checkpoints / SAVING).exists()
+    filler.unlink()
+
+
+def test_hung_engine(broken: RealRun) -> None:
+    start = broken.start("pacs.faults.no_progress_seconds=10")
+    start.wait_for(start.training)
+    start.find("VLLM::EngineCore").suspend()
+    failed(start, "no progress for 10 s", "rollouts", "every process's stack is in")
+    (dump,) = (broken.folder / "stacks").iterdir()
+    stacks = dump.read_text()
+    # The trainer waits for rollouts, and vLLM's server for its engine.
+    assert "ray::PacsTaskRunner.run" in stacks
+    assert "_wait_for_next_poll" in stacks
+    assert "ray::vLLMHttpServer" in stacks
+
+
+def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: RealRun) -> None:
+    """A learning rate that breaks the policy at the first update: the second update's gradient is not finite."""
+    poison = ("actor_rollout_ref.actor.optim.lr=1e38", "pacs.faults.skipped_updates=1")
+    refused = broken.start(*poison)
+    assert refused.process.wait(60) == 2
+    assert "actor_rollout_ref.actor.optim.lr: 0.0002 in the checkpoint, 1e+38 now" in refused.printed
+    assert "pacs.resume.accept_changes=true" in refused.printed
+
+    start = broken.start(*poison, "pacs.resume.accept_changes=true")
+    failed(start, "1 update in a row", "pacs inspect")
+    (evidence,) = (broken.folder / "poison").iterdir()
+    shown = subprocess.run(
+        [sys.executable, "-m", "pacs", "inspect", evidence], capture_output=True, text=True, check=True
+    ).stdout
+    assert "not finite" in shown
+
+
+def test_stops_on_request(broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(start.training)
+    step = start.state.resumed_from
+    assert step is not None
+    # A group of its own is what a terminal's Ctrl-C reaches.
+    start.process.send_signal(signal.SIGUSR1)
+    assert start.ends(120) == 75
+    assert start.state.state == "stopped"
+    assert f"SIGUSR1: finishing step {step + 1} and saving" in start.printed
+    checkpoint, _ = newest_checkpoint(broken.checkpoints)
+    assert checkpoint is not None
+    assert checkpoint.step == step + 1
+    assert broken.steps()[-1]["step"] == step + 1
+
+
+def test_truncated_file_is_passed_over_and_the_run_is_finished(broken: RealRun) -> None:
+    newest, _ = newest_checkpoint(broken.checkpoints)
+    assert newest is not None
+    weights = newest.folder / "actor/model_world_size_1_rank_0.pt"
+    os.truncate(weights, weights.stat().st_size // 2)
+    start = broken.start()
+    assert start.process.wait(400) == 0, start.printed[-3000:]
+    start.leaves_nothing()
+    assert f"passed over: {newest.folder}: actor/model_world_size_1_rank_0.pt has" in start.printed
+    assert f"going on from step {newest.step - 1} " in start.printed
+    assert start.state.state == "finished"
+
+
+def test_both_end_in_the_same_weights(straight: RealRun, broken: RealRun) -> None:
+    assert equal(straight.policy(STEPS), broken.policy(STEPS))
+    assert equal(straight.reference(STEPS), broken.reference(STEPS))
+    assert not equal(straight.policy(STEPS), straight.policy(STEPS - 1))
+
+
+def test_every_step_is_logged_once_with_the_same_values(straight: RealRun, broken: RealRun) -> None:
+    for ours, theirs in zip(straight.steps(), broken.steps(), strict=True):
+        same = [key for key in ours if not key.startswith(("timing", "perf", "training/global_step"))]
+        assert {key: ours[key] for key in same} == {key: theirs[key] for key in same}
+
+
+def test_old_checkpoints_went_and_references_that_are_named_stayed(broken: RealRun) -> None:
+    kept = [read_checkpoint(folder) for folder in broken.checkpoints.glob("global_step_*")]
+    assert sorted(checkpoint.step for checkpoint in kept) == [STEPS - 1, STEPS]
+    named = {checkpoint.reference for checkpoint in kept}
+    assert set((broken.checkpoints / "references").iterdir()) == named
+
+
+def test_a_finished_run_says_so(broken: RealRun) -> None:
+    start = broken.start()
+    assert start.process.wait(60) == 0
+    assert f"nothing to train: the run has reached step {STEPS}" in start.printed
+    assert "trainer.total_training_steps" in start.printed

@@ -1,0 +1,169 @@
+"""`pacs inspect` on evidence written from real rows: one whose reference is not finite, seven rows in two groups."""
+
+import argparse
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from pacs.integration import fields
+from pacs.integration.poison import write_evidence
+from pacs.report.inspect_command import EITHER, GROUP, POLICY, REFERENCE, ROLLOUT, add_parser, cause_of
+from recipes.arithmetic.tokenizer import build_tokenizer
+from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
+
+NAN, INF = math.nan, math.inf
+PADDING = [row.uid is None for row in ROWS]
+
+
+def run_command(*words: object) -> int:
+    parser = argparse.ArgumentParser(prog="pacs")
+    add_parser(parser.add_subparsers(required=True))
+    args = parser.parse_args(["inspect", *map(str, words)])
+    return args.handler(args)
+
+
+def evidence(folder: Path, *, poisoned: bool = True, tokenizer: bool = True) -> Path:
+    batch = batch_of("grouped", {3: -INF} if poisoned else {})
+    return write_evidence(
+        folder,
+        step=12,
+        skipped_in_a_row=3,
+        batch=batch,
+        padding=PADDING,
+        returned=returned(loss_of(batch, {})[2], [2.25, 3.5, NAN]),
+        tokenizer=build_tokenizer(64) if tokenizer else None,
+    )
+
+
+def table_rows(printed: str) -> list[list[str]]:
+    lines = printed.splitlines()
+    return [line.split() for line in lines[next(i for i, line in enumerate(lines) if line.startswith("---")) + 1 :]]
+
+
+def test_the_summary_says_what_was_not_finite(tmp_path, capsys):
+    assert run_command(evidence(tmp_path)) == 0
+    summary, _, _ = capsys.readouterr().out.partition("\n\n")
+    group = sum(row.uid == ROWS[3].uid for row in ROWS)
+    assert summary.splitlines() == [
+        "step 12, by which 3 updates in a row were skipped, for their gradients were not finite",
+        "gradient norms of its updates: 2.25, 3.5, nan (skipped: 2)",
+        "learning rate: 0.001",
+        "rows: 8, 1 of them padding; 7 count",
+        f"rows that are not finite: {group}",
+        "  1: the reference's log-probabilities (or with `cached` those of the scoring pass)",
+        f"  {group - 1}: compared with a row of its group that is not finite",
+    ]
+
+
+def test_the_worst_rows_come_first(tmp_path, capsys):
+    """The row itself, its group, then the others by the size of their log-ratio: 0.5 - 0.1 * row, a token."""
+    assert run_command(evidence(tmp_path), "--rows", 7) == 0
+    shown = table_rows(capsys.readouterr().out)
+    group = [i for i, row in enumerate(ROWS) if row.uid == ROWS[3].uid]
+    others = [i for i, row in enumerate(ROWS) if row.uid and i not in group]
+    size = {i: abs(0.5 - 0.1 * i) * len(row.response) for i, row in enumerate(ROWS)}
+    group.remove(3)
+    by_size = [sorted(rows, key=lambda i: -size[i]) for rows in (group, others)]
+    assert [int(line[0]) for line in shown] == [3, *by_size[0], *by_size[1]]
+    group_id = int(batch_of("grouped", {})[fields.GROUP_IDS][3])
+    assert shown[0][1:4] == ["2", "reference", str(group_id)]
+    assert "nan" in shown[0]
+    assert shown[-1][2] == "–"
+
+
+def test_as_many_rows_as_asked_for_and_no_padding_that_is_finite(tmp_path, capsys):
+    file = evidence(tmp_path)
+    for count, expected in ((2, 2), (100, 7)):
+        assert run_command(file, "--rows", count) == 0
+        assert len(table_rows(capsys.readouterr().out)) == expected
+
+
+def test_a_row_in_full(tmp_path, capsys):
+    assert run_command(evidence(tmp_path), "--row", 3) == 0
+    text = capsys.readouterr().out
+    tokenizer = build_tokenizer(64)
+    for needle in (
+        "row 3 of step 12\n",
+        "update 2, not finite: the reference's log-probabilities",
+        "  log_ratio nan\n",
+        f"prompt:\n{tokenizer.decode(ROWS[3].prompt)}\n",
+        f"response:\n{tokenizer.decode(ROWS[3].response)}\n",
+        " ".join(map(str, ROWS[3].response)),
+    ):
+        assert needle in text
+
+
+def test_without_a_tokenizer_there_are_token_ids(tmp_path, capsys):
+    assert run_command(evidence(tmp_path, tokenizer=False), "--rows", 1) == 0
+    assert f"[{ROWS[3].response[0]}" in capsys.readouterr().out
+
+
+def test_rows_that_are_all_finite_are_said_to_be(tmp_path, capsys):
+    assert run_command(evidence(tmp_path, poisoned=False)) == 0
+    text = capsys.readouterr().out
+    assert "rows that are not finite: 0\n" in text
+    assert "every value of the skipped updates' rows is finite" in text
+
+
+FINITE = {"log_ratio": 1.0, "score": 1.0, "loss": 1.0, "entropy": 1.0, "rollout_gap": 1.0, "rollout_gap_worst": 1.0}
+GAP = {"rollout_gap": INF, "rollout_gap_worst": INF}
+SCORED = {"log_ratio": NAN, "score": NAN, "loss": NAN}
+
+
+@pytest.mark.parametrize(
+    ("values", "cause"),
+    [
+        (FINITE, None),
+        (FINITE | SCORED | GAP | {"entropy": NAN}, POLICY),
+        (FINITE | SCORED | GAP, POLICY),
+        (FINITE | GAP | {"entropy": NAN}, POLICY),
+        (FINITE | {"entropy": NAN}, POLICY),
+        (FINITE | SCORED, REFERENCE),
+        (SCORED, EITHER),
+        (FINITE | {"score": NAN, "loss": NAN}, GROUP),
+        (FINITE | GAP, ROLLOUT),
+    ],
+)
+def test_the_cause_of_a_row(values, cause):
+    assert cause_of(values) == cause
+
+
+def test_each_row_is_listed_once_however_many_passes(tmp_path, capsys):
+    """Two epochs: the pass that was not finite is the one that is shown."""
+    batch = batch_of("grouped", {})
+    clean = loss_of(batch, {})[2][fields.TABLES]
+    names, values = loss_of(batch_of("grouped", {3: -INF}), {})[2][fields.TABLES]
+    again = values.clone()
+    again[names.index("update")] += 1
+    step = returned({fields.TABLES: clean}, [1.0, 1.0, 1.0, NAN])
+    step[fields.TABLES].append((names, again))
+    file = write_evidence(tmp_path, step=1, skipped_in_a_row=1, batch=batch, padding=PADDING, returned=step)
+    assert torch.load(file, weights_only=True)["passes"]["row"].shape == (16,)
+    assert run_command(file, "--rows", 50) == 0
+    shown = table_rows(capsys.readouterr().out)
+    assert sorted(int(line[0]) for line in shown) == [i for i in range(8) if not PADDING[i]]
+    assert shown[0][:3] == ["3", "3", "reference"]
+
+
+@pytest.mark.parametrize(
+    ("words", "needle"),
+    [
+        (["nowhere.pt"], "nowhere.pt cannot be read: No such file"),
+        (["broken.pt"], "broken.pt is not what a run wrote"),
+        (["poison/step_12.pt", "--row", "8"], "--row 8: poison/step_12.pt has the rows 0 to 7"),
+        (["poison/step_12.pt", "--row", "-1"], "--row -1"),
+        (["poison/step_12.pt", "--rows", "0"], "--rows 0: give a number of at least 1"),
+    ],
+)
+def test_wrong_input_is_one_line_and_2(words, needle, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    evidence(tmp_path)
+    Path("broken.pt").write_text("{}")
+    assert run_command(*words) == 2
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert line.startswith("pacs inspect: ")
+    assert needle in line
+    assert captured.out == ""

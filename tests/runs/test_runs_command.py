@@ -1,0 +1,134 @@
+import argparse
+import json
+import os
+import time
+
+import pytest
+
+from pacs.runs.command import _duration, _size, add_parser
+from pacs.runs.state import report_fault
+
+
+def run_command(*words: object) -> int:
+    parser = argparse.ArgumentParser(prog="pacs")
+    add_parser(parser.add_subparsers(required=True))
+    args = parser.parse_args(["runs", *map(str, words)])
+    return args.handler(args)
+
+
+def test_the_table(make_run, tmp_path, capsys):
+    times = {"started": "2026-01-02T03:04:05+00:00", "ended": "2026-01-02T05:14:05+00:00"}
+    make_run("k5", **times, saved=(5,))
+    make_run("k20", state="running", progress=False)
+    make_run("older", state=None, progress=False)
+    assert run_command(tmp_path) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    header, rule, k20, k5, older = (line.split() for line in captured.out.splitlines())
+    assert " ".join(header) == "run state step resumable pass rate loss validation s/step size started (UTC) took"
+    assert len(rule) == 11
+    assert k5[:8] == ["k5", "finished", "6/20", "5", "0.600", "0.400", "0.625", "9.5"]
+    assert k5[10:] == ["2026-01-02", "03:04", "2", "h"]
+    assert k20[:8] == ["k20", "running", "6/?", "–", "0.600", "0.400", "0.625", "10.0"]
+    assert older[:3] == ["older", "unknown", "6/?"]
+
+
+def test_a_run_elsewhere_shows_where_and_the_age_of_its_progress(make_run, tmp_path, capsys):
+    folder = make_run("a", state="running", host="node7")
+    os.utime(folder / "progress.json", (time.time() - 7200, time.time() - 7200))
+    make_run("b", state="running", host="node8", progress=False)
+    assert run_command(tmp_path) == 0
+    out = capsys.readouterr().out
+    assert "running on node7 (progress 2 h ago)" in out or "running on node7 (progress 120 min ago)" in out
+    assert "running on node8 (no progress yet)" in out
+
+
+def test_causes_and_checkpoints_that_were_passed_over_are_below_the_table(make_run, tmp_path, capsys):
+    finished = make_run("finished", saved=(5, 10))
+    failed = make_run("failed", state="failed", cause="out of memory", saved=(5, 10))
+    make_run("stopped", state="stopped", cause="SIGTERM, after step 6")
+    died = make_run("died", state="running", pid=1 << 22)
+    report_fault(died, "the disk was full")
+    make_run("silent", state="failed")
+    for run in (finished, failed):
+        (run / "checkpoints/global_step_10/model.pt").unlink()
+    assert run_command(tmp_path) == 0
+    remarks = capsys.readouterr().out.splitlines()[7:]
+    assert remarks == [
+        "died died: the disk was full",
+        "failed failed: out of memory",
+        f"  checkpoint passed over: {failed}/checkpoints/global_step_10: model.pt is missing",
+        "silent failed: no cause is known",
+        "stopped stopped: SIGTERM, after step 6",
+    ]
+
+
+def test_json_has_every_value(make_run, tmp_path, capsys):
+    make_run("a", saved=(5,))
+    folder = make_run("b", state="failed", cause="x", progress=False)
+    (folder / "metrics.jsonl").write_text('{"step": 3, "pacs/loss_mean": NaN, "val-core/a/acc/mean@1": Infinity}\n')
+    assert run_command(tmp_path, "--json") == 0
+    a, b = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert (a["name"], a["state"], a["step"], a["total_steps"], a["resumable_from"]) == ("a", "finished", 6, 20, 5)
+    assert (a["pass_rate"], a["validation"]) == (0.6, {"val-core/arithmetic/reward/mean@8": 0.625})
+    assert set(a) == set(b)
+    assert (b["loss"], b["validation"], b["cause"]) == (None, {"val-core/a/acc/mean@1": None}, "x")
+
+
+def test_several_validations_are_averaged_and_counted(make_run, tmp_path, capsys):
+    folder = make_run()
+    (folder / "metrics.jsonl").write_text('{"step": 3, "val-core/a/acc/mean@1": 0.25, "val-core/b/acc/mean@1": 0.75}\n')
+    assert run_command(tmp_path) == 0
+    assert "0.500 (mean of 2)" in capsys.readouterr().out
+
+
+def test_nothing_is_said_to_be_nothing(tmp_path, capsys):
+    (tmp_path / "a").mkdir()
+    assert run_command(tmp_path) == 0
+    assert capsys.readouterr().out == f"no runs in or below {tmp_path}\n"
+    assert run_command(tmp_path, tmp_path / "a", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize(("name", "why"), [("nowhere", "No such file or directory"), ("file", "Not a directory")])
+def test_a_folder_that_cannot_be_read_is_an_error(make_run, tmp_path, capsys, name, why):
+    make_run()
+    (tmp_path / "file").touch()
+    assert run_command(tmp_path, tmp_path / name) == 2
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert line.startswith(f"pacs runs: {tmp_path / name} cannot be read ({why})")
+    assert captured.out == ""
+
+
+def test_missing_arguments_end_with_2(capsys):
+    with pytest.raises(SystemExit) as caught:
+        run_command()
+    assert caught.value.code == 2
+    assert "usage: pacs runs" in capsys.readouterr().err
+
+
+def test_help_says_what_died_means(capsys):
+    with pytest.raises(SystemExit) as caught:
+        run_command("--help")
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert [word for word in ("died", "--json", "examples:", "another host") if word not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (99_949, "99.9 kB"), (99_950, "100 kB"), (999_499, "999 kB"),
+     (999_500, "1.0 MB"), (12_345_678, "12.3 MB"), (98.8e9, "98.8 GB"), (1.5e12, "1.5 TB"), (2.5e15, "2500.0 TB")],
+)  # fmt: skip
+def test_sizes(count, text):
+    assert _size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (99, "99 s"), (100, "2 min"), (5940, "99 min"), (6000, "2 h"), (3600 * 99, "99 h"),
+     (3600 * 100, "4 d 4 h")],
+)  # fmt: skip
+def test_durations(seconds, text):
+    assert _duration(seconds) == text

@@ -1,0 +1,204 @@
+"""The launcher and its driver, with real processes, signals and segments, and without Ray."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pacs.runs.processes import orphaned_segments, processes_of
+from pacs.runs.settings import FaultSettings
+from pacs.runs.state import read_progress, read_state
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+
+
+class Launched:
+    """`supervised_process.py` at work."""
+
+    def __init__(self, run_dir: Path, what: str, **options: object) -> None:
+        self.run_dir, self.started = run_dir, time.time()
+        command = [sys.executable, "-m", "tests.runs.supervised_process", str(run_dir), what]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+    def wait_for(self, phase: str) -> None:
+        self.until(lambda: (progress := read_progress(self.run_dir)) is not None and progress.phase == phase)
+
+    def until(self, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit status and what it printed; nothing of it is left."""
+        printed, _ = self.process.communicate(timeout=60)
+        self.nothing_left()
+        return self.process.returncode, printed
+
+    def nothing_left(self) -> None:
+        state = read_state(self.run_dir)
+        assert state is not None
+        self.until(lambda: not processes_of(state.token) and not orphaned_segments(self.started))
+        assert state.state != "running" or self.process.returncode is None
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
+    launched: list[Launched] = []
+
+    def start(what: str, **options: object) -> Launched:
+        launched.append(Launched(tmp_path / "run", what, **options))
+        return launched[-1]
+
+    yield start
+    for one in launched:
+        if one.process.poll() is None:
+            one.process.kill()
+
+
+def test_a_run_that_ends_is_finished_and_leaves_nothing(launch: Callable[..., Launched]) -> None:
+    one = launch("finish")
+    assert one.ended() == (FINISHED, "")
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert (state.state, state.exit_status, state.cause) == ("finished", 0, None)
+
+
+def test_an_exception_is_the_cause(launch: Callable[..., Launched]) -> None:
+    one = launch("raise")
+    status, printed = one.ended()
+    assert status == FAILED
+    assert (
+        "the run failed: RuntimeError: the cause\n  It has no checkpoint; the same command starts it anew." in printed
+    )
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert (state.state, state.cause) == ("failed", "RuntimeError: the cause")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_asks_the_trainer_to_stop(launch: Callable[..., Launched], number: signal.Signals) -> None:
+    one = launch("obey")
+    one.wait_for("rollouts")
+    one.process.send_signal(number)
+    status, printed = one.ended()
+    assert status == STOPPED
+    assert f"{number.name}: finishing step 4 and saving; a second signal ends the run at once" in printed
+    assert f"the run was stopped: {number.name}, after step 4" in printed
+
+
+def test_ctrl_c_reaches_the_launcher_alone(launch: Callable[..., Launched]) -> None:
+    """A terminal signals the whole foreground group; the driver is not in it."""
+    one = launch("obey", start_new_session=True)
+    one.wait_for("rollouts")
+    os.killpg(one.process.pid, signal.SIGINT)
+    assert one.ended()[0] == STOPPED
+
+
+def test_a_second_signal_ends_at_once(launch: Callable[..., Launched]) -> None:
+    one = launch("ignore")
+    one.wait_for("rollouts")
+    one.process.send_signal(signal.SIGTERM)
+    one.until((one.run_dir / "stop").exists)
+    one.process.send_signal(signal.SIGTERM)
+    status, printed = one.ended()
+    assert status == 128 + signal.SIGTERM
+    assert "SIGTERM, at once, by a second signal" in printed
+
+
+def test_before_the_first_step_one_signal_ends_at_once(launch: Callable[..., Launched]) -> None:
+    one = launch("starting")
+    one.wait_for("start")
+    one.process.send_signal(signal.SIGTERM)
+    status, printed = one.ended()
+    assert status == STOPPED
+    assert "SIGTERM, before the first step" in printed
+
+
+def test_nohup_is_respected(launch: Callable[..., Launched]) -> None:
+    one = launch("obey", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    one.wait_for("rollouts")
+    one.process.send_signal(signal.SIGHUP)
+    time.sleep(1)
+    assert not (one.run_dir / "stop").exists()
+    one.process.send_signal(signal.SIGTERM)
+    assert one.ended()[0] == STOPPED
+
+
+def test_a_killed_driver_is_named_and_cleared_up_after(launch: Callable[..., Launched]) -> None:
+    one = launch("ignore")
+    one.wait_for("rollouts")
+    (driver,) = psutil.Process(one.process.pid).children()
+    driver.kill()
+    status, printed = one.ended()
+    assert status == FAILED
+    assert "the driver (process of Ray's job) was ended by SIGKILL" in printed
+
+
+def test_a_killed_launcher_is_cleared_up_after_by_its_driver(launch: Callable[..., Launched]) -> None:
+    one = launch("ignore")
+    one.wait_for("rollouts")
+    (driver,) = psutil.Process(one.process.pid).children()
+    one.process.kill()
+    one.process.wait()
+    one.until(lambda: not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE)
+    one.nothing_left()
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert (state.state, state.cause) == ("failed", "the launcher (pacs train) was killed")
+
+
+def test_what_both_left_is_ended_by_the_next_start(launch: Callable[..., Launched]) -> None:
+    one = launch("ignore")
+    one.wait_for("rollouts")
+    state = read_state(one.run_dir)
+    assert state is not None
+    (driver,) = psutil.Process(one.process.pid).children()
+    driver.suspend()  # so that it cannot clear up
+    one.process.kill()
+    driver.kill()
+    one.until(lambda: not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE)
+    assert processes_of(state.token)
+    status, printed = launch("finish").ended()
+    assert status == FINISHED
+    assert "ended a process that was left of the last start: sleep" in printed
+    assert not processes_of(state.token)
+
+
+def test_a_hang_is_a_fault_with_every_stack(launch: Callable[..., Launched]) -> None:
+    one = launch("hang")
+    status, printed = one.ended()
+    assert status == FAILED
+    assert "no progress for 3 s (in step 4: rollouts; pacs.faults.no_progress_seconds)" in printed
+    (dump,) = (one.run_dir / "stacks").iterdir()
+    assert str(dump) in printed
+    text = dump.read_text()
+    assert "in drive" in text
+    assert "in never_answered" in text
+    # One that does not listen to the signal would have died of it: it is still there when the run is ended.
+    assert "sleep 300" not in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "started", "median", "seconds"),
+    [
+        (None, False, None, 3600),
+        (None, True, None, 3600),
+        (None, True, 10.0, 600),
+        (None, True, 300.0, 1200),
+        (30, False, None, 3600),
+        (30, True, None, 30),
+        (30, True, 300.0, 30),
+        (7200, False, None, 7200),
+    ],
+)
+def test_the_limit_follows_from_the_median_step(
+    setting: float | None, started: bool, median: float | None, seconds: float
+) -> None:
+    settings = FaultSettings(no_progress_seconds=setting)
+    assert settings.no_progress_limit(started=started, step_seconds=median) == seconds
