@@ -60,7 +60,7 @@ def model_card(source: Source, dtype: str) -> str:
         "dtype of the weights": dtype,
     }
     run = read_run(source.run) if (source.run / METRICS).is_file() else None
-    title = ", ".join(filter(None, [source.setting("trainer.experiment_name"), f"step {step}"]))
+    title = ", ".join(str(part) for part in (source.setting("trainer.experiment_name"), f"step {step}") if part)
     sections = [
         f"---\n{head.to_yaml()}\n---",
         f"# {title}",

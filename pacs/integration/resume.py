@@ -45,7 +45,7 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     if checkpoint is None:
         return None
     _check_ranks(config, checkpoint)
-    _check_algorithm(config, checkpoint)
+    _check_config(config, checkpoint)
     for problem in problems:
         print(f"pacs: passed over: {problem}")
     print(f"pacs: going on from step {checkpoint.step} ({checkpoint.folder})", flush=True)
@@ -76,9 +76,15 @@ def _check_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
         )
 
 
-def _check_algorithm(config: DictConfig, checkpoint: Checkpoint) -> None:
+def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
     before = OmegaConf.load(checkpoint.folder / CONFIG)
     assert isinstance(before, DictConfig)
+    # torchdata keeps the place in the data for each of its workers, and loads it for as many.
+    workers, now = before.data.dataloader_num_workers, config.data.dataloader_num_workers
+    if workers != now:
+        raise ConfigError(
+            [f"data.dataloader_num_workers: {workers} in {checkpoint.folder}, {now} now: set it back to go on."]
+        )
     changes = algorithm_changes(before, config)
     if changes and not config.pacs.resume.accept_changes:
         raise ConfigError(

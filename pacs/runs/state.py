@@ -7,6 +7,7 @@ that finds a fault writes it (the first one wins: later faults follow from it).
 import json
 import os
 import socket
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,11 +104,12 @@ def read_progress(run_dir: Path) -> Progress | None:
 
 def report_fault(run_dir: Path, cause: str) -> None:
     """Write why the run ends to fault.json, unless a fault is there: what comes later follows from the first."""
-    try:
-        with (run_dir / FAULT).open("x", encoding="utf-8") as stream:
-            json.dump({"cause": cause, "time": now(), "host": this_host(), "pid": os.getpid()}, stream)
-    except FileExistsError:
-        return
+    fault = {"cause": cause, "time": now(), "host": this_host(), "pid": os.getpid()}
+    aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
+    write_atomically(aside, json.dumps(fault) + "\n")
+    with suppress(FileExistsError):
+        (run_dir / FAULT).hardlink_to(aside)
+    aside.unlink()
 
 
 def read_fault(run_dir: Path) -> str | None:

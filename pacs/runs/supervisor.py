@@ -9,9 +9,9 @@ and no shared memory stays.
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,15 +20,14 @@ from types import FrameType
 from uuid import uuid4
 
 from pacs.runs.checkpoints import newest_checkpoint
-from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, remove_segments
-from pacs.runs.stacks import clear_empty
+from pacs.runs.clearing import KILLED, clear, clear_after_launcher
+from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.runs.state import (
     RunState,
     forget_former_start,
     now,
     read_fault,
     read_progress,
-    read_state,
     report_fault,
     this_host,
     write_state,
@@ -59,11 +58,14 @@ def supervise(drive: Callable[[], None], run_dir: Path, checkpoints: Path, *, re
     state = RunState("running", uuid4().hex, this_host(), os.getpid(), now(), resumed_from=resumed_from)
     os.environ[TOKEN], os.environ[RUN_DIR] = state.token, str(run_dir)
     write_state(run_dir, state)
-    launcher = _Launcher(run_dir, state, time.time())
+    launcher = _Launcher(run_dir)
     status, cause = launcher.run(drive)
     ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
-    launcher.clear(0.0 if ended == "failed" else GRACE_SECONDS)
-    launcher.record(replace(state, state=ended, ended=now(), cause=cause, exit_status=status))  # type: ignore[arg-type]
+    clear(run_dir, state, grace_seconds=0.0 if ended == "failed" else GRACE_SECONDS)
+    try:
+        write_state(run_dir, replace(state, state=ended, ended=now(), cause=cause, exit_status=status))  # type: ignore[arg-type]
+    except OSError as error:  # a full disk: the exit status and the console still tell
+        print(f"pacs train: the run's state cannot be written: {error}", file=sys.stderr, flush=True)
     if status != FINISHED:
         print(ending(ended, cause, checkpoints), file=sys.stderr, flush=True)
     return status
@@ -71,10 +73,8 @@ def supervise(drive: Callable[[], None], run_dir: Path, checkpoints: Path, *, re
 
 def clear_former_start(run_dir: Path) -> None:
     """End what is left of the last start in this folder, if it was killed with all that watched over it."""
-    former = read_state(run_dir)
-    if former is not None and former.state == "running" and former.host == this_host():
-        for process in end_processes(former.token, grace_seconds=0):
-            print(f"pacs train: ended a process that was left of the last start: {process}", flush=True)
+    for process in clear_after_launcher(run_dir):
+        print(f"pacs train: ended a process that was left of the last start: {process}", flush=True)
     (run_dir / STOP_REQUEST).unlink(missing_ok=True)
     forget_former_start(run_dir)
 
@@ -94,8 +94,8 @@ def ending(state: str, cause: str | None, checkpoints: Path) -> str:
 class _Launcher:
     """The launcher's side of one start."""
 
-    def __init__(self, run_dir: Path, state: RunState, since: float) -> None:
-        self.run_dir, self.state, self.since = run_dir, state, since
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
         self.signals: list[str] = []
 
     def run(self, drive: Callable[[], None]) -> tuple[int, str | None]:
@@ -166,23 +166,8 @@ class _Launcher:
             sys.exit(FAILED)
 
     def _outlive(self, reader: int) -> None:
-        """In the driver: wait until the launcher is dead, then do what it would have done."""
+        """In the driver: wait until the launcher is dead, then have done what it would have done."""
         os.read(reader, 1)
-        cause = "the launcher (pacs train) was killed"
-        report_fault(self.run_dir, cause)
-        self.clear(0.0)
-        self.record(replace(self.state, state="failed", ended=now(), cause=cause, exit_status=FAILED))
+        report_fault(self.run_dir, KILLED)
+        subprocess.Popen([sys.executable, "-m", "pacs.runs.clearing", str(self.run_dir)], start_new_session=True)
         os._exit(FAILED)
-
-    def clear(self, grace_seconds: float) -> None:
-        """End the run's processes and remove what they leave behind."""
-        end_processes(self.state.token, grace_seconds=grace_seconds)
-        remove_segments(self.since)
-        clear_empty(self.run_dir)
-
-    def record(self, state: RunState) -> None:
-        """Write the state; on a full disk say so and go on: the exit status and the console still tell."""
-        try:
-            write_state(self.run_dir, state)
-        except OSError as error:
-            print(f"pacs train: the run's state cannot be written: {error}", file=sys.stderr, flush=True)

@@ -91,12 +91,13 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
 
 
 def test_another_algorithm_has_no_settings_of_pacs(run: Path, tmp_path: Path):
-    write_run(run, "Qwen/Qwen3-8B", "algorithm.adv_estimator=grpo")
+    write_run(run, "Qwen/Qwen3-8B", "algorithm.adv_estimator=grpo", "trainer.experiment_name=5")
     head, rows, text = card_of(run, tmp_path / "out")
     assert head["tags"] == ["rlvr", "verl", "grpo"]
     assert ["algorithm", "grpo"] in rows
     assert ["data.train_batch_size", "64"] in rows
     assert "pacs.beta" not in text
+    assert "# 5, step 7\n" in text
 
 
 @pytest.mark.parametrize(

@@ -138,8 +138,9 @@ class Start:
 
     def training(self, after_step: int | None = None) -> bool:
         """Whether the trainer waits for rollouts: of this start's first step, or of the one after `after_step`."""
-        progress = read_progress(self.run.folder)
-        waits = progress is not None and progress.phase == "rollouts"
+        state, progress = read_state(self.run.folder), read_progress(self.run.folder)
+        own = state is not None and state.pid == self.process.pid  # not of the start before
+        waits = own and progress is not None and progress.phase == "rollouts"
         return waits and (after_step is None or progress.step == after_step)
 
     def driver(self) -> psutil.Process:

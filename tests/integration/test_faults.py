@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import pytest
 import torch
 
 from pacs.runs.checkpoints import SAVING, newest_checkpoint, read_checkpoint
-from tests.integration.real_run import RealRun, Start, equal, make_task
+from tests.integration.real_run import ENDING_SECONDS, RealRun, Start, equal, make_task
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -91,16 +92,19 @@ def test_launcher_killed_in_a_step(broken: RealRun) -> None:
     driver = start.driver()
     start.process.kill()
     assert start.process.wait() == -signal.SIGKILL
-    psutil.wait_procs([driver], timeout=60)
-    start.leaves_nothing()
+    deadline = time.monotonic() + ENDING_SECONDS
+    while start.state.state == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)
     assert start.state.state == "failed"
+    assert not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE
+    start.leaves_nothing()
     assert start.state.cause == "the launcher (pacs train) was killed"
 
 
 def test_trainer_killed_in_a_save(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(start.training)
-    trainer = start.find("ray::PacsTaskRunner")
+    trainer = start.find("ray::TaskRunnerV1")
     start.wait_for((broken.checkpoints / SAVING / "global_step_2").exists)
     trainer.kill()
     failed(start, "the trainer died")
@@ -160,7 +164,7 @@ def test_hung_engine(broken: RealRun) -> None:
     (dump,) = (broken.folder / "stacks").iterdir()
     stacks = dump.read_text()
     # The trainer waits for rollouts, and vLLM's server for its engine.
-    assert "ray::PacsTaskRunner.run" in stacks
+    assert "ray::TaskRunnerV1.run" in stacks
     assert "_wait_for_next_poll" in stacks
     assert "ray::vLLMHttpServer" in stacks
 

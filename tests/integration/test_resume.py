@@ -80,6 +80,12 @@ def test_another_algorithm_is_refused_by_its_keys_unless_accepted(
     assert choose_checkpoint(composed(tmp_path, "trainer.total_training_steps=99")) is not None
 
 
+def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None:
+    saved(tmp_path, 3)
+    complaint = refusal(composed(tmp_path, "data.dataloader_num_workers=2", "pacs.resume.accept_changes=true"))
+    assert "data.dataloader_num_workers: 0 in " in complaint
+
+
 def test_another_number_of_ranks_is_refused(tmp_path: Path) -> None:
     saved(tmp_path, 3, ranks=8)
     complaint = refusal(composed(tmp_path))

@@ -183,8 +183,9 @@ def test_segments_made_before_stay(names):
 
 def test_a_segment_that_another_process_maps_stays_until_it_is_dead(names):
     code = (
-        "import sys, time; from multiprocessing.shared_memory import SharedMemory; "
-        "memory = SharedMemory(sys.argv[1]); print(flush=True); time.sleep(600)"
+        "import sys, time; from multiprocessing import resource_tracker, shared_memory; "
+        "memory = shared_memory.SharedMemory(sys.argv[1]); "
+        "resource_tracker.unregister(memory._name, 'shared_memory'); print(flush=True); time.sleep(600)"
     )
     with segment(names[0]) as file, segment(names[1]) as orphan:
         user = start(None, sys.executable, "-c", code, names[0])

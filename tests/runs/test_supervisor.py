@@ -146,7 +146,8 @@ def test_a_killed_launcher_is_cleared_up_after_by_its_driver(launch: Callable[..
     (driver,) = psutil.Process(one.process.pid).children()
     one.process.kill()
     one.process.wait()
-    one.until(lambda: not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE)
+    one.until(lambda: (state := read_state(one.run_dir)) is not None and state.state != "running")
+    assert not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE
     one.nothing_left()
     state = read_state(one.run_dir)
     assert state is not None
