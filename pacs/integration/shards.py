@@ -35,15 +35,26 @@ def local_shards(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     }
 
 
-def save_shards(module: torch.nn.Module, file: Path) -> None:
-    """Write the local shards to `file`; its folder is made."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({name: shard.cpu() for name, shard in local_shards(module).items()}, file)
+def save_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
+    """Write this rank's shards to `folder`, which is made: a state dict of DTensors, as verl's files are."""
+    local_shards(module)
+    file = shard_file(folder, kind, torch.distributed.get_world_size(), torch.distributed.get_rank())
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save({name: parameter.detach().cpu() for name, parameter in module.named_parameters()}, file)
 
 
-def load_shards(module: torch.nn.Module, file: Path) -> None:
-    """Read what `save_shards` wrote for a module that is sharded alike."""
-    shards = torch.load(file, weights_only=True)
+def load_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
+    """Read what `save_shards` wrote, on as many ranks or on others.
+
+    Raises:
+        ValueError: It is of another model.
+    """
+    if not dealt_out_alike(module, folder, kind):
+        local_shards(module)
+        load_parameters(dict(module.named_parameters()), folder, kind)
+        return
+    file = shard_file(folder, kind, torch.distributed.get_world_size(), torch.distributed.get_rank())
+    shards = torch.load(file, map_location="cpu", weights_only=True)
     with torch.no_grad():
         for name, shard in local_shards(module).items():
-            shard.copy_(shards[name])
+            shard.copy_(local_part(shards[name]))

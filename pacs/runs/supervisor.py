@@ -6,21 +6,19 @@ it ends, the launcher ends what is left of the run; if the launcher is killed, t
 and no shared memory stays.
 """
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import threading
-import traceback
-from collections.abc import Callable
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from uuid import uuid4
 
 from pacs.runs.checkpoints import newest_checkpoint
-from pacs.runs.clearing import KILLED, clear, clear_after_launcher
+from pacs.runs.clearing import clear, clear_after_launcher
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.runs.state import (
     RunState,
@@ -28,7 +26,6 @@ from pacs.runs.state import (
     now,
     read_fault,
     read_progress,
-    report_fault,
     this_host,
     write_state,
 )
@@ -38,15 +35,17 @@ FINISHED, FAILED, REFUSED, STOPPED = 0, 1, 2, 75
 #: Makes the trainer end after the step it is in.
 STOP_REQUEST = "stop"
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
+POLL_SECONDS = 0.2
 #: Seconds in which the processes of a run that has ended by itself are to end, before they are killed.
 GRACE_SECONDS = 3.0
 
 
-def supervise(drive: Callable[[], None], run_dir: Path, checkpoints: Path, *, resumed_from: int | None) -> int:
-    """Run `drive` in a process of its own until it ends; say how it ended, and leave nothing behind.
+def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: int | None) -> int:
+    """Run the driver until it ends; say how it ended, and leave nothing behind.
 
     Args:
-        drive: trains; returns when the run has ended, whether it is finished or was stopped.
+        module: the driver's; it calls `driver.run_driver`. A program of its own, not a fork of this one: a process that
+            has asked for the number of GPUs cannot be forked into one that uses them.
         run_dir: the run's folder; this process holds its lock.
         checkpoints: the folder of its checkpoints.
         resumed_from: the step it goes on from, for the record.
@@ -58,8 +57,7 @@ def supervise(drive: Callable[[], None], run_dir: Path, checkpoints: Path, *, re
     state = RunState("running", uuid4().hex, this_host(), os.getpid(), now(), resumed_from=resumed_from)
     os.environ[TOKEN], os.environ[RUN_DIR] = state.token, str(run_dir)
     write_state(run_dir, state)
-    launcher = _Launcher(run_dir)
-    status, cause = launcher.run(drive)
+    status, cause = _Launcher(run_dir).run(module)
     ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
     clear(run_dir, state, grace_seconds=0.0 if ended == "failed" else GRACE_SECONDS)
     try:
@@ -98,36 +96,35 @@ class _Launcher:
         self.run_dir = run_dir
         self.signals: list[str] = []
 
-    def run(self, drive: Callable[[], None]) -> tuple[int, str | None]:
+    def run(self, module: str) -> tuple[int, str | None]:
         """Start the driver and wait for its end; the exit status and the cause."""
-        reader, writer = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        driver = multiprocessing.get_context("fork").Process(target=self._drive, args=(drive, reader, writer))
-        driver.start()
-        os.close(reader)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
         for number, handler in handlers.items():
             if handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
                 signal.signal(number, self._note)
+        alive, here = os.pipe()
+        said, saying = os.pipe()
+        os.set_blocking(said, False)
+        command = [sys.executable, "-m", module, str(self.run_dir), str(alive), str(saying)]
         try:
-            return self._wait(driver)
+            with subprocess.Popen(command, pass_fds=(alive, saying), start_new_session=True) as driver:
+                return self._wait(driver, said)
         finally:
+            for descriptor in (alive, here, said, saying):
+                os.close(descriptor)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-            os.close(writer)
 
-    def _wait(self, driver: multiprocessing.process.BaseProcess) -> tuple[int, str | None]:
+    def _wait(self, driver: subprocess.Popen[bytes], said: int) -> tuple[int, str | None]:
         asked = 0
-        while driver.exitcode is None:
-            driver.join(0.5)
+        while driver.poll() is None:
+            time.sleep(POLL_SECONDS)
             if len(self.signals) == asked:
                 continue
             asked = len(self.signals)
             name, progress = self.signals[-1], read_progress(self.run_dir)
             if asked > 1 or progress is None or progress.phase == "start":
                 driver.kill()
-                driver.join()
                 when = "before the first step" if asked == 1 else "at once, by a second signal"
                 return STOPPED if asked == 1 else 128 + signal.Signals[name], f"{name}, {when}"
             (self.run_dir / STOP_REQUEST).touch()
@@ -136,38 +133,22 @@ class _Launcher:
                 "once",
                 flush=True,
             )
-        return self._outcome(driver.exitcode)
+        return self._outcome(driver.returncode, said)
 
-    def _outcome(self, exitcode: int) -> tuple[int, str | None]:
+    def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
         fault, progress = read_fault(self.run_dir), read_progress(self.run_dir)
-        if exitcode == 0 and fault is None:
+        if status == 0 and fault is None:
             if progress is not None and progress.phase == "stopped":
                 return STOPPED, f"{self.signals[-1] if self.signals else STOP_REQUEST}, after step {progress.step}"
             return FINISHED, None
-        if exitcode < 0:
-            name = signal.Signals(-exitcode).name
+        if fault is None and status < 0:
+            name = signal.Signals(-status).name
             hint = "; the kernel does so when memory runs out (see dmesg)" if name == "SIGKILL" else ""
-            fault = fault or f"the driver (process of Ray's job) was ended by {name}{hint}"
-        return FAILED, fault or f"the driver ended with status {exitcode}; its error is above"
+            fault = f"the driver (process of Ray's job) was ended by {name}{hint}"
+        if fault is None:
+            with suppress(BlockingIOError):  # it has said nothing
+                fault = os.read(said, 4096).decode()
+        return FAILED, fault or f"the driver ended with status {status}; its error is above"
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.signals.append(signal.Signals(number).name)
-
-    def _drive(self, drive: Callable[[], None], reader: int, writer: int) -> None:
-        """The driver's process."""
-        os.setsid()
-        os.close(writer)
-        threading.Thread(target=self._outlive, args=(reader,), daemon=True).start()
-        try:
-            drive()
-        except BaseException as error:
-            traceback.print_exc()
-            report_fault(self.run_dir, f"{type(error).__name__}: {error}".splitlines()[0])
-            sys.exit(FAILED)
-
-    def _outlive(self, reader: int) -> None:
-        """In the driver: wait until the launcher is dead, then have done what it would have done."""
-        os.read(reader, 1)
-        report_fault(self.run_dir, KILLED)
-        subprocess.Popen([sys.executable, "-m", "pacs.runs.clearing", str(self.run_dir)], start_new_session=True)
-        os._exit(FAILED)

@@ -3,7 +3,7 @@
     python -m recipes.arithmetic.run [--seed N] [--out DIR]
 
 Everything goes to DIR: task/ (model and problems), run/ (the training run), train.log (all that it printed),
-result.json, and report/ (overview.png, index.html). Parts that are there already are reused.
+model/ (the trained policy), result.json, and report/ (overview.png, index.html). What is there already is reused.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pacs.export.folder import export
+from pacs.export.source import find_source
 from pacs.report import format_table, write_report
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.files import write_atomically
@@ -132,10 +134,11 @@ def follow(process: subprocess.Popen[bytes], log: Path, started: float) -> None:
 
 
 def final_model(out: Path) -> Path:
-    """The Hugging Face folder in the run's last checkpoint."""
-    checkpoint, _ = newest_checkpoint(out / "run" / "checkpoints")
-    assert checkpoint is not None
-    return checkpoint.folder / "actor" / "huggingface"
+    """The run's newest checkpoint as a Hugging Face folder, `pacs export`."""
+    model = out / "model"
+    if not model.exists():
+        export(find_source(out / "run"), model, "float32")
+    return model
 
 
 def step_seconds(out: Path) -> list[float]:
@@ -161,6 +164,7 @@ def show(result: Mapping[str, Any], out: Path) -> None:
     print(f"\n{seconds['step_median']} s a step, {seconds['train']} s of training in all")
     print(f"\n  numbers   {out / 'result.json'}\n  plot      {out / 'report' / 'overview.png'}")
     print(f"  report    {out / 'report' / 'index.html'}\n  run       {out / 'run'} (tensorboard --logdir it)")
+    print(f"  model     {out / 'model'} (a Hugging Face folder)")
 
 
 if __name__ == "__main__":

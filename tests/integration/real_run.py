@@ -19,6 +19,20 @@ from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 RESET_EVERY = 3
+STEPS = 7
+#: Settings with which the same run can be made again to the bit: each response has its own seed, and vLLM samples one
+#: at a time, since its arithmetic depends on which requests happen to share a batch.
+REPEATABLE = (
+    f"trainer.total_training_steps={STEPS}",
+    "data.train_batch_size=8",
+    "data.train_max_samples=24",  # three steps an epoch: the data's order goes on across its end
+    "data.val_max_samples=4",
+    "actor_rollout_ref.rollout.val_kwargs.n=1",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+    "pacs.rollouts.seeded=true",
+    "pacs.reference.warmup_steps=1",
+    "actor_rollout_ref.rollout.max_num_seqs=1",
+)
 #: Within this time of a fault the run is to have ended.
 ENDING_SECONDS = 60
 START_SECONDS = 400
@@ -134,7 +148,8 @@ class Start:
             assert self.process.poll() is None, self.printed[-6000:]
             assert time.monotonic() < deadline, self.printed[-6000:]
             time.sleep(0.005)
-        self.segments = self.mapped_segments()
+        # Once: it takes longer than a save.
+        self.segments = self.segments or self.mapped_segments()
 
     def training(self, after_step: int | None = None) -> bool:
         """Whether the trainer waits for rollouts: of this start's first step, or of the one after `after_step`."""
@@ -156,7 +171,9 @@ class Start:
 
     def ends(self, seconds: float = ENDING_SECONDS) -> int:
         """Wait for the end, and check that nothing is left; the exit status."""
+        fault = time.monotonic()
         status = self.process.wait(seconds)
+        print(f"ended after {time.monotonic() - fault:.1f} s: {self.state.cause}")  # docs/reliability.md; pytest -rP
         self.leaves_nothing()
         return status
 

@@ -1,7 +1,6 @@
 """Real runs of `pacs train`: Ray, FSDP2, vLLM, weight sync, checkpoint, resume."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,37 +11,14 @@ from safetensors.torch import load_file
 
 from pacs.metrics import find
 from pacs.runs.checkpoints import read_checkpoint
-from tests.integration.real_run import RESET_EVERY, RealRun, equal, make_task
+from tests.integration.real_run import RESET_EVERY, STEPS, RealRun, equal
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_task(tmp_path_factory.mktemp("task"))
-
-
-@pytest.fixture(scope="module")
-def run(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRun]:
-    """Three steps, after which the reference is reset, and a second start in the same folder that goes on to five."""
-    # FSDP state dicts hold DTensors, which need a process group to be read.
-    torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
-    run = RealRun(
-        task,
-        tmp_path_factory.mktemp("run") / "run",
-        "trainer.max_actor_ckpt_to_keep=null",
-        "pacs.reference.warmup_steps=1",
-    )
-    run.train("trainer.total_training_steps=3")
-    printed = run.train("trainer.total_training_steps=5")
-    assert f"going on from step 3 ({run.checkpoints}/global_step_3)" in printed
-    yield run
-    torch.distributed.destroy_process_group()
-
-
-def test_every_step_is_logged_once_in_order_across_the_resume(run: RealRun) -> None:
+def test_every_step_is_logged_once_in_order(run: RealRun) -> None:
     trained = [line["step"] for line in run.steps() if "timing_s/step" in line]
-    assert trained == [1, 2, 3, 4, 5]
+    assert trained == list(range(1, STEPS + 1))
 
 
 def test_training_changes_the_weights(task: Path, run: RealRun) -> None:
@@ -109,13 +85,11 @@ def test_adam_forgets_at_the_reset_alone(run: RealRun) -> None:
 
 
 def test_the_learning_rate_warms_up_after_the_reset_alone(run: RealRun) -> None:
-    """The reset of step 3 was made before the run was cut off, the warm-up step 4 after it went on."""
     rates = {line["step"]: line["pacs/update/learning_rate_mean"] for line in run.steps() if "timing_s/step" in line}
     assert [rates[step] / rates[1] for step in (2, 3, 4, 5)] == pytest.approx([1, 1, 0.5, 1])
 
 
-def test_a_resumed_run_has_its_reference_and_its_place(run: RealRun) -> None:
-    # Made anew from the model, the reference would be the initial policy; the next reset comes after step 6.
+def test_the_reference_is_the_policy_of_the_reset_after_it(run: RealRun) -> None:
     assert equal(run.reference(5), run.policy(RESET_EVERY))
     assert not equal(run.policy(5), run.policy(4))
     assert run.steps()[-1]["pacs/log_ratio/sequence_mean"] != 0

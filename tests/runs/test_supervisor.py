@@ -81,6 +81,14 @@ def test_an_exception_is_the_cause(launch: Callable[..., Launched]) -> None:
     assert (state.state, state.cause) == ("failed", "RuntimeError: the cause")
 
 
+def test_the_cause_is_named_where_it_cannot_be_written(launch: Callable[..., Launched]) -> None:
+    one = launch("full")
+    printed, _ = one.process.communicate(timeout=60)
+    assert one.process.returncode == FAILED
+    assert "the run failed: RuntimeError: the cause" in printed
+    assert "the run's state cannot be written" in printed
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_asks_the_trainer_to_stop(launch: Callable[..., Launched], number: signal.Signals) -> None:
     one = launch("obey")
@@ -162,11 +170,12 @@ def test_what_both_left_is_ended_by_the_next_start(launch: Callable[..., Launche
     (driver,) = psutil.Process(one.process.pid).children()
     driver.suspend()  # so that it cannot clear up
     one.process.kill()
-    driver.kill()
-    one.until(lambda: not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE)
-    assert processes_of(state.token)
+    one.process.wait()
+    assert len(processes_of(state.token)) == 2
+    name = f"{driver.name()} ({driver.pid})"
     status, printed = launch("finish").ended()
     assert status == FINISHED
+    assert f"ended a process that was left of the last start: {name}" in printed
     assert "ended a process that was left of the last start: sleep" in printed
     assert not processes_of(state.token)
 

@@ -1,0 +1,59 @@
+"""The driver of a run, a program: start Ray and the trainer on what the run's config.yaml says, and wait.
+
+python -m pacs.integration.driver RUN_DIR ...     (by the launcher, see pacs.runs.supervisor)
+"""
+
+import os
+from pathlib import Path
+
+import ray
+from omegaconf import DictConfig, OmegaConf
+from verl.trainer.main_ppo import run_ppo
+
+from pacs.integration.cpu_platform import PLATFORM_VARIABLE
+from pacs.integration.monitor import death_of
+from pacs.integration.nodes import dump_on_other_nodes
+from pacs.integration.task_runner import PacsTaskRunner
+from pacs.runs import stacks
+from pacs.runs.checkpoints import CONFIG
+from pacs.runs.driver import run_driver
+from pacs.runs.processes import RUN_DIR, TOKEN
+from pacs.runs.settings import FaultSettings
+from pacs.runs.state import report_fault
+from pacs.runs.watchdog import Watchdog
+
+#: verl's agent-loop manager with `pacs.rollouts.seeded=true`.
+SEEDED_MANAGER = "pacs.integration.seeded_rollouts.SeededAgentLoopManager"
+
+
+def drive(run_dir: Path) -> None:
+    """Train the run in `run_dir`; an exception in any part of it is raised here."""
+    config = OmegaConf.load(run_dir / CONFIG)
+    assert isinstance(config, DictConfig)
+    OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", environment(config), force_add=True)
+    if config.pacs.rollouts.seeded:
+        config.actor_rollout_ref.rollout.agent.agent_loop_manager_class = SEEDED_MANAGER
+    stacks.register()
+    Watchdog(run_dir, FaultSettings(**config.pacs.faults), dump_on_other_nodes).start()
+    try:
+        run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
+    except ray.exceptions.RayActorError as error:
+        report_fault(run_dir, f"the trainer died: {death_of(error)}")
+        raise
+    finally:
+        ray.shutdown()
+
+
+def environment(config: DictConfig) -> dict[str, str]:
+    """Variables of every process of the run; what the config sets itself wins."""
+    variables = {"TENSORBOARD_DIR": str(Path(config.pacs.run_dir) / "tensorboard")}
+    # A Ray cluster that was there before does not inherit them.
+    variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR)}
+    if config.trainer.device == "cpu":
+        variables[PLATFORM_VARIABLE] = "cpu"
+    configured = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}
+    return variables | {str(key): str(value) for key, value in configured.items()}
+
+
+if __name__ == "__main__":
+    run_driver(drive)

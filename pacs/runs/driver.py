@@ -1,0 +1,47 @@
+"""The driver's side of a start: outlive the launcher by as long as it takes to clear up, and say why the run fails."""
+
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from pacs.runs.clearing import KILLED
+from pacs.runs.processes import TOKEN
+from pacs.runs.state import report_fault
+
+
+def run_driver(drive: Callable[[Path], None]) -> NoReturn:
+    """Run `drive` as the driver that `supervisor.supervise` has started, and exit with its status.
+
+    The arguments of the process are the run's folder, a pipe that ends when the launcher does, and one by which the
+    cause of a failure is told where the disk is too full for a file.
+
+    Args:
+        drive: trains the run in a folder; returns when it has ended, whether it is finished or was stopped.
+    """
+    run_dir, alive, saying = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    for descriptor in (alive, saying):
+        os.set_inheritable(descriptor, False)
+    threading.Thread(target=_outlive_launcher, args=(run_dir, alive), daemon=True).start()
+    try:
+        drive(run_dir)
+    except BaseException as error:
+        traceback.print_exc()
+        cause = f"{type(error).__name__}: {error}".splitlines()[0]
+        os.write(saying, cause.encode())
+        report_fault(run_dir, cause)
+        sys.exit(1)
+    sys.exit(0)
+
+
+def _outlive_launcher(run_dir: Path, alive: int) -> None:
+    """Wait until the launcher is dead, then have done what it would have done."""
+    os.read(alive, 1)
+    report_fault(run_dir, KILLED)
+    del os.environ[TOKEN]  # the one process that does not belong to the run
+    subprocess.Popen([sys.executable, "-m", "pacs.runs.clearing", str(run_dir)], start_new_session=True)
+    os._exit(1)

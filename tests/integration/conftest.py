@@ -1,0 +1,26 @@
+"""The one run that is left alone, for all tests that look at a run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.integration.real_run import REPEATABLE, RealRun, make_task
+
+
+@pytest.fixture(scope="session")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model and its problems."""
+    return make_task(tmp_path_factory.mktemp("task"))
+
+
+@pytest.fixture(scope="session")
+def run(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRun]:
+    """Five steps, the reference reset after the third, and every checkpoint kept."""
+    # FSDP state dicts hold DTensors, which need a process group to be read.
+    torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+    run = RealRun(task, tmp_path_factory.mktemp("run") / "run", *REPEATABLE)
+    run.train("trainer.max_actor_ckpt_to_keep=null")
+    yield run
+    torch.distributed.destroy_process_group()
