@@ -54,12 +54,23 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
             f"pacs.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager} "
             "(actor_rollout_ref.rollout.agent.agent_loop_manager_class), or set it to false."
         )
+    keep = trainer.max_actor_ckpt_to_keep
+    if keep is not None and (not isinstance(keep, int) or keep < 1):
+        yield f"trainer.max_actor_ckpt_to_keep={keep}: use a number of at least 1, or null to keep all."
+    if trainer.get("del_local_ckpt_after_load"):
+        yield "trainer.del_local_ckpt_after_load=true deletes what the run goes on from: set it to false."
+    if Path(trainer.default_local_dir).expanduser().absolute() != Path(config.pacs.run_dir) / "checkpoints":
+        yield (
+            f"trainer.default_local_dir={trainer.default_local_dir}: leave it out; a run's checkpoints are in its "
+            "folder (pacs.run_dir), where `pacs runs` and `pacs export` find them."
+        )
     if trainer.get("remove_previous_ckpt_in_save") or trainer.max_critic_ckpt_to_keep != trainer.max_actor_ckpt_to_keep:
         yield "Checkpoints are kept as a whole: set trainer.max_actor_ckpt_to_keep alone (null keeps all)."
     for part in ("actor_rollout_ref.actor", "critic"):
         checkpoint = OmegaConf.select(config, f"{part}.checkpoint")
-        if lacking := {"model", "optimizer", "extra"} - set(checkpoint.save_contents):
-            yield f"{part}.checkpoint.save_contents lacks {sorted(lacking)}: a run goes on only from all of them."
+        for key in ("save_contents", "load_contents"):
+            if lacking := {"model", "optimizer", "extra"} - set(checkpoint[key]):
+                yield f"{part}.checkpoint.{key} lacks {sorted(lacking)}: a run goes on only from all of them."
         if checkpoint.get("async_save"):
             yield f"{part}.checkpoint.async_save=true: set it to false, so that a save has ended when it says so."
 

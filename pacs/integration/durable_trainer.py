@@ -4,6 +4,8 @@ What is trained is the subclass's; it adds its own state to a checkpoint by `sav
 `load_algorithm_state`.
 """
 
+import errno
+import os
 import random
 import shutil
 import statistics
@@ -22,14 +24,19 @@ from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
-from pacs.integration.monitor import Monitor
+from pacs.integration.monitor import Monitor, cause_of, is_death
 from pacs.integration.run_log import RunLog
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
-from pacs.runs.state import Progress
+from pacs.runs.processes import TOKEN
+from pacs.runs.state import Progress, read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
 
+#: How long the monitor is given to name the process whose death made a call fail.
+MONITOR_SECONDS = 5.0
+#: A disk with less is full.
+FULL_BYTES = 4 * 2**20
 #: What of a checkpoint is the trainer's own: the state of its random number generators.
 TRAINER = "trainer.pt"
 
@@ -42,6 +49,8 @@ class DurableTrainer(PPOTrainerSync):
     """
 
     checkpoint_callback: CheckpointCallback
+    total_training_steps: int
+    _logger: Any
 
     def __init__(self, config: DictConfig) -> None:
         self.run_dir = Path(config.pacs.run_dir)
@@ -51,6 +60,8 @@ class DurableTrainer(PPOTrainerSync):
         self.saved_step: int | None = None
         self.step_times: list[float] = []
         self.prompts_fetched = 0
+        self.stopping = False
+        self.most_finished, self.moment = 0, (0, "start")
         super().__init__(config)
         self.last_step = 0
 
@@ -86,7 +97,9 @@ class DurableTrainer(PPOTrainerSync):
 
     def fit(self, agent_loop_manager: Any) -> None:
         """Train, under watch; return at the last step or after the step in which a stop was asked for."""
-        self.last_step = self.total_training_steps
+        # Both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
+        epochs = self.steps_per_epoch * self.config.trainer.total_epochs
+        self.last_step = self.total_training_steps = min(self.total_training_steps, epochs)
         self.trained_steps = self.global_steps
         if self.global_steps >= self.last_step:
             print(
@@ -103,9 +116,18 @@ class DurableTrainer(PPOTrainerSync):
             lambda: self.logger.finish(exit_code=1),
         )
         monitor.start()
-        super().fit(agent_loop_manager)
-        self.phase = "stopped" if self.trained_steps < self.last_step else "end"
+        try:
+            super().fit(agent_loop_manager)
+        except Exception as error:
+            # Before verl takes down the queue, whose death would be taken for the cause.
+            if is_death(error):
+                monitor.join(MONITOR_SECONDS)
+            report_fault(self.run_dir, cause_of(error))
+            monitor.stop()
+            raise
         monitor.stop()
+        self.phase = "stopped" if self.stopping else "end"
+        write_progress(self.run_dir, self._progress())
 
     def _actors(self, agent_loop_manager: Any) -> dict[str, Any]:
         """The actors of the run, by what they are."""
@@ -121,12 +143,17 @@ class DurableTrainer(PPOTrainerSync):
         return {f"{what} {i}": handle for what, handles in groups.items() for i, handle in enumerate(handles)}
 
     def _progress(self) -> Progress:
+        # verl clears and refills these while it looks; what is finished stays so within a phase.
         finished, failed = self.replay_buffer.finished_keys, self.replay_buffer.failure_keys
+        now = sum(len(keys.get(part, ())) for keys in (finished, failed) for part in ("train", "val"))
+        moment = (self.trained_steps, self.phase)
+        self.most_finished = max(now, self.most_finished if moment == self.moment else 0)
+        self.moment = moment
         return Progress(
             step=self.trained_steps,
             total_steps=self.last_step,
             phase=self.phase,
-            count=sum(len(keys.get(part, ())) for keys in (finished, failed) for part in ("train", "val")),
+            count=self.most_finished,
             step_seconds=statistics.median(self.step_times) if self.step_times else None,
         )
 
@@ -146,22 +173,24 @@ class DurableTrainer(PPOTrainerSync):
         self.phase = "update"
 
     def on_validate_begin(self) -> None:
-        """Note the phase."""
+        """Note the phase; before the first step, there is nothing yet that a stop would have to finish."""
         super().on_validate_begin()
-        self.phase = "validate"
+        self.phase = "start" if self.phase == "start" else "validate"
 
     def on_step_end(self) -> None:
         """The step is done; if a stop was asked for, save and make verl's loop end with it."""
-        super().on_step_end()
-        self.trained_steps = self.global_steps
-        self.step_times.append(time.monotonic() - self.step_started)
-        self.step_started = time.monotonic()
-        if (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.last_step:
+        self.stopping = (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.last_step
+        if self.stopping:
+            # Before the engines wake up and take the memory that a save may need.
             if self.saved_step != self.global_steps:
                 self._save_checkpoint()
             self.total_training_steps = self.global_steps
             with open_dict(self.config):
-                self.config.trainer.test_freq = -1  # the run that goes on validates at its start
+                self.config.trainer.test_freq = -1
+        super().on_step_end()
+        self.trained_steps = self.global_steps
+        self.step_times.append(time.monotonic() - self.step_started)
+        self.step_started = time.monotonic()
 
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, with ids that say the prompts' order: rows can then be arranged alike in every run."""
@@ -175,6 +204,7 @@ class DurableTrainer(PPOTrainerSync):
         """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
         phase, self.phase = self.phase, "save"
         aside, step = self.checkpoints / checkpoints.SAVING, self.global_steps
+        self._check_own()
         checkpoints.clear_unfinished(self.checkpoints)
         folder = step_folder(aside, step)
         try:
@@ -183,11 +213,19 @@ class DurableTrainer(PPOTrainerSync):
             reference = self.save_algorithm_state(folder)
             torch.save(_random_states(), folder / TRAINER)
             shutil.copyfile(self.run_dir / checkpoints.CONFIG, folder / checkpoints.CONFIG)
-            checkpoints.seal(folder, step=step, ranks=self.actor_rollout_wg.world_size, reference=reference)
+            ranks = self.actor_rollout_wg.world_size
+            _check_shards(folder / "actor", ranks)
+            checkpoints.seal(folder, step=step, ranks=ranks, reference=reference)
+            self._check_own()
             checkpoints.publish(folder, step_folder(self.checkpoints, step))
-        except BaseException:
+        except Exception as error:
+            free = shutil.disk_usage(self.checkpoints).free
             # On a full disk this makes room for the words that say so.
             checkpoints.clear_unfinished(self.checkpoints)
+            if free < FULL_BYTES:  # torch's own words for it are about positions in a file
+                raise OSError(
+                    errno.ENOSPC, f"No space left on device: {free:,} bytes free when step {step} was saved", str(aside)
+                ) from error
             raise
         write_atomically(self.checkpoints / checkpoints.LATEST, str(step))
         checkpoints.prune(self.checkpoints, keep=self.config.trainer.max_actor_ckpt_to_keep)
@@ -195,6 +233,14 @@ class DurableTrainer(PPOTrainerSync):
         self.checkpoint_callback.on_save(
             trainer=self, global_step=step, checkpoint_dir=str(step_folder(self.checkpoints, step)), async_save=False
         )
+
+    def _check_own(self) -> None:
+        """Raise RuntimeError if another start has taken over the folder (this one's launcher counts as dead)."""
+        state = read_state(self.run_dir)
+        if state is not None and state.token != os.environ[TOKEN]:
+            raise RuntimeError(
+                f"{self.run_dir} was taken over by another start, of process {state.pid} on {state.host}"
+            )
 
     @contextmanager
     def _verl_saves_to(self, folder: Path) -> Iterator[None]:
@@ -220,6 +266,17 @@ class DurableTrainer(PPOTrainerSync):
             checkpoint = read_checkpoint(Path(self.config.trainer.resume_from_path))
             self.load_algorithm_state(checkpoint)
             _restore_random_states(torch.load(checkpoint.folder / TRAINER, weights_only=False))
+
+
+def _check_shards(actor: Path, ranks: int) -> None:
+    """Raise FileNotFoundError unless the shards of all ranks are here, where the trainer seals them."""
+    kinds = ("model", "optim", "extra_state")
+    files = [f"{kind}_world_size_{ranks}_rank_{rank}.pt" for kind in kinds for rank in range(ranks)]
+    if missing := [file for file in files if not (actor / file).exists()]:
+        raise FileNotFoundError(
+            f"{actor} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: pacs.run_dir must be on a "
+            "file system that all nodes share"
+        )
 
 
 def _random_states() -> dict[str, Any]:

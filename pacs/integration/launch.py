@@ -13,7 +13,7 @@ from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.resume import choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
 from pacs.runs.state import read_state
-from pacs.runs.supervisor import FINISHED, supervise
+from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
 
 #: Held by the start that is training in the run's folder.
 LOCK = ".lock"
@@ -41,6 +41,7 @@ def train(config: DictConfig) -> int:
     """
     run_dir = Path(config.pacs.run_dir)
     with _locked(run_dir):
+        clear_former_start(run_dir)
         checkpoint = choose_checkpoint(config)
         total = config.trainer.total_training_steps
         if checkpoint is not None and total is not None and checkpoint.step >= total:
@@ -51,6 +52,8 @@ def train(config: DictConfig) -> int:
             )
             return FINISHED
         write_run_folder(config)
+        if config.trainer.save_freq < 1:
+            print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
         return supervise(
@@ -70,7 +73,10 @@ def _locked(run_dir: Path) -> Iterator[None]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as error:
+            if not isinstance(error, BlockingIOError):
+                problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
+                raise checks.ConfigError([problem]) from error
             state = read_state(run_dir)
             who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
             raise checks.ConfigError(

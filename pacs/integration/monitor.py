@@ -7,9 +7,11 @@ that a dead engine, agent loop or reward worker never delivers.
 import os
 import re
 import threading
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ POLL_SECONDS = 1.0
 #: Looks at an engine that must fail before it is taken for dead; a busy server may be slow to answer once.
 FAILED_LOOKS = 3
 HEALTH_TIMEOUT_SECONDS = 10.0
+#: Past the proxies of the environment: the servers are the cluster's own.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 #: The logs get this long to be closed before the process ends.
 CLOSE_SECONDS = 5.0
 
@@ -49,54 +53,82 @@ class Monitor(threading.Thread):
         self.run_dir, self.actors, self.engines, self.progress, self.close = run_dir, actors, engines, progress, close
         self.stopped = threading.Event()
         self.failed_looks = dict.fromkeys(engines, 0)
+        # So that an engine that is slow to answer keeps no other, and no word of progress, waiting.
+        self.pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="pacs-health")
 
     def run(self) -> None:
         """Look once a second."""
+        try:
+            self._watch()
+        except Exception as error:
+            self._end(f"the monitor failed: {type(error).__name__}: {error}")
+
+    def _watch(self) -> None:
         # An answer may wait behind an actor's work as long as it likes; a death answers at once.
         pings = {handle.__ray_ready__.remote(): name for name, handle in self.actors.items()}
+        looks = {name: self.pool.submit(health_problem, address) for name, address in self.engines.items()}
         written = None
         while not self.stopped.wait(POLL_SECONDS):
             progress = self.progress()
             if progress != written:
-                write_progress(self.run_dir, progress)
-                written = progress
+                with suppress(OSError):  # a file system that is full or away for a moment; the next look writes again
+                    write_progress(self.run_dir, progress)
+                    written = progress
             for ping in ray.wait(list(pings), num_returns=len(pings), timeout=0)[0]:
                 name = pings.pop(ping)
                 try:
                     ray.get(ping)
+                except ray.exceptions.ActorUnavailableError:
+                    pass  # Ray's word for one that may be back
                 except ray.exceptions.RayActorError as error:
                     self._end(f"{name} died: {death_of(error)}")
                 pings[self.actors[name].__ray_ready__.remote()] = name
-            for name, address in self.engines.items():
-                problem = health_problem(address)
+            for name in [name for name, look in looks.items() if look.done()]:
+                problem = looks[name].result()
                 self.failed_looks[name] = 0 if problem is None else self.failed_looks[name] + 1
                 if self.failed_looks[name] == FAILED_LOOKS:
                     self._end(f"{name} died or does not answer ({problem})")
+                looks[name] = self.pool.submit(health_problem, self.engines[name])
 
     def stop(self) -> None:
-        """Stop watching, and write the trainer's last progress."""
+        """Stop watching."""
         self.stopped.set()
         self.join()
-        write_progress(self.run_dir, self.progress())
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
     def _end(self, cause: str) -> None:
         if self.stopped.is_set():
             return
-        report_fault(self.run_dir, cause)
         print(f"pacs: {cause}; ending the run", flush=True)
-        closing = threading.Thread(target=self.close, daemon=True)
-        closing.start()
-        closing.join(CLOSE_SECONDS)
-        os._exit(FAILED)
+        try:
+            report_fault(self.run_dir, cause)
+            closing = threading.Thread(target=self.close, daemon=True)
+            closing.start()
+            closing.join(CLOSE_SECONDS)
+        finally:
+            os._exit(FAILED)
 
 
 def health_problem(address: str) -> str | None:
     """What is wrong with the vLLM server at `address`, by its own /health; None if nothing is."""
     try:
-        with urllib.request.urlopen(f"http://{address}/health", timeout=HEALTH_TIMEOUT_SECONDS):
+        with _DIRECT.open(f"http://{address}/health", timeout=HEALTH_TIMEOUT_SECONDS):
             return None
-    except (urllib.error.URLError, OSError) as error:
+    except (OSError, HTTPException) as error:
         return f"http://{address}/health: {error}"
+
+
+def is_death(error: BaseException) -> bool:
+    """Whether a call failed because the process that was to answer it is dead."""
+    return isinstance(getattr(error, "cause", error), ray.exceptions.RayActorError)
+
+
+def cause_of(error: BaseException) -> str:
+    """An exception in a line; for one that was raised in an actor, that one."""
+    cause = getattr(error, "cause", None) or error
+    # Ray's own exceptions end with what was raised, after the traceback.
+    lines = [line for line in f"{type(cause).__name__}: {cause}".splitlines() if line.strip()]
+    return lines[-1] if isinstance(cause, ray.exceptions.RayError) else lines[0]
 
 
 def death_of(error: ray.exceptions.RayActorError) -> str:

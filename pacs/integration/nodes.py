@@ -13,6 +13,8 @@ SECONDS = 30.0
 
 def dump_on_other_nodes(run_dir: Path, token: str) -> None:
     """Have the start's processes on the other nodes write their stacks to the run's folder, which all nodes see."""
+    if not ray.is_initialized():  # it hangs before there is a cluster
+        return
     here = ray.get_runtime_context().get_node_id()
     others = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["NodeID"] != here]
     if not others:

@@ -115,7 +115,9 @@ def load_optimizer(optimizer: torch.optim.Optimizer, folder: Path) -> None:
     # An optimizer that was just reset has no state.
     state = {
         number: {
-            key: _own_value(f"{key} of parameter {number}", [s["state"][number][key] for s in states], parameters[number])
+            key: _own_value(
+                f"{key} of parameter {number}", [s["state"][number][key] for s in states], parameters[number]
+            )
             for key in values
         }
         for number, values in states[0]["state"].items()

@@ -16,8 +16,8 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     where the run branches off while its own folder has none.
 
     Raises:
-        ConfigError: If the checkpoint asked for is not complete, was written by another algorithm or on another number
-            of ranks, or if starting anew would mix two runs in one folder.
+        ConfigError: If the checkpoint asked for is not complete, was written by another algorithm, has a critic of
+            another number of ranks, or if starting anew would mix two runs in one folder.
     """
     trainer, folder = config.trainer, Path(config.trainer.default_local_dir)
     own, problems = newest_checkpoint(folder)
@@ -38,14 +38,23 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
                 "trainer.experiment_name), or remove that folder.",
             ]
         )
+    if own is not None and trainer.resume_mode == "resume_path" and trainer.resume_from_path is not None:
+        asked = Path(trainer.resume_from_path).expanduser().absolute()
+        if asked.parent == folder and asked != own.folder:
+            raise ConfigError(
+                [
+                    f"trainer.resume_from_path={asked}, but the run has gone on to {own.folder}: remove what is "
+                    "newer, or branch off into another pacs.run_dir."
+                ]
+            )
     checkpoint = own or _elsewhere(config)
     with open_dict(config):
         trainer.resume_mode = "disable" if checkpoint is None else "resume_path"
         trainer.resume_from_path = None if checkpoint is None else str(checkpoint.folder)
     if checkpoint is None:
         return None
-    _check_ranks(config, checkpoint)
     _check_config(config, checkpoint)
+    _check_ranks(config, checkpoint)
     for problem in problems:
         print(f"pacs: passed over: {problem}")
     print(f"pacs: going on from step {checkpoint.step} ({checkpoint.folder})", flush=True)
@@ -65,15 +74,25 @@ def _elsewhere(config: DictConfig) -> Checkpoint | None:
 
 
 def _check_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
+    """Say so if the checkpoint has other ranks' shards; refuse a critic's."""
+    from verl.trainer.ppo.utils import need_critic
+
     ranks = config.trainer.n_gpus_per_node * config.trainer.nnodes
-    if ranks != checkpoint.ranks:
+    if ranks == checkpoint.ranks:
+        return
+    # The critic is a worker of verl's, which reads the shards of as many ranks alone.
+    if need_critic(config):
         raise ConfigError(
             [
-                f"{checkpoint.folder} was written on {checkpoint.ranks} ranks, and this run has {ranks} "
-                "(trainer.n_gpus_per_node * trainer.nnodes): give it as many, or start from its weights "
-                "(`pacs export`, then actor_rollout_ref.model.path) in another pacs.run_dir."
+                f"critic.enable=true: {checkpoint.folder} was written on {checkpoint.ranks} ranks, and this run has "
+                f"{ranks} (trainer.n_gpus_per_node * trainer.nnodes): give it as many, since a critic's shards are not "
+                "dealt out anew."
             ]
         )
+    print(
+        f"pacs: the checkpoint was written on {checkpoint.ranks} ranks; this run has {ranks}: its shards are dealt out "
+        "anew"
+    )
 
 
 def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:

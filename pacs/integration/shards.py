@@ -6,6 +6,9 @@ import torch
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
+from pacs.export.merge import local_part
+from pacs.integration.reshard import dealt_out_alike, load_parameters, shard_file
+
 
 def copy_shards(source: torch.nn.Module, target: torch.nn.Module) -> None:
     """Copy every parameter's local shard from `source` to `target`, casting to the target's dtype.
@@ -25,36 +28,41 @@ def copy_shards(source: torch.nn.Module, target: torch.nn.Module) -> None:
 
 def local_shards(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     """This rank's part of every parameter, by name; writing to it changes the parameter."""
-    for part in module.modules():
-        if isinstance(part, FSDPModule):
-            # After a forward pass the root may still hold its gathered parameters, which would hide a change.
-            part.reshard()
     return {
         name: (parameter.to_local() if isinstance(parameter, DTensor) else parameter.data)
-        for name, parameter in module.named_parameters()
+        for name, parameter in _sharded_parameters(module).items()
     }
 
 
 def save_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
     """Write this rank's shards to `folder`, which is made: a state dict of DTensors, as verl's files are."""
-    local_shards(module)
-    file = shard_file(folder, kind, torch.distributed.get_world_size(), torch.distributed.get_rank())
     folder.mkdir(parents=True, exist_ok=True)
-    torch.save({name: parameter.detach().cpu() for name, parameter in module.named_parameters()}, file)
+    shards = {name: parameter.detach().cpu() for name, parameter in _sharded_parameters(module).items()}
+    torch.save(shards, _own_file(folder, kind))
 
 
 def load_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
     """Read what `save_shards` wrote, on as many ranks or on others.
 
     Raises:
-        ValueError: It is of another model.
+        ValueError: If it is of another model and of other ranks.
     """
     if not dealt_out_alike(module, folder, kind):
-        local_shards(module)
-        load_parameters(dict(module.named_parameters()), folder, kind)
+        load_parameters(_sharded_parameters(module), folder, kind)
         return
-    file = shard_file(folder, kind, torch.distributed.get_world_size(), torch.distributed.get_rank())
-    shards = torch.load(file, map_location="cpu", weights_only=True)
+    shards = torch.load(_own_file(folder, kind), weights_only=True)
     with torch.no_grad():
         for name, shard in local_shards(module).items():
             shard.copy_(local_part(shards[name]))
+
+
+def _sharded_parameters(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    for part in module.modules():
+        if isinstance(part, FSDPModule):
+            # After a forward pass the root may still hold its gathered parameters, which would hide a change.
+            part.reshard()
+    return dict(module.named_parameters())
+
+
+def _own_file(folder: Path, kind: str) -> Path:
+    return shard_file(folder, kind, torch.distributed.get_world_size(), torch.distributed.get_rank())

@@ -12,6 +12,7 @@ its size, so that a truncated one is found before a run is built on it.
 """
 
 import json
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -66,6 +67,10 @@ def seal(folder: Path, *, step: int, ranks: int, reference: str | None = None) -
         reference: name of the reference's folder under `references/`, if the checkpoint needs one.
     """
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != folder / MARKER]
+    for file in files:
+        # On the disk before the marker is: else a power cut could leave a marker whose files are zeros.
+        with file.open("rb") as stream:
+            os.fsync(stream.fileno())
     sizes = {str(file.relative_to(folder)): file.stat().st_size for file in files}
     about = {
         "step": step,
@@ -93,9 +98,12 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint's marker and hold its files against it.
 
     Raises:
-        BrokenCheckpoint: If there is no marker, or a file (the reference's included) is missing or has another size.
+        BrokenCheckpoint: If there is no marker, a file (the reference's included) is missing or has another size, or
+            the folder is not named by its step.
     """
     about = _verified(folder)
+    if folder.name != step_folder(folder.parent, about["step"]).name:
+        raise BrokenCheckpoint(f"{folder}: it is of step {about['step']}, and was renamed; name it as it was")
     reference = None
     if about["reference"] is not None:
         reference = folder.parent / REFERENCES / about["reference"]
@@ -125,7 +133,12 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
 
     Returns:
         What was deleted.
+
+    Raises:
+        ValueError: `keep` is below 1.
     """
+    if keep is not None and keep < 1:
+        raise ValueError(f"keep={keep} would delete the checkpoint that was just written; at least 1, or None")
     complete, deleted = [], []
     for folder in _step_folders(checkpoints):
         try:
@@ -138,12 +151,13 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
         doomed = checkpoints / SAVING / f"deleted-{checkpoint.folder.name}"
         doomed.parent.mkdir(exist_ok=True)
         checkpoint.folder.rename(doomed)
-        shutil.rmtree(doomed)
+        # What a file system does not delete now (NFS, while it is open elsewhere) goes with the next save's.
+        shutil.rmtree(doomed, ignore_errors=True)
         deleted.append(checkpoint.folder)
     named = {name for folder in _step_folders(checkpoints) if (name := _reference_name(folder)) is not None}
     for reference in (checkpoints / REFERENCES).glob("*"):
         if reference.name not in named:
-            shutil.rmtree(reference)
+            shutil.rmtree(reference, ignore_errors=True)
             deleted.append(reference)
     return deleted
 

@@ -1,9 +1,9 @@
 """Leave nothing behind: processes, shared memory, empty files.
 
-    python -m pacs.runs.clearing RUN_DIR
+    python -m pacs.runs.clearing RUN_DIR TOKEN
 
-clears up after a start whose launcher was killed. The driver starts it as a process of its own: it would not outlive
-what it ends, since Ray ends a driver whose daemons are gone.
+clears up after the start with that token, whose launcher was killed. The driver starts it as a process of its own: it
+would not outlive what it ends, since Ray ends a driver whose daemons are gone.
 """
 
 import sys
@@ -32,14 +32,18 @@ def clear(run_dir: Path, state: RunState, *, grace_seconds: float) -> list[str]:
     return killed
 
 
-def clear_after_launcher(run_dir: Path) -> list[str]:
+def clear_after_launcher(run_dir: Path, token: str | None = None) -> list[str]:
     """Clear up after the last start in this folder if it still counts as running here, though it is not watched over.
+
+    Args:
+        run_dir: the run's folder.
+        token: of the start, if not whichever was the last: another one may have begun.
 
     Returns:
         The names of the processes that were killed.
     """
     state = read_state(run_dir)
-    if state is None or state.state != "running" or state.host != this_host():
+    if state is None or state.state != "running" or state.host != this_host() or token not in (None, state.token):
         return []
     killed = clear(run_dir, state, grace_seconds=0)
     if read_state(run_dir) == state:  # no other start has begun meanwhile
@@ -48,4 +52,4 @@ def clear_after_launcher(run_dir: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    clear_after_launcher(Path(sys.argv[1]))
+    clear_after_launcher(Path(sys.argv[1]), sys.argv[2])

@@ -41,7 +41,9 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
 def _outlive_launcher(run_dir: Path, alive: int) -> None:
     """Wait until the launcher is dead, then have done what it would have done."""
     os.read(alive, 1)
-    report_fault(run_dir, KILLED)
-    del os.environ[TOKEN]  # the one process that does not belong to the run
-    subprocess.Popen([sys.executable, "-m", "pacs.runs.clearing", str(run_dir)], start_new_session=True)
-    os._exit(1)
+    try:
+        report_fault(run_dir, KILLED)
+    finally:
+        token = os.environ.pop(TOKEN)  # the one process that does not belong to the run
+        subprocess.Popen([sys.executable, "-m", "pacs.runs.clearing", str(run_dir), token], start_new_session=True)
+        os._exit(1)

@@ -20,6 +20,8 @@ RUN_DIR = "PACS_RUN_DIR"
 #: Names in /dev/shm of what vLLM, torch, multiprocessing and verl make there.
 SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "verl_weights_*")
 SHARED_MEMORY = Path("/dev/shm")
+#: How long processes are killed again and again before they are given up.
+KILL_SECONDS = 30.0
 
 
 def processes_of(token: str) -> list[psutil.Process]:
@@ -50,8 +52,10 @@ def end_processes(token: str, *, grace_seconds: float, spare: Iterable[int] = ()
     while (left := [p for p in processes_of(token) if p.pid not in spared]) and time.monotonic() < deadline:
         time.sleep(0.1)
     killed = {}
-    # Again until none is left: one that was being started while the others were killed.
-    while left:
+    # Again until none is left: one may have been starting while the others were killed. But not for ever: one that
+    # hangs in the kernel (a GPU's driver, a file system) cannot be ended.
+    deadline = time.monotonic() + KILL_SECONDS
+    while left and time.monotonic() < deadline:
         for process in left:
             killed[process.pid] = _name(process)
             try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: The default of `no_progress_limit`.
-START_SECONDS, LEAST_SECONDS, STEPS = 3600.0, 600.0, 4
+LONG_SECONDS, LEAST_SECONDS, STEPS = 3600.0, 600.0, 4
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,21 @@ class FaultSettings:
                 "follow from the median step"
             )
 
-    def no_progress_limit(self, *, started: bool, step_seconds: float | None) -> float:
-        """Seconds without progress that are too long.
+    def no_progress_limit(self, phase: str, step_seconds: float | None) -> float:
+        """Seconds without progress that are too long in a phase.
 
-        Until training has begun, while models load and compile, an hour or the setting, whichever is longer. Then the
-        setting; without one, an hour in the first step and four median steps after it, but at least ten minutes.
+        While models load and compile, and in a save, which shows none: an hour, or the setting if that is longer.
+        Else the setting; without one an hour in the first step, then four median steps, but at least ten minutes.
 
         Args:
-            started: training has begun.
+            phase: of `state.Progress`.
             step_seconds: the median step; None before the first is done.
         """
-        if not started:
-            return max(START_SECONDS, self.no_progress_seconds or 0)
+        if phase in ("start", "save"):
+            return max(LONG_SECONDS, self.no_progress_seconds or 0)
         if self.no_progress_seconds is not None:
             return self.no_progress_seconds
-        return START_SECONDS if step_seconds is None else max(LEAST_SECONDS, STEPS * step_seconds)
+        return LONG_SECONDS if step_seconds is None else max(LEAST_SECONDS, STEPS * step_seconds)
 
 
 def check_life_settings(section: Mapping[str, Any]) -> FaultSettings:

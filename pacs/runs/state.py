@@ -1,19 +1,19 @@
 """What a run's folder says of the run: state.json, progress.json, fault.json.
 
-Each has one writer, so that none needs a lock: the launcher writes the state, the trainer the progress, and the part
-that finds a fault writes it (the first one wins: later faults follow from it).
+None needs a lock: the launcher writes the state (if it was killed, who clears up after it), the trainer the progress,
+and the part that finds a fault writes it (the first one wins: later faults follow from it).
 """
 
 import json
 import os
 import socket
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pacs.runs.files import write_atomically
+from pacs.runs.processes import TOKEN
 
 STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
 
@@ -83,9 +83,10 @@ def write_state(run_dir: Path, state: RunState) -> None:
 
 def read_state(run_dir: Path) -> RunState | None:
     """state.json, or None where there is none that can be read."""
+    values = _read(run_dir / STATE)
     try:
-        return RunState(**json.loads((run_dir / STATE).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+        return None if values is None else RunState(**values)
+    except TypeError:
         return None
 
 
@@ -96,31 +97,47 @@ def write_progress(run_dir: Path, progress: Progress) -> None:
 
 def read_progress(run_dir: Path) -> Progress | None:
     """progress.json, or None where there is none that can be read."""
+    values = _read(run_dir / PROGRESS)
     try:
-        return Progress(**json.loads((run_dir / PROGRESS).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+        return None if values is None else Progress(**values)
+    except TypeError:
         return None
 
 
 def report_fault(run_dir: Path, cause: str) -> None:
-    """Write why the run ends to fault.json, unless a fault is there: what comes later follows from the first."""
-    fault = {"cause": cause, "time": now(), "host": this_host(), "pid": os.getpid()}
+    """Write why this process's start ends to fault.json, unless it has one: what comes later follows from the first."""
+    token = os.environ.get(TOKEN)
+    fault = {"cause": cause, "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
     aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
     write_atomically(aside, json.dumps(fault) + "\n")
-    with suppress(FileExistsError):
-        (run_dir / FAULT).hardlink_to(aside)
-    aside.unlink()
-
-
-def read_fault(run_dir: Path) -> str | None:
-    """The cause in fault.json, or None."""
     try:
-        return str(json.loads((run_dir / FAULT).read_text(encoding="utf-8"))["cause"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        (run_dir / FAULT).hardlink_to(aside)
+        aside.unlink()
+    except FileExistsError:
+        if read_fault(run_dir, token) is None:
+            aside.replace(run_dir / FAULT)  # that one is of another start
+        else:
+            aside.unlink()
+
+
+def read_fault(run_dir: Path, token: str | None = None) -> str | None:
+    """The cause in fault.json, or None; with a token, only if it is of that start."""
+    fault = _read(run_dir / FAULT)
+    if fault is None or "cause" not in fault or (token is not None and fault.get("token") != token):
         return None
+    return str(fault["cause"])
 
 
 def forget_former_start(run_dir: Path) -> None:
     """Remove what the former start in this folder said of its end and its progress."""
     for name in (PROGRESS, FAULT):
         (run_dir / name).unlink(missing_ok=True)
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """A JSON object, or None: not there, not whole, or (on a shared file system) replaced while it was read."""
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return values if isinstance(values, dict) else None

@@ -11,7 +11,9 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -56,16 +58,19 @@ def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: in
     clear_former_start(run_dir)
     state = RunState("running", uuid4().hex, this_host(), os.getpid(), now(), resumed_from=resumed_from)
     os.environ[TOKEN], os.environ[RUN_DIR] = state.token, str(run_dir)
-    write_state(run_dir, state)
-    status, cause = _Launcher(run_dir).run(module)
-    ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
-    clear(run_dir, state, grace_seconds=0.0 if ended == "failed" else GRACE_SECONDS)
-    try:
-        write_state(run_dir, replace(state, state=ended, ended=now(), cause=cause, exit_status=status))  # type: ignore[arg-type]
-    except OSError as error:  # a full disk: the exit status and the console still tell
-        print(f"pacs train: the run's state cannot be written: {error}", file=sys.stderr, flush=True)
-    if status != FINISHED:
-        print(ending(ended, cause, checkpoints), file=sys.stderr, flush=True)
+    launcher = _Launcher(run_dir, state.token)
+    with launcher.listening():
+        write_state(run_dir, state)
+        status, cause = launcher.run(module)
+        ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
+        clear(run_dir, state, grace_seconds=0.0 if ended == "failed" else GRACE_SECONDS)
+        if ended != "finished":
+            print(ending(ended, cause, checkpoints), file=sys.stderr, flush=True)
+        final = replace(state, state=ended, ended=now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
+        try:
+            write_state(run_dir, final)
+        except OSError as error:  # a full disk: the exit status and the console still tell
+            print(f"pacs train: the run's state cannot be written: {error}", file=sys.stderr, flush=True)
     return status
 
 
@@ -92,28 +97,40 @@ def ending(state: str, cause: str | None, checkpoints: Path) -> str:
 class _Launcher:
     """The launcher's side of one start."""
 
-    def __init__(self, run_dir: Path) -> None:
-        self.run_dir = run_dir
+    def __init__(self, run_dir: Path, token: str) -> None:
+        self.run_dir, self.token = run_dir, token
         self.signals: list[str] = []
 
-    def run(self, module: str) -> tuple[int, str | None]:
-        """Start the driver and wait for its end; the exit status and the cause."""
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take note of signals, to the end: one that comes while the run is cleared up must not cut that off."""
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
         for number, handler in handlers.items():
             if handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
                 signal.signal(number, self._note)
+        try:
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def run(self, module: str) -> tuple[int, str | None]:
+        """Start the driver and wait for its end; the exit status and the cause."""
         alive, here = os.pipe()
         said, saying = os.pipe()
         os.set_blocking(said, False)
         command = [sys.executable, "-m", module, str(self.run_dir), str(alive), str(saying)]
+        driver = subprocess.Popen(command, pass_fds=(alive, saying), start_new_session=True)
         try:
-            with subprocess.Popen(command, pass_fds=(alive, saying), start_new_session=True) as driver:
-                return self._wait(driver, said)
+            return self._wait(driver, said)
+        except Exception as error:  # a shared file system that is away; what is running must not go on alone
+            traceback.print_exc()
+            return FAILED, f"the launcher failed: {type(error).__name__}: {error}"
         finally:
+            driver.kill()
+            driver.wait()
             for descriptor in (alive, here, said, saying):
                 os.close(descriptor)
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
 
     def _wait(self, driver: subprocess.Popen[bytes], said: int) -> tuple[int, str | None]:
         asked = 0
@@ -123,20 +140,20 @@ class _Launcher:
                 continue
             asked = len(self.signals)
             name, progress = self.signals[-1], read_progress(self.run_dir)
-            if asked > 1 or progress is None or progress.phase == "start":
-                driver.kill()
-                when = "before the first step" if asked == 1 else "at once, by a second signal"
-                return STOPPED if asked == 1 else 128 + signal.Signals[name], f"{name}, {when}"
+            if asked > 1:
+                return 128 + signal.Signals[name], f"{name}, at once, by a second signal"
+            if progress is None or progress.phase == "start":
+                return STOPPED, f"{name}, before the first step"
             (self.run_dir / STOP_REQUEST).touch()
             print(
-                f"pacs train: {name}: finishing step {progress.step + 1} and saving; a second signal ends the run at "
-                "once",
+                f"pacs train: {name}: the run ends after this step and saves ({progress.step} are done); a second "
+                "signal ends it at once",
                 flush=True,
             )
         return self._outcome(driver.returncode, said)
 
     def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
-        fault, progress = read_fault(self.run_dir), read_progress(self.run_dir)
+        fault, progress = read_fault(self.run_dir, self.token), read_progress(self.run_dir)
         if status == 0 and fault is None:
             if progress is not None and progress.phase == "stopped":
                 return STOPPED, f"{self.signals[-1] if self.signals else STOP_REQUEST}, after step {progress.step}"
@@ -147,7 +164,7 @@ class _Launcher:
             fault = f"the driver (process of Ray's job) was ended by {name}{hint}"
         if fault is None:
             with suppress(BlockingIOError):  # it has said nothing
-                fault = os.read(said, 4096).decode()
+                fault = os.read(said, 4096).decode(errors="replace")
         return FAILED, fault or f"the driver ended with status {status}; its error is above"
 
     def _note(self, number: int, frame: FrameType | None) -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from pacs.runs.processes import TOKEN
 from pacs.runs.settings import FaultSettings
-from pacs.runs.stacks import dump_on_this_node
+from pacs.runs.stacks import FOLDER, dump_on_this_node
 from pacs.runs.state import Progress, read_progress, report_fault
 from pacs.runs.supervisor import FAILED
 
 POLL_SECONDS = 1.0
+#: The stacks of all processes on all nodes get this long to be written.
+DUMP_SECONDS = 40.0
 
 
 class Watchdog(threading.Thread):
@@ -40,14 +42,23 @@ class Watchdog(threading.Thread):
             if progress != seen:
                 seen, since = progress, time.monotonic()
                 continue
-            started = seen is not None and seen.phase != "start"
-            limit = self.settings.no_progress_limit(started=started, step_seconds=seen.step_seconds if seen else None)
+            phase = "start" if seen is None else seen.phase
+            limit = self.settings.no_progress_limit(phase, None if seen is None else seen.step_seconds)
             if time.monotonic() - since > limit:
-                self._end(f"in step {seen.step + 1}: {seen.phase}" if seen and started else "during the start", limit)
+                where = "during the start" if seen is None or phase == "start" else f"in step {seen.step + 1}: {phase}"
+                self._end(where, limit)
 
     def _end(self, where: str, limit: float) -> None:
         cause = f"no progress for {limit:.0f} s ({where}; pacs.faults.no_progress_seconds)"
-        stacks = dump_on_this_node(self.run_dir, os.environ[TOKEN])
-        report_fault(self.run_dir, cause + (f"; every process's stack is in {stacks}" if stacks else ""))
+        # In a thread, which may hang as the run does.
+        dumping = threading.Thread(target=self._dump, daemon=True)
+        try:
+            dumping.start()
+            dumping.join(DUMP_SECONDS)
+            report_fault(self.run_dir, f"{cause}; the stacks are in {self.run_dir / FOLDER}")
+        finally:
+            os._exit(FAILED)
+
+    def _dump(self) -> None:
+        dump_on_this_node(self.run_dir, os.environ[TOKEN])
         self.dump_elsewhere(self.run_dir, os.environ[TOKEN])
-        os._exit(FAILED)

@@ -98,12 +98,13 @@ def train(out: Path, seed: int) -> None:
     )
     started = time.monotonic()
     log = out / "train.log"
-    with log.open("w") as stream:
+    with log.open("a") as stream:  # what a former start has said stays
+        begun = stream.tell()
         process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
     # Ctrl-C and the like are for `pacs train`, which ends after its step; a second one ends it at once.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, lambda received, frame: process.send_signal(received))
-    follow(process, log, started)
+    follow(process, log, begun, started)
     if process.returncode == STOPPED:
         print("training was stopped and saved; the same command goes on")
         sys.exit(STOPPED)
@@ -112,10 +113,11 @@ def train(out: Path, seed: int) -> None:
         sys.exit(f"{tail}\ntraining failed (exit status {process.returncode}); the whole log is {log}")
 
 
-def follow(process: subprocess.Popen[bytes], log: Path, started: float) -> None:
+def follow(process: subprocess.Popen[bytes], log: Path, begun: int, started: float) -> None:
     """Print the log's stages and steps as they come, until the process ends."""
     stages = list(STAGES)
     with log.open() as lines:
+        lines.seek(begun)
         while True:
             ended = process.poll() is not None
             for line in lines.readlines():

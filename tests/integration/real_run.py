@@ -108,9 +108,10 @@ class RealRun:
         return {name: value.full_tensor() for name, value in torch.load(file, weights_only=False).items()}
 
     def reference(self, step: int) -> dict[str, torch.Tensor]:
-        """The reference's weights that a checkpoint refers to."""
+        """The reference's weights that a checkpoint refers to; needs a process group, as `policy` does."""
         name = json.loads((self.checkpoints / f"global_step_{step}/complete.json").read_text())["reference"]
-        return torch.load(self.checkpoints / "references" / name / "reference_world_size_1_rank_0.pt")
+        file = self.checkpoints / "references" / name / "reference_world_size_1_rank_0.pt"
+        return {name: value.full_tensor() for name, value in torch.load(file).items()}
 
 
 class Start:

@@ -86,11 +86,21 @@ def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None
     assert "data.dataloader_num_workers: 0 in " in complaint
 
 
-def test_another_number_of_ranks_is_refused(tmp_path: Path) -> None:
-    saved(tmp_path, 3, ranks=8)
-    complaint = refusal(composed(tmp_path))
+def test_another_number_of_ranks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(tmp_path, 3)
+    choose_checkpoint(composed(tmp_path))
+    assert "dealt out" not in capsys.readouterr().out
+    saved(tmp_path, 4, ranks=8)
+    assert choose_checkpoint(composed(tmp_path)) is not None
+    said = "pacs: the checkpoint was written on 8 ranks; this run has 1: its shards are dealt out anew"
+    assert said in capsys.readouterr().out.splitlines()
+
+
+def test_a_critic_needs_as_many_ranks(tmp_path: Path) -> None:
+    saved(tmp_path, 3, "critic.enable=true", ranks=8)
+    complaint = refusal(composed(tmp_path, "critic.enable=true"))
+    assert "critic.enable=true: " in complaint
     assert "was written on 8 ranks, and this run has 1" in complaint
-    assert "pacs export" in complaint
 
 
 def test_a_run_branches_off_another_until_it_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def make_worker(case: dict[str, Any]) -> PacsWorker:
         "actor_rollout_ref.actor.optim.total_training_steps=3",
         f"actor_rollout_ref.model.use_remove_padding={case['layout'] != 'padded'}",
         f"actor_rollout_ref.model.use_fused_kernels={case['layout'] == 'fused'}",
+        *case.get("overrides", []),
     ]
     with initialize_config_dir(str(config_dir()), version_base=None):
         config = compose("pacs", overrides=overrides).actor_rollout_ref
