@@ -4,6 +4,7 @@ None needs a lock: the launcher writes the state (if it was killed, who clears u
 and the part that finds a fault writes it (the first one wins: later faults follow from it).
 """
 
+import errno
 import json
 import os
 import socket
@@ -138,6 +139,10 @@ def _read(file: Path) -> dict[str, Any] | None:
     """A JSON object, or None: not there, not whole, or (on a shared file system) replaced while it was read."""
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except ValueError:
         return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ESTALE):
+            return None
+        raise
     return values if isinstance(values, dict) else None

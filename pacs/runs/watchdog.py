@@ -38,7 +38,10 @@ class Watchdog(threading.Thread):
         since = time.monotonic()
         while True:
             time.sleep(POLL_SECONDS)
-            progress = read_progress(self.run_dir)
+            try:
+                progress = read_progress(self.run_dir)
+            except OSError:  # a file system that is away for a moment is no progress, and no end
+                progress = seen
             if progress != seen:
                 seen, since = progress, time.monotonic()
                 continue
