@@ -214,7 +214,7 @@ class DurableTrainer(PPOTrainerSync):
             torch.save(_random_states(), folder / TRAINER)
             shutil.copyfile(self.run_dir / checkpoints.CONFIG, folder / checkpoints.CONFIG)
             ranks = self.actor_rollout_wg.world_size
-            _check_shards(folder / "actor", ranks)
+            check_shards(folder / "actor", ranks)
             checkpoints.seal(folder, step=step, ranks=ranks, reference=reference)
             self._check_own()
             checkpoints.publish(folder, step_folder(self.checkpoints, step))
@@ -268,7 +268,7 @@ class DurableTrainer(PPOTrainerSync):
             _restore_random_states(torch.load(checkpoint.folder / TRAINER, weights_only=False))
 
 
-def _check_shards(actor: Path, ranks: int) -> None:
+def check_shards(actor: Path, ranks: int) -> None:
     """Raise FileNotFoundError unless the shards of all ranks are here, where the trainer seals them."""
     kinds = ("model", "optim", "extra_state")
     files = [f"{kind}_world_size_{ranks}_rank_{rank}.pt" for kind in kinds for rank in range(ranks)]

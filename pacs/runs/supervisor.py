@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -134,8 +133,9 @@ class _Launcher:
 
     def _wait(self, driver: subprocess.Popen[bytes], said: int) -> tuple[int, str | None]:
         asked = 0
-        while driver.poll() is None:
-            time.sleep(POLL_SECONDS)
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return self._outcome(driver.wait(POLL_SECONDS), said)
             if len(self.signals) == asked:
                 continue
             asked = len(self.signals)
@@ -150,7 +150,6 @@ class _Launcher:
                 "signal ends it at once",
                 flush=True,
             )
-        return self._outcome(driver.returncode, said)
 
     def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
         fault, progress = read_fault(self.run_dir, self.token), read_progress(self.run_dir)

@@ -114,6 +114,10 @@ def test_a_run_branches_off_another_until_it_has_a_checkpoint_of_its_own(tmp_pat
     assert chosen is not None
     assert chosen.folder == own
 
+    older = saved(branch, 5)
+    again = composed(branch, "trainer.resume_mode=resume_path", f"trainer.resume_from_path={older}")
+    assert f"the run has gone on to {own}: remove what is newer" in refusal(again)
+
     (source / checkpoints.MARKER).unlink()
     assert f"trainer.resume_from_path: {source}: no complete.json" in refusal(composed(tmp_path / "new", *asked))
     assert "trainer.resume_from_path=None" in refusal(composed(tmp_path / "new", "trainer.resume_mode=resume_path"))
@@ -145,6 +149,11 @@ def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
         (["trainer.max_critic_ckpt_to_keep=9"], "set trainer.max_actor_ckpt_to_keep alone"),
         (["+trainer.remove_previous_ckpt_in_save=true"], "set trainer.max_actor_ckpt_to_keep alone"),
         (["actor_rollout_ref.actor.checkpoint.save_contents=[model]"], "save_contents lacks ['extra', 'optimizer']"),
+        (["actor_rollout_ref.actor.checkpoint.load_contents=[model]"], "load_contents lacks ['extra', 'optimizer']"),
+        (["trainer.max_actor_ckpt_to_keep=0"], "trainer.max_actor_ckpt_to_keep=0: use a number of at least 1"),
+        (["trainer.max_actor_ckpt_to_keep=-1"], "trainer.max_actor_ckpt_to_keep=-1: use a number of at least 1"),
+        (["trainer.del_local_ckpt_after_load=true"], "trainer.del_local_ckpt_after_load=true deletes"),
+        (["trainer.default_local_dir=elsewhere"], "leave it out; a run's checkpoints are in its folder"),
         (["actor_rollout_ref.actor.checkpoint.async_save=true"], "async_save=true: set it to false"),
         (
             [

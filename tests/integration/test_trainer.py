@@ -16,12 +16,15 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
 from pacs.integration import fields
+from pacs.integration.durable_trainer import check_shards
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.step_rows import check_labels, dense_ids, row_sums, step_rows
 from pacs.integration.trainer import PacsTrainer, verifier_statuses
 from pacs.metrics import find
 from pacs.paths import config_dir
 from pacs.runs import checkpoints
+from pacs.runs.processes import TOKEN
+from pacs.runs.state import RunState, now, write_state
 
 
 @pytest.fixture(scope="module")
@@ -253,3 +256,38 @@ def test_a_threshold_sees_what_the_workers_returned(
 
 def test_every_metric_of_the_update_is_in_the_registry(trainer: PacsTrainer) -> None:
     assert [name for name in trainer._update_metrics(returned([1.0])) if find(name) is None] == []
+
+
+def test_what_is_finished_stays_so_while_verl_looks_again(trainer: PacsTrainer) -> None:
+    """verl empties its sets before it asks the queue: an end of the rollouts' progress must not look like progress."""
+    trainer.phase = "rollouts"
+    trainer.replay_buffer.finished_keys["train"] = {"1-0", "1-1"}
+    trainer.replay_buffer.failure_keys["train"] = {"1-2"}
+    assert trainer._progress().count == 3
+    trainer.replay_buffer.finished_keys.clear()
+    assert trainer._progress().count == 3
+    trainer.phase = "update"
+    assert trainer._progress().count == 1
+
+
+def test_a_trainer_whose_folder_was_taken_over_does_not_save(
+    trainer: PacsTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer.run_dir = tmp_path
+    monkeypatch.setenv(TOKEN, "mine")
+    trainer._check_own()
+    write_state(tmp_path, RunState("running", "mine", "here", 1, now()))
+    trainer._check_own()
+    write_state(tmp_path, RunState("running", "another", "there", 7, now()))
+    with pytest.raises(RuntimeError, match=r"was taken over by another start, of process 7 on there"):
+        trainer._check_own()
+
+
+def test_a_save_without_every_rank_s_shards_is_refused(tmp_path: Path) -> None:
+    for kind in ("model", "optim", "extra_state"):
+        for rank in range(2):
+            (tmp_path / f"{kind}_world_size_2_rank_{rank}.pt").touch()
+    check_shards(tmp_path, 2)
+    (tmp_path / "optim_world_size_2_rank_1.pt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"lacks 1 of 6 shards, optim_world_size_2_rank_1.pt .*all nodes share"):
+        check_shards(tmp_path, 2)

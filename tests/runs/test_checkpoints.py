@@ -244,3 +244,17 @@ def test_the_marker_says_when_it_was_written_and_lists_every_file(tmp_path):
     about = json.loads((save(tmp_path, 5) / MARKER).read_text())
     assert about["files"] == {"actor/model.pt": 17, "data.pt": 0}
     assert about["written"].endswith("+00:00")
+
+
+def test_the_last_one_is_never_pruned(tmp_path):
+    save(tmp_path, 40)
+    for keep in (0, -1):
+        with pytest.raises(ValueError, match="would delete the checkpoint that was just written"):
+            prune(tmp_path, keep=keep)
+    assert newest_checkpoint(tmp_path)[0].step == 40
+
+
+def test_a_renamed_checkpoint_is_refused(tmp_path):
+    save(tmp_path, 40).rename(tmp_path / "global_step_50")
+    with pytest.raises(BrokenCheckpoint, match=r"global_step_50: it is of step 40, and was renamed"):
+        read_checkpoint(tmp_path / "global_step_50")

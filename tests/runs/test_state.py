@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pacs.runs.files import folder_bytes, write_atomically
+from pacs.runs.processes import TOKEN
 from pacs.runs.state import (
     FAULT,
     PROGRESS,
@@ -146,3 +147,12 @@ def test_the_size_of_a_folder_whose_files_vanish(tmp_path):
         writer.kill()
         writer.join()
     assert sizes <= {100, 101}
+
+
+def test_a_fault_of_a_former_start_is_not_this_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for token, cause in (("before", "a straggler's"), ("now", "the first"), ("now", "what followed")):
+        monkeypatch.setenv(TOKEN, token)
+        report_fault(tmp_path, cause)
+    assert read_fault(tmp_path) == read_fault(tmp_path, "now") == "the first"
+    assert read_fault(tmp_path, "before") is None
+    assert [file.name for file in tmp_path.iterdir()] == ["fault.json"]

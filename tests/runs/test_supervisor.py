@@ -119,6 +119,32 @@ def test_a_second_signal_ends_at_once(launch: Callable[..., Launched]) -> None:
     assert "SIGTERM, at once, by a second signal" in printed
 
 
+def test_a_signal_while_it_is_cleared_up_does_not_cut_that_off(launch: Callable[..., Launched]) -> None:
+    """As Slurm does: SIGUSR1 some time before the end, SIGTERM at the end."""
+    one = launch("obey")
+    one.wait_for("rollouts")
+    (driver,) = psutil.Process(one.process.pid).children()
+    one.process.send_signal(signal.SIGUSR1)
+    one.until(lambda: not driver.is_running() or driver.status() == psutil.STATUS_ZOMBIE)
+    one.process.send_signal(signal.SIGTERM)  # its orphan has three seconds to end by itself
+    assert one.ended()[0] == STOPPED
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert state.state == "stopped"
+
+
+def test_clearing_up_spares_a_later_start(launch: Callable[..., Launched]) -> None:
+    one = launch("obey")
+    one.wait_for("rollouts")
+    subprocess.run([sys.executable, "-m", "pacs.runs.clearing", one.run_dir, "the-token-of-a-start-before"], check=True)
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert state.state == "running"
+    assert processes_of(state.token)
+    one.process.send_signal(signal.SIGTERM)
+    assert one.ended()[0] == STOPPED
+
+
 def test_before_the_first_step_one_signal_ends_at_once(launch: Callable[..., Launched]) -> None:
     one = launch("starting")
     one.wait_for("start")
