@@ -98,6 +98,7 @@ def test_vllm_engine_killed(broken: RealRun) -> None:
     failed(start, "vLLM engine 0 died")
 
 
+@pytest.mark.long
 def test_training_worker_killed(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(start.training)
@@ -105,6 +106,7 @@ def test_training_worker_killed(broken: RealRun) -> None:
     failed(start, "training worker 0 died")
 
 
+@pytest.mark.long
 def test_reward_worker_killed(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(start.training)
