@@ -14,7 +14,13 @@ import pytest
 from pacs.runs.processes import orphaned_segments, processes_of
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import read_progress, read_state
-from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from pacs.runs.supervisor import FAILED, FINISHED, SIGNALS, STOPPED
+
+
+def heed_signals() -> None:
+    """In a launcher that begins: what started these tests may ignore signals, as a job in the background does."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Launched:
@@ -23,6 +29,7 @@ class Launched:
     def __init__(self, run_dir: Path, what: str, **options: object) -> None:
         self.run_dir, self.started = run_dir, time.time()
         command = [sys.executable, "-m", "tests.runs.supervised_process", str(run_dir), what]
+        options.setdefault("preexec_fn", heed_signals)
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
     def wait_for(self, phase: str) -> None:
