@@ -51,7 +51,11 @@ def train(config: DictConfig) -> int:
                 flush=True,
             )
             return FINISHED
-        write_run_folder(config)
+        try:
+            write_run_folder(config)
+        except OSError as error:
+            problem = f"pacs.run_dir={run_dir} cannot be written ({error}): make room there, or choose another folder."
+            raise checks.ConfigError([problem]) from error
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
