@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.paths import config_dir
+from pacs.runs.supervisor import REFUSED
 
 HELP = """\
 usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [--multirun] [key=value ...]
@@ -98,7 +99,7 @@ def _dry_run(config: DictConfig) -> None:
 
 def _refuse(problem: str) -> NoReturn:
     print(f"pacs train: the run cannot start:\n{problem}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(REFUSED)
 
 
 def _composition_problem(error: Exception, arguments: Sequence[str]) -> str:

@@ -216,9 +216,8 @@ class DurableTrainer(PPOTrainerSync):
             ranks = self.actor_rollout_wg.world_size
             check_shards(folder / "actor", ranks)
             checkpoints.seal(folder, step=step, ranks=ranks, reference=reference)
-            self._check_own()
-            checkpoints.publish(folder, step_folder(self.checkpoints, step))
         except Exception as error:
+            self._check_own()  # what is being written there would be the other start's
             free = shutil.disk_usage(self.checkpoints).free
             # On a full disk this makes room for the words that say so.
             checkpoints.clear_unfinished(self.checkpoints)
@@ -227,6 +226,8 @@ class DurableTrainer(PPOTrainerSync):
                     errno.ENOSPC, f"No space left on device: {free:,} bytes free when step {step} was saved", str(aside)
                 ) from error
             raise
+        self._check_own()
+        checkpoints.publish(folder, step_folder(self.checkpoints, step))
         write_atomically(self.checkpoints / checkpoints.LATEST, str(step))
         checkpoints.prune(self.checkpoints, keep=self.config.trainer.max_actor_ckpt_to_keep)
         self.saved_step, self.phase = step, phase

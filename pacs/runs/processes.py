@@ -7,7 +7,7 @@ now: Ray's daemons and workers, vLLM's engine and its workers. That is how they 
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,20 +36,18 @@ def processes_of(token: str) -> list[psutil.Process]:
     return found
 
 
-def end_processes(token: str, *, grace_seconds: float, spare: Iterable[int] = ()) -> list[str]:
+def end_processes(token: str, *, grace_seconds: float) -> list[str]:
     """End all processes of the start: those that do not end by themselves within the grace time are killed.
 
     Args:
         token: the start's.
         grace_seconds: how long they are given to end by themselves.
-        spare: process ids that are left alone.
 
     Returns:
         The names of those that had to be killed.
     """
-    spared = set(spare)
     deadline = time.monotonic() + grace_seconds
-    while (left := [p for p in processes_of(token) if p.pid not in spared]) and time.monotonic() < deadline:
+    while (left := processes_of(token)) and time.monotonic() < deadline:
         time.sleep(0.1)
     killed = {}
     # Again until none is left: one may have been starting while the others were killed. But not for ever: one that
@@ -63,7 +61,7 @@ def end_processes(token: str, *, grace_seconds: float, spare: Iterable[int] = ()
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(left, timeout=5)
-        left = [p for p in processes_of(token) if p.pid not in spared]
+        left = processes_of(token)
     return sorted(killed.values())
 
 

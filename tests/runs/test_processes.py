@@ -80,13 +80,6 @@ def test_others_are_left_alone(token):
             process.wait()
 
 
-def test_spared_processes_stay(token):
-    spared, ended = orphans(token)
-    assert len(end_processes(token, grace_seconds=0, spare=[spared])) == 1
-    assert lives(spared)
-    assert not lives(ended)
-
-
 def test_those_that_end_by_themselves_within_the_grace_time_are_not_killed(token):
     process = start(token, sys.executable, "-c", "import time; print(flush=True); time.sleep(1)")
     process.stdout.readline()
