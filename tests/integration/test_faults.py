@@ -85,35 +85,20 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
     assert not (broken.checkpoints / f"global_step_{step + 1}").exists()
 
 
-@pytest.mark.long
-def test_driver_killed_in_a_step(broken: RealRun) -> None:
+@pytest.mark.parametrize(
+    ("process", "cause"),
+    [
+        pytest.param("pacs.integration.driver", "was ended by SIGKILL", id="driver"),
+        pytest.param("VLLM::EngineCore", "vLLM engine 0 died", id="vllm_engine"),
+        pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker"),
+        pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker"),
+    ],
+)
+def test_process_killed_in_a_step(broken: RealRun, process: str, cause: str) -> None:
     start = broken.start()
     start.wait_for(start.training)
-    start.driver().kill()
-    failed(start, "the driver", "SIGKILL")
-
-
-def test_vllm_engine_killed(broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(start.training)
-    start.find("VLLM::EngineCore").kill()
-    failed(start, "vLLM engine 0 died")
-
-
-@pytest.mark.long
-def test_training_worker_killed(broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(start.training)
-    start.find("ray::WorkerDict").kill()
-    failed(start, "training worker 0 died")
-
-
-@pytest.mark.long
-def test_reward_worker_killed(broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(start.training)
-    start.find("ray::RewardLoopWorker").kill()
-    failed(start, "reward worker 0 died")
+    start.find(process).kill()
+    failed(start, cause)
 
 
 def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
@@ -126,9 +111,11 @@ def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
     free = shutil.disk_usage(disk).free - 2 * 2**20
     with filler.open("wb") as stream:
         ctypes.CDLL(None, use_errno=True).posix_fallocate(stream.fileno(), ctypes.c_long(0), ctypes.c_long(free))
-    failed(start, "No space left on device")
+    try:
+        failed(start, "No space left on device")
+    finally:
+        filler.unlink()
     assert not (broken.checkpoints / SAVING).exists()
-    filler.unlink()
 
 
 @pytest.mark.long
