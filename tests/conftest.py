@@ -18,7 +18,7 @@ SHARED = ("task", "sharded")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group the tests for pytest-xdist: by what they share, else by file; those that share first, as they take longest."""
+    """Group the tests for pytest-xdist: by what they share, else by file; those that share something take longest."""
     groups = {item: next((name for name in SHARED if name in item.fixturenames), None) for item in items}  # type: ignore[attr-defined]
     for item, group in groups.items():
         item.add_marker(pytest.mark.xdist_group(group or item.path.name))
