@@ -1,10 +1,16 @@
 """Find the answer in a response: the last box of its final part."""
 
+import re
 from typing import Final
 
 THINK_OPEN: Final = "<think>"
 THINK_CLOSE: Final = "</think>"
 BOXED: Final = "\\boxed"
+
+#: Searched in the end of a text only, however long it is.
+TAIL_CHARS: Final = 2000
+_ANSWER_IS = re.compile(r"answer(?:\s+is|\s*[:=])[:\s]*([^\n]+)", re.IGNORECASE)
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 
 
 def final_part(response: str) -> str:
@@ -31,6 +37,19 @@ def last_boxed(text: str) -> str | None:
             return _until_closed(text, opening + 1)
         end = start
     return None
+
+
+def unboxed_answer(text: str) -> str | None:
+    """What stands after the last "the answer is" (or "answer:"), to the end of its line; else what was last in bold.
+
+    Without bold and the full stop. None if there is neither in the last `TAIL_CHARS` characters.
+    """
+    tail = text[-TAIL_CHARS:]
+    if found := _ANSWER_IS.findall(tail):
+        bold = _BOLD.search(found[-1])
+        return (bold[1] if bold else found[-1].strip("* ").removesuffix(".")).strip() or None
+    found = _BOLD.findall(tail)
+    return found[-1].strip() or None if found else None
 
 
 def _until_closed(text: str, start: int) -> str | None:

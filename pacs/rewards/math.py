@@ -3,117 +3,128 @@
 `compute_score` has the signature of verl's custom rewards, and is the same for training and for evaluation.
 """
 
-import logging
-import re
-import threading
-from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, Literal
 
-from pacs.rewards.extract import final_part, last_boxed
+from pacs.rewards.bounds import beyond_bounds
+from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
+from pacs.rewards.isolation import IsolationError, Limits, isolated
+from pacs.rewards.notation import bare, canonical, equal_numbers, number
 
 Status = Literal["correct", "wrong", "no_answer", "timeout", "error"]
 
-# math-verify runs here without a timeout: its own is signal.alarm, which works in the main thread only, and verl
-# calls from others. Until answers are graded in processes that can be killed, the bound on their length is
-# all that limits the work of one (and no status is "timeout").
-MAX_ANSWER_CHARS: Final = 256
-
-# math-verify rounds decimals to 6 places, and holds about 15 digits of them: it decides on those that are closer or
-# longer than this, so that the fast path never says other than it would.
-CLOSE: Final = Decimal("1e-5")
-DECIMAL_CHARS: Final = 15
-
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_DECIMAL = re.compile(rf"(?=.{{1,{DECIMAL_CHARS}}}$)[+-]?(\d+(\.\d+)?|\.\d+)", re.ASCII)
-# latex2sympy's parser shares caches between its instances without a lock.
-_math_verify_lock = threading.Lock()
+#: Of an answer that is reported.
+REPORTED_CHARS: Final = 256
 
 
 def compute_score(
-    data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any] | None = None
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: dict[str, Any] | None = None,
+    *,
+    unboxed: bool = False,
+    **limits: Any,
 ) -> dict[str, Any]:
-    r"""Grade one response. Raises nothing: what goes wrong is a status.
+    r"""Grade one response. What goes wrong with an answer is a status; it raises nothing.
+
+    Safe to call from any thread; a comparison that takes algebra is made in another process, and the thread waits.
 
     Args:
         data_source: the name of the data set; every one is graded alike.
         solution_str: the response, as text.
         ground_truth: the right answer, without a box.
         extra_info: unused; verl passes it.
+        unboxed: where nothing is boxed, take the answer after "the answer is", or else the last in bold.
+        limits: of `isolation.Limits`: timeout_seconds (3), memory_megabytes (2048), workers (2).
 
     Returns:
-        `score`: 1.0 if the answer is right, else 0.0. `predicted`: the content of the last `\boxed{}`, at most
-        `MAX_ANSWER_CHARS` of it, "" if there is none. `status`: `correct`, `wrong`, `no_answer`, or `error` where
-        the answer could not be compared (`timeout` is reserved).
+        `score`: 1.0 if the answer is right, else 0.0. `predicted`: the content of the last `\boxed{}` of the final
+        part, at most `REPORTED_CHARS` of it, "" if there is none. `status`: `correct`, `wrong`, `no_answer`; `timeout`
+        where the comparison took longer than it may; `error` where it raised, or the gold cannot be compared.
+
+    Raises:
+        TypeError, ValueError: If `limits` has a name that it does not know, or a value that is not above 0.
+        IsolationError: If no process can be started for the comparison.
     """
-    predicted = ""
-    try:
-        predicted = last_boxed(final_part(solution_str)) or ""
-        status = grade(predicted, str(ground_truth)) if predicted else "no_answer"
-    except Exception:
-        status = "error"
+    allowed = Limits(**limits)
+    part = final_part(str(solution_str))
+    predicted = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
+    status = grade(predicted, str(ground_truth), allowed) if predicted else "no_answer"
     return {
         "score": 1.0 if status == "correct" else 0.0,
-        "predicted": predicted[:MAX_ANSWER_CHARS],
+        # What is not valid Unicode would break whoever writes it down.
+        "predicted": predicted[:REPORTED_CHARS].encode(errors="replace").decode(),
         "status": status,
     }
 
 
-def grade(predicted: str, gold: str) -> Status:
-    """Whether two answers are equal: by their text or value where that decides, else by math-verify.
+@lru_cache(maxsize=2**16)  # the responses of a group often give the same answer
+def grade(predicted: str, gold: str, limits: Limits = Limits()) -> Status:  # noqa: B008 (it is frozen)
+    """Whether two answers are equal: by their text or as numbers where that decides, else by math-verify.
 
     Args:
         predicted: an answer without its box.
         gold: the right one.
+        limits: what math-verify may take.
 
     Returns:
-        `correct`, `wrong`, or `error` if a comparison raised, or the gold answer is too long to compare.
+        `correct` or `wrong` (an answer `beyond_bounds` is wrong); `timeout`; `error` if math-verify raised or its
+        process died, or the gold answer is beyond bounds.
+
+    Raises:
+        IsolationError: If no process can be started.
     """
-    predicted, gold = _normalise(predicted), _normalise(gold)
+    predicted, gold = bare(predicted), bare(gold)
+    known = grade_without_algebra(predicted, gold)
+    if known is not None:
+        return known
+    if beyond_bounds(gold):
+        return "error"
+    return "wrong" if beyond_bounds(predicted) else _grade_by_math_verify(predicted, gold, limits)
+
+
+def grade_without_algebra(predicted: str, gold: str) -> Status | None:
+    """The fast path: `correct` for the same text and equal numbers, `wrong` for other numbers, None for the rest.
+
+    Args:
+        predicted, gold: answers as `notation.bare` leaves them.
+    """
+    predicted, gold = canonical(predicted), canonical(gold)
     if predicted == gold:
         return "correct"
-    if len(gold) > MAX_ANSWER_CHARS:
-        return "error"
-    if len(predicted) > MAX_ANSWER_CHARS:
-        return "wrong"
-    return _grade_numbers(predicted, gold) or _grade_by_math_verify(predicted, gold)
+    if (a := number(predicted)) is None or (b := number(gold)) is None:
+        return None
+    equal = equal_numbers(a, b)
+    return None if equal is None else "correct" if equal else "wrong"
 
 
-def _grade_numbers(predicted: str, gold: str) -> Status | None:
-    """The fast path: None where it takes more than comparing two numbers."""
-    if _INTEGER.fullmatch(predicted) and _INTEGER.fullmatch(gold):
-        return "correct" if int(predicted) == int(gold) else "wrong"
-    if _DECIMAL.fullmatch(predicted) and _DECIMAL.fullmatch(gold):
-        difference = abs(Decimal(predicted) - Decimal(gold))
-        if difference == 0 or difference > CLOSE:
-            return "wrong" if difference else "correct"
+def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B008 (it is frozen)
+    """Why responses cannot be graded by this gold answer, in words for the user; None if they can.
+
+    For the preparation of data. math-verify must take it for equal to itself (which `grade` would not ask, as the text
+    is the same), and be able to compare it with another answer.
+    """
+    gold = bare(gold)
+    if not gold:
+        return "it is empty"
+    if too_much := beyond_bounds(gold):
+        return too_much
+    if (status := _grade_by_math_verify(gold, gold, limits)) != "correct":
+        return f"math-verify does not take it for equal to itself ({status})"
+    if (status := _grade_by_math_verify("1", gold, limits)) not in ("correct", "wrong"):
+        return f"math-verify cannot compare it with 1 ({status})"
     return None
 
 
-def _normalise(answer: str) -> str:
-    """The answer without the dollars around it, with single spaces, and without the full stop after a number."""
-    answer = answer.strip()
-    if len(answer) > 1 and answer.startswith("$") and answer.endswith("$") and "$" not in answer[1:-1]:
-        answer = answer[1:-1]
-    answer = " ".join(answer.split())
-    return answer[:-1] if _INTEGER.fullmatch(answer.removesuffix(".")) and answer.endswith(".") else answer
+def _grade_by_math_verify(predicted: str, gold: str, limits: Limits) -> Status:
+    from pacs.rewards.equality import equal  # brings sympy, which a run on plain numbers never needs
 
-
-def _grade_by_math_verify(predicted: str, gold: str) -> Status:
-    # Imported here, because it brings sympy, which a run on plain numbers never needs.
-    from math_verify import parse, verify
-
-    # It would warn in every process that its timeout is off.
-    logging.getLogger("math_verify").setLevel(logging.ERROR)
-
-    raised = False
-    with _math_verify_lock:
-        # A box around it makes math-verify take all of the answer, as LaTeX.
-        golds = parse(f"\\boxed{{{gold}}}", parsing_timeout=None)
-        for candidate in parse(f"\\boxed{{{predicted}}}", parsing_timeout=None):
-            for target in golds:
-                try:
-                    if verify(target, candidate, timeout_seconds=None, raise_on_error=True):
-                        return "correct"
-                except Exception:
-                    raised = True
-    return "error" if raised else "wrong"
+    try:
+        return "correct" if isolated(equal, predicted, gold, limits=limits) else "wrong"
+    except TimeoutError:
+        return "timeout"
+    except IsolationError:
+        raise
+    except Exception:
+        return "error"
