@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 from pacs.rewards.bounds import beyond_bounds
 from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, isolated
-from pacs.rewards.notation import bare, canonical, equal_numbers, number
+from pacs.rewards.notation import bare
+from pacs.rewards.shortcut import grade_without_algebra
 
 Status = Literal["correct", "wrong", "no_answer", "timeout", "error"]
 
@@ -82,21 +83,6 @@ def grade(predicted: str, gold: str, limits: Limits = Limits()) -> Status:  # no
     if beyond_bounds(gold):
         return "error"
     return "wrong" if beyond_bounds(predicted) else _grade_by_math_verify(predicted, gold, limits)
-
-
-def grade_without_algebra(predicted: str, gold: str) -> Status | None:
-    """The fast path: `correct` for the same text and equal numbers, `wrong` for other numbers, None for the rest.
-
-    Args:
-        predicted, gold: answers as `notation.bare` leaves them.
-    """
-    predicted, gold = canonical(predicted), canonical(gold)
-    if predicted == gold:
-        return "correct"
-    if (a := number(predicted)) is None or (b := number(gold)) is None:
-        return None
-    equal = equal_numbers(a, b)
-    return None if equal is None else "correct" if equal else "wrong"
 
 
 def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B008 (it is frozen)

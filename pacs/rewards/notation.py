@@ -1,35 +1,17 @@
-r"""Ways of writing the same answer, told apart without algebra."""
+r"""Ways of writing the same answer, made one by rewriting its text."""
 
 import re
-from decimal import Decimal
-from fractions import Fraction
-from typing import Final, NamedTuple
-
-from pacs.rewards.bounds import MAX_CHARS
-
-#: math-verify rounds decimals to 6 places, and holds about 15 digits of them: it decides on those that are closer or
-#: longer than this, so that nothing here says other than it would.
-CLOSE: Final = Fraction(1, 10**5)
-DECIMAL_CHARS: Final = 15
+from typing import Final
 
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 _PERCENT = re.compile(r"\s*\\?%$")
+_FULL_STOP = re.compile(r"(?<=[\w)}\]%$])\s*\.$", re.ASCII)
 _WITHOUT_MEANING = re.compile(r"\\!|\\displaystyle(?![a-zA-Z])|\\(?:left|right)(?![a-zA-Z])\.?")
 _SPACE = re.compile(r"(?:\\[,;: ]|~|\s)+")
+#: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
+_NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
 _FRACTION_COMMAND = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
 _WORDS = re.compile(r"\\(?:text|textbf|textit|textrm|textnormal|mathrm|mathbf|mbox)\{([^{}\\$]*)\}")
-_FULL_STOP = re.compile(r"(?<=[\w)}\]%$])\s*\.$", re.ASCII)
-
-_INTEGER: Final = r"\d+|\d{1,3}(?:,\d{3})+"
-_NUMBER = re.compile(rf"({_INTEGER})(\.\d+)?|(\.\d+)", re.ASCII)
-_FRACTION = re.compile(r"\\frac ?(?:\{(-?\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(\d+) ?/ ?(\d+)", re.ASCII)
-
-
-class Number(NamedTuple):
-    """A number as it is written."""
-
-    value: Fraction
-    is_decimal: bool
 
 
 def bare(answer: str) -> str:
@@ -50,8 +32,7 @@ def bare(answer: str) -> str:
 def canonical(answer: str) -> str:
     r"""One text for the commonest ways of writing the same answer.
 
-    White space, `\left` and `\right`, `\!`, `\dfrac`, `10{,}000` and `\text{...}` around the whole are written in one
-    way.
+    Spaces, `\left` and `\right`, `\!`, `\dfrac`, `10{,}000` and `\text{...}` around the whole are written in one way.
 
     Args:
         answer: as `bare` leaves it.
@@ -59,34 +40,4 @@ def canonical(answer: str) -> str:
     answer = _SPACE.sub(" ", _WITHOUT_MEANING.sub("", answer).replace("{,}", ",")).strip()
     answer = _FRACTION_COMMAND.sub(r"\\frac", answer)
     words = _WORDS.fullmatch(answer)
-    return (words.group(1).strip() if words else answer).replace(", ", ",")
-
-
-def number(answer: str) -> Number | None:
-    """The number that a canonical answer is; None if it is anything else, or too long.
-
-    Integers, decimals and simple fractions, with a sign, a dollar or degrees.
-    """
-    if len(answer) > MAX_CHARS:
-        return None
-    text = answer.removeprefix("\\$").removesuffix("^\\circ").removesuffix("^{\\circ}").strip()
-    sign = -1 if text.startswith("-") else 1
-    text = text[1:].lstrip() if text[:1] in ("-", "+") else text
-    if match := _NUMBER.fullmatch(text):
-        decimal = "." in text
-        if decimal and len(text) > DECIMAL_CHARS:
-            return None
-        return Number(sign * Fraction(Decimal(text.replace(",", ""))), decimal)
-    if match := _FRACTION.fullmatch(text):
-        above = match[1] or match[2] or match[5]
-        below = match[3] or match[4] or match[6]
-        return Number(sign * Fraction(int(above), int(below)), False) if int(below) else None
-    return None
-
-
-def equal_numbers(a: Number, b: Number) -> bool | None:
-    """Whether two numbers are equal; None where it depends on how math-verify rounds."""
-    difference = abs(a.value - b.value)
-    if difference == 0:
-        return True
-    return None if (a.is_decimal or b.is_decimal) and difference <= CLOSE else False
+    return words[1].strip() if words else _NEEDLESS_SPACE.sub("", answer)
