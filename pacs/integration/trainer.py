@@ -31,6 +31,7 @@ from pacs.integration.step_rows import prompt_uid, row_sums, step_rows
 from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import batch_metrics, update_metrics
+from pacs.rewards.health import check_graded
 from pacs.runs.checkpoints import Checkpoint
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
@@ -128,6 +129,8 @@ class PacsTrainer(DurableTrainer):
             self.pacs_config,
         )
         sampled = ~rows.padding
+        infos = verifier_infos(data.get("extra_fields").tolist(), sampled)
+        check_graded(infos, self.config.pacs.faults.verifier_errors)
         limit = self.config.data.max_response_length
         metrics.update(
             batch_metrics(
@@ -136,7 +139,7 @@ class PacsTrainer(DurableTrainer):
                 tokens=row_sums(data["response_mask"])[sampled],
                 truncated=torch.tensor([tag["response_len"] >= limit for tag in batch.tags])[sampled],
                 alone=rows.alone[sampled],
-                status=verifier_statuses(data.get("extra_fields").tolist(), sampled),
+                status=verifier_statuses(infos),
             )
         )
         # verl's metrics read advantages; PACS has none on this side, and `_compute_metrics` leaves them out.
@@ -254,8 +257,12 @@ def is_padding(tag: dict[str, Any]) -> bool:
     return bool(tag.get("is_padding", False))
 
 
-def verifier_statuses(extra_fields: list[dict[str, Any]], sampled: torch.Tensor) -> list[str] | None:
-    """The verifier's `status` of each of the `sampled` rows ((B,) bool); None if it gives none."""
+def verifier_infos(extra_fields: list[dict[str, Any]], sampled: torch.Tensor) -> list[dict[str, Any]]:
+    """What the verifier said beside the score of each of the `sampled` rows ((B,) bool)."""
     rows = zip(extra_fields, sampled.tolist(), strict=True)
-    infos = [extra.get("reward_extra_info", {}) for extra, is_sampled in rows if is_sampled]
+    return [extra.get("reward_extra_info", {}) for extra, is_sampled in rows if is_sampled]
+
+
+def verifier_statuses(infos: list[dict[str, Any]]) -> list[str] | None:
+    """The verifier's `status` of each response; None if it gives none."""
     return [str(info["status"]) for info in infos] if all("status" in info for info in infos) else None

@@ -21,6 +21,8 @@ class FaultSettings:
     skipped_updates: int = 3
     #: Seconds without progress after which the run is ended; None (null): `no_progress_limit` decides.
     no_progress_seconds: float | None = None
+    #: Share of a step's responses that the verifier may fail to grade; above it the run stops.
+    verifier_errors: float = 0.1
 
     def __post_init__(self) -> None:
         count, seconds = self.skipped_updates, self.no_progress_seconds
@@ -32,6 +34,9 @@ class FaultSettings:
                 f"pacs.faults.no_progress_seconds={seconds!r} must be a number of seconds above 0, or null to have it "
                 "follow from the median step"
             )
+        share = self.verifier_errors
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ValueError(f"pacs.faults.verifier_errors={share!r} must be a share from 0 to 1 (1: never stop)")
 
     def no_progress_limit(self, phase: str, step_seconds: float | None) -> float:
         """Seconds without progress that are too long in a phase.

@@ -4,3 +4,7 @@
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
     right = sum(map(ord, solution_str)) % 2 == 0
     return {"score": float(right), "predicted": solution_str[:20], "status": "correct" if right else "wrong"}
+
+
+def compute_no_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
+    return {"score": 0.0, "predicted": solution_str[:20], "status": "error"}

@@ -147,6 +147,12 @@ def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: Real
     assert "not finite" in shown
 
 
+@pytest.mark.long
+def test_a_verifier_that_fails_stops_the_run(broken: RealRun) -> None:
+    start = broken.start("reward.custom_reward_function.name=compute_no_score", "pacs.resume.accept_changes=true")
+    failed(start, "the verifier could not grade 32 of 32 responses (32 error)", "pacs.faults.verifier_errors=0.1")
+
+
 def test_stops_on_request(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(start.training)

@@ -142,6 +142,7 @@ def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
     ("overrides", "said"),
     [
         (["pacs.faults.skipped_updates=0"], "pacs.faults.skipped_updates=0 must be a whole number of at least 1"),
+        (["pacs.faults.verifier_errors=2"], "pacs.faults.verifier_errors=2 must be a share from 0 to 1"),
         (["pacs.faults.no_progress_seconds=-1"], "pacs.faults.no_progress_seconds=-1 must be a number of seconds"),
         (["pacs.resume.accept_changes=maybe"], "pacs.resume.accept_changes='maybe' must be true or false"),
         (["pacs.rollouts.seeded=2"], "pacs.rollouts.seeded=2 must be true or false"),

@@ -19,7 +19,7 @@ from pacs.integration import fields
 from pacs.integration.durable_trainer import check_shards
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.step_rows import check_labels, dense_ids, row_sums, step_rows
-from pacs.integration.trainer import PacsTrainer, verifier_statuses
+from pacs.integration.trainer import PacsTrainer, verifier_infos, verifier_statuses
 from pacs.metrics import find
 from pacs.paths import config_dir
 from pacs.runs import checkpoints
@@ -201,8 +201,12 @@ def test_statuses_are_read_of_sampled_rows_and_only_if_all_have_one() -> None:
         return [{"reward_extra_info": {} if s is None else {"status": s}} for s in statuses]
 
     sampled = torch.tensor([True, True, False])
-    assert verifier_statuses(extra("correct", "timeout", None), sampled) == ["correct", "timeout"]
-    assert verifier_statuses(extra("correct", None, "wrong"), sampled) is None
+
+    def of(*statuses: str | None) -> list[str] | None:
+        return verifier_statuses(verifier_infos(extra(*statuses), sampled))
+
+    assert of("correct", "timeout", None) == ["correct", "timeout"]
+    assert of("correct", None, "wrong") is None
 
 
 def returned(norms: list[float]) -> dict:

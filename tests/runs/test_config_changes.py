@@ -139,7 +139,7 @@ ALGORITHM = keys(
 MEANS = keys(
     ("pacs", """
         run_dir sample_groups metrics.entropy_every metrics.old_log_prob_every update.strategy
-        faults.skipped_updates faults.no_progress_seconds resume.accept_changes rollouts.seeded
+        faults.skipped_updates faults.no_progress_seconds faults.verifier_errors resume.accept_changes rollouts.seeded
     """),
     ("data", """
         val_files val_max_samples val_batch_size validation_shuffle dataloader_num_workers use_shm
