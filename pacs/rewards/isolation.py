@@ -33,7 +33,7 @@ class Limits:
 
     Attributes:
         timeout_seconds: of wall-clock time; then its process is killed and replaced.
-        memory_megabytes: of address space of its process (MiB); what needs more raises MemoryError there.
+        memory_mib: of address space of its process (MiB); what needs more raises MemoryError there.
         workers: how many processes of this process work at a time.
 
     Raises:
@@ -41,12 +41,12 @@ class Limits:
     """
 
     timeout_seconds: float = 3.0
-    memory_megabytes: int = 2048
+    memory_mib: int = 2048
     workers: int = 2
 
     def __post_init__(self) -> None:
-        if min(self.timeout_seconds, self.memory_megabytes, self.workers) <= 0:
-            raise ValueError(f"timeout_seconds, memory_megabytes and workers must be above 0: {self}")
+        if min(self.timeout_seconds, self.memory_mib, self.workers) <= 0:
+            raise ValueError(f"timeout_seconds, memory_mib and workers must be above 0: {self}")
 
 
 def isolated(function: Callable[..., Any], *arguments: Any, limits: Limits) -> Any:
@@ -103,7 +103,7 @@ def _prepare(module: str, limits: Limits) -> None:
     importlib.import_module(module)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # pebble's handler would wait for the end of a long multiplication
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    memory = limits.memory_megabytes * 2**20
+    memory = limits.memory_mib * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 

@@ -6,7 +6,7 @@
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from pacs.rewards.bounds import beyond_bounds
+from pacs.rewards.bounds import MAX_CHARS, beyond_bounds
 from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, isolated
 from pacs.rewards.notation import bare
@@ -25,7 +25,9 @@ def compute_score(
     extra_info: dict[str, Any] | None = None,
     *,
     unboxed: bool = False,
-    **limits: Any,
+    timeout_seconds: float = Limits.timeout_seconds,
+    memory_mib: int = Limits.memory_mib,
+    workers: int = Limits.workers,
 ) -> dict[str, Any]:
     r"""Grade one response. What goes wrong with an answer is a status; it raises nothing.
 
@@ -37,7 +39,7 @@ def compute_score(
         ground_truth: the right answer, without a box.
         extra_info: unused; verl passes it.
         unboxed: where nothing is boxed, take the answer after "the answer is", or else the last in bold.
-        limits: of `isolation.Limits`: timeout_seconds (3), memory_megabytes (2048), workers (2).
+        timeout_seconds, memory_mib, workers: of `isolation.Limits`.
 
     Returns:
         `score`: 1.0 if the answer is right, else 0.0. `predicted`: the content of the last `\boxed{}` of the final
@@ -45,13 +47,14 @@ def compute_score(
         where the comparison took longer than it may; `error` where it raised, or the gold cannot be compared.
 
     Raises:
-        TypeError, ValueError: If `limits` has a name that it does not know, or a value that is not above 0.
+        ValueError: If a limit is not above 0.
         IsolationError: If no process can be started for the comparison.
     """
-    allowed = Limits(**limits)
     part = final_part(str(solution_str))
-    predicted = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
-    status = grade(predicted, str(ground_truth), allowed) if predicted else "no_answer"
+    answer = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
+    predicted = answer[: MAX_CHARS + 1]  # beyond bounds, whatever follows
+    limits = Limits(timeout_seconds, memory_mib, workers)
+    status = grade(predicted, str(ground_truth), limits) if predicted else "no_answer"
     return {
         "score": 1.0 if status == "correct" else 0.0,
         # What is not valid Unicode would break whoever writes it down.

@@ -132,13 +132,14 @@ def test_hung_engine(broken: RealRun) -> None:
 @pytest.mark.long
 def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: RealRun) -> None:
     """A learning rate that breaks the policy at the first update: the second update's gradient is not finite."""
-    poison = ("actor_rollout_ref.actor.optim.lr=1e38", "pacs.faults.skipped_updates=1")
+    poison = ("actor_rollout_ref.actor.optim.lr=1e30", "pacs.faults.skipped_updates=1")
     refused = broken.start(*poison)
     assert refused.process.wait(60) == 2
-    assert "actor_rollout_ref.actor.optim.lr: 0.0002 in the checkpoint, 1e+38 now" in refused.printed
+    assert "actor_rollout_ref.actor.optim.lr: 0.0002 in the checkpoint, 1e+30 now" in refused.printed
     assert "pacs.resume.accept_changes=true" in refused.printed
 
     start = broken.start(*poison, "pacs.resume.accept_changes=true")
+    start.wait_for(start.training)
     failed(start, "1 update in a row", "pacs inspect")
     (evidence,) = (broken.folder / "poison").iterdir()
     shown = subprocess.run(

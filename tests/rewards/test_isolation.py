@@ -16,7 +16,7 @@ import pytest
 from pacs.rewards.isolation import Limits, isolated
 from tests.rewards import work
 
-LIMITS = Limits(timeout_seconds=1.0, memory_megabytes=1024)
+LIMITS = Limits(timeout_seconds=1.0, memory_mib=1024)
 
 
 def test_the_result_comes_from_another_process() -> None:
