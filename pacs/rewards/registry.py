@@ -61,10 +61,12 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             raise ValueError(f"{_SETTINGS}.{name}: no such verifier. There are {', '.join(VERIFIERS)}.")
         if not isinstance(arguments, Mapping):
             raise ValueError(f"{_SETTINGS}.{name}={arguments}: give the settings of {name} by their names.")
+        signature = inspect.signature(_function(name))
         try:
-            inspect.signature(_function(name)).bind("", "", "", None, **arguments)
+            signature.bind("", "", "", None, **arguments)
         except TypeError as error:
-            raise ValueError(f"{_SETTINGS}.{name}: {name} {error}.") from None
+            takes = ", ".join([*signature.parameters][4:]) or "no settings"
+            raise ValueError(f"{_SETTINGS}.{name}: {error}; it takes {takes}.") from None
 
 
 @cache

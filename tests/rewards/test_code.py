@@ -187,6 +187,7 @@ def test_same_json(output: str, expected: str, same: bool) -> None:
         problem(None),
         '{"fn_name": null, "inputs": ["1"], "outputs": []}',
         '{"fn_name": null, "inputs": [1], "outputs": ["1"]}',
+        '{"fn_name": null, "inputs": "12", "outputs": "12"}',
         '{"fn_name": 1, "inputs": ["1"], "outputs": ["1"]}',
         '{"fn_name": "f", "inputs": ["1"], "outputs": ["no JSON"]}',
         '{"fn_name": null, "inputs": ["\\ud800"], "outputs": [""]}',
@@ -204,7 +205,7 @@ def test_a_machine_without_room_for_a_process_is_an_error(
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     assert status(SUM_PROGRAM, SUM) == "error"
-    assert "cannot be started: [Errno 2]" in caplog.text
+    assert "No such file or directory: '/nowhere/python'" in caplog.text
 
 
 @pytest.mark.parametrize(

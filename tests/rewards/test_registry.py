@@ -61,8 +61,11 @@ def test_settings_reach_their_verifier() -> None:
     ("settings", "said"),
     [
         ({"cod": {}}, "reward_kwargs.cod: no such verifier. There are math, multiple_choice, code, exact_match."),
-        ({"code": {"timeout": 3}}, "reward_kwargs.code: code got an unexpected keyword argument 'timeout'"),
-        ({"code": {"extra_info": {}}}, "reward_kwargs.code: code multiple values for argument 'extra_info'"),
+        (
+            {"code": {"timeout": 3}},
+            "reward_kwargs.code: got an unexpected keyword argument 'timeout'; it takes test_seconds,",
+        ),
+        ({"code": {"extra_info": {}}}, "reward_kwargs.code: multiple values for argument 'extra_info'"),
         ({"exact_match": True}, "reward_kwargs.exact_match=True: give the settings of exact_match by their names."),
         ({"reward_router_address": "a"}, "reward_kwargs.reward_router_address: no such verifier."),
     ],

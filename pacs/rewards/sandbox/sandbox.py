@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Self
@@ -53,25 +53,21 @@ class Sandbox:
             limits: of each run.
 
         Raises:
-            SandboxError: If no process can be started.
+            OSError: If no process can be started.
         """
         task = {"code": code, "function": function, "limits": asdict(limits), "packages": site.getsitepackages()}
         self._channel, servers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with servers, _memory(json.dumps(task).encode()) as file:
-            try:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-B", "-P", "-S", "-m", "pacs.rewards.sandbox.server", str(servers.fileno())],
-                    stdin=file,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    pass_fds=[servers.fileno()],
-                    cwd="/",
-                    env=_environment(),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                self._channel.close()
-                raise SandboxError(f"cannot be started: {error}") from error
+            self._process = subprocess.Popen(
+                [sys.executable, "-B", "-P", "-S", "-m", "pacs.rewards.sandbox.server", str(servers.fileno())],
+                stdin=file,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[servers.fileno()],
+                cwd="/",
+                env=_environment(),
+                start_new_session=True,
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +109,8 @@ class Sandbox:
 
     def _kill(self) -> None:
         """End the server, and a test that may be running: it cannot leave their process group."""
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 @contextmanager
