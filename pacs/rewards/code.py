@@ -72,7 +72,7 @@ def compute_score(
     """Whether the program in the response's last Python block passes all tests. The first failure ends it.
 
     Args:
-        data_source: unused; verl passes it.
+        data_source: named in the log.
         solution_str: the response.
         ground_truth: the `Tests`, as JSON.
         extra_info: unused; verl passes it.
@@ -87,7 +87,7 @@ def compute_score(
         sandbox itself failed (why is logged).
 
     Raises:
-        ValueError: If a limit is not positive.
+        ValueError: If a limit is too small to be one.
         Refused: If this machine cannot hold a program as it must, and no setting allows that.
     """
     for name, value, least in (("test_seconds", test_seconds, 1), ("memory_mib", memory_mib, 256)):

@@ -61,12 +61,17 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             raise ValueError(f"{_SETTINGS}.{name}: no such verifier. There are {', '.join(VERIFIERS)}.")
         if not isinstance(arguments, Mapping):
             raise ValueError(f"{_SETTINGS}.{name}={arguments}: give the settings of {name} by their names.")
-        signature = inspect.signature(_function(name))
+        signature = _signature(name)
         try:
             signature.bind("", "", "", None, **arguments)
         except TypeError as error:
             takes = ", ".join([*signature.parameters][4:]) or "no settings"
             raise ValueError(f"{_SETTINGS}.{name}: {error}; it takes {takes}.") from None
+
+
+@cache
+def _signature(name: str) -> inspect.Signature:
+    return inspect.signature(_function(name))
 
 
 @cache

