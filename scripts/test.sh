@@ -15,5 +15,5 @@ if [[ ${1:-} == --all ]]; then
 fi
 pacs_environment
 cd "$PACS_ROOT"
-# Two at a time: while a run starts, its processes mostly wait for each other.
-exec python -m pytest -m "$markers" -n 2 --dist loadgroup --no-loadscope-reorder "$@"
+# Two files at a time: while a run starts, its processes mostly wait for each other.
+exec python -m pytest -m "$markers" -n 2 --dist loadfile --no-loadscope-reorder "$@"

@@ -33,8 +33,8 @@ from pacs.runs.processes import TOKEN
 from pacs.runs.state import Progress, read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
 
-#: How long the monitor is given to name the process whose death made a call fail.
-MONITOR_SECONDS = 5.0
+#: How long the monitor is given to name the process whose death made the trainer fail.
+MONITOR_SECONDS = 10.0
 #: A disk with less is full.
 FULL_BYTES = 4 * 2**20
 #: What of a checkpoint is the trainer's own: the state of its random number generators.
@@ -119,8 +119,9 @@ class DurableTrainer(PPOTrainerSync):
         try:
             super().fit(agent_loop_manager)
         except Exception as error:
-            # Before verl takes down the queue, whose death would be taken for the cause.
-            if is_death(error):
+            # Before verl takes down the queue, whose death would be taken for the cause. Of a dead engine verl may say
+            # only that rollouts have failed.
+            if is_death(error) or monitor.suspects():
                 monitor.join(MONITOR_SECONDS)
             report_fault(self.run_dir, cause_of(error))
             monitor.stop()

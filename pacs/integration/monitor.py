@@ -90,6 +90,10 @@ class Monitor(threading.Thread):
                     self._end(f"{name} died or does not answer ({problem})")
                 looks[name] = self.pool.submit(health_problem, self.engines[name])
 
+    def suspects(self) -> bool:
+        """Whether an engine does not answer now; if it is dead, the looks to come will say so."""
+        return any(problem is not None for problem in self.pool.map(health_problem, self.engines.values()))
+
     def stop(self) -> None:
         """Stop watching."""
         self.stopped.set()
