@@ -99,6 +99,12 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
         (["pacs.reference.reset_every=0"], "pacs.reference.reset_every=0", "null for never"),
+        (
+            ["+reward.custom_reward_function.reward_kwargs.code.timeout=3"],
+            "reward.custom_reward_function.reward_kwargs.code",
+            "unexpected keyword argument 'timeout'",
+        ),
+        (["+reward.custom_reward_function.reward_kwargs.maths={}"], "reward_kwargs.maths", "There are math,"),
         (["pacs.estimator=rlo"], "pacs.estimator=rlo", "did you mean rloo"),
         (["pacs.beta=-1"], "pacs.beta=-1", "above 0"),
         (["pacs.beta=strong"], "pacs.beta='strong'", "number"),

@@ -11,6 +11,7 @@ import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from pacs.integration.pacs_checks import pacs_problems
+from pacs.rewards.registry import check_settings
 from pacs.runs.settings import check_life_settings
 
 
@@ -23,7 +24,7 @@ class ConfigError(ValueError):
 
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
-    problems = list(_life_problems(config))
+    problems = [*_life_problems(config), *_reward_problems(config)]
     if config.trainer.v1.trainer_mode == "pacs":
         problems += pacs_problems(config)
     if config.trainer.device not in ("cpu", "cuda"):
@@ -73,6 +74,15 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
                 yield f"{part}.checkpoint.{key} lacks {sorted(lacking)}: a run goes on only from all of them."
         if checkpoint.get("async_save"):
             yield f"{part}.checkpoint.async_save=true: set it to false, so that a save has ended when it says so."
+
+
+def _reward_problems(config: DictConfig) -> Iterator[str]:
+    reward = config.reward.custom_reward_function
+    if reward.path == "pkg://pacs.rewards.registry":
+        try:
+            check_settings(reward.get("reward_kwargs") or {})
+        except ValueError as error:
+            yield str(error)
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:

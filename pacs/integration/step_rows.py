@@ -97,5 +97,5 @@ def check_labels(labels: torch.Tensor) -> None:
     if len(others):
         raise ValueError(
             f"PACS trains on labels of 0 and 1, but the reward function returned {others[:5].tolist()}. Set "
-            "reward.custom_reward_function to a verifier whose score is 0.0 or 1.0, as pkg://pacs.rewards.math is."
+            "reward.custom_reward_function to a verifier whose score is 0.0 or 1.0, as pkg://pacs.rewards.registry is."
         )

@@ -1,0 +1,176 @@
+"""The verifier of programs: it runs them on tests, as LiveCodeBench does, in a sandbox.
+
+What a program writes is compared here: neither the right outputs nor the verdict are in any process of the sandbox.
+"""
+
+import json
+import logging
+import re
+import textwrap
+import time
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from pacs.rewards.extract import final_part
+from pacs.rewards.sandbox.limits import Limits
+from pacs.rewards.sandbox.sandbox import Sandbox, SandboxError
+from pacs.rewards.verdict import Status, verdict
+
+_FENCE: Final = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,})(?P<info>[^`\n]*)$", re.M)
+_PYTHON: Final = {"", "py", "python", "python3"}
+#: The limit is on processor time, since time on a clock depends on how busy the machine is; this many times as much
+#: on the clock ends a program that sleeps.
+WALL_FACTOR: Final = 5
+#: A program may write this, and four times the right output: what is longer is wrong.
+OUTPUT_BYTES: Final = 2**20
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Tests:
+    """A problem's tests, as LiveCodeBench has them.
+
+    Attributes:
+        fn_name: the function to call, or None: the program reads standard input.
+        inputs: of each test the whole standard input; for a function its arguments, one JSON a line.
+        outputs: of each test the whole standard output; for a function its result, as JSON.
+    """
+
+    fn_name: str | None
+    inputs: list[str]
+    outputs: list[str]
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tests":
+        """Read them from a row's ground truth. Raises ValueError if they are not in LiveCodeBench's form."""
+        match json.loads(str(text)):
+            case {"inputs": [_, *_] as inputs, "outputs": [*outputs], **others} if (
+                len(inputs) == len(outputs)
+                and all(isinstance(item, str) for item in [*inputs, *outputs])
+                and isinstance(fn_name := others.get("fn_name"), str | None)
+            ):
+                for output in outputs if fn_name is not None else ():
+                    json.loads(output)
+                return cls(fn_name, inputs, outputs)
+        raise ValueError("the ground truth is not {fn_name: string or null, inputs: [string...], outputs: as many}")
+
+
+def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: dict[str, Any] | None = None,
+    *,
+    test_seconds: int = 6,
+    total_seconds: float = 120.0,
+    memory_mib: int = 4096,
+    allow_without_landlock: bool = False,
+    allow_without_seccomp: bool = False,
+) -> dict[str, Any]:
+    """Whether the program in the response's last Python block passes all tests. The first failure ends it.
+
+    Args:
+        data_source: named in the log.
+        solution_str: the response.
+        ground_truth: the `Tests`, as JSON.
+        extra_info: unused; verl passes it.
+        test_seconds: processor time that a test may take.
+        total_seconds: time on the clock that all tests may take.
+        memory_mib: address space that the program may take.
+        allow_without_landlock: run even where the kernel has no Landlock, see `Limits`.
+        allow_without_seccomp: run even where no seccomp filter can be set, see `Limits`.
+
+    Returns:
+        The `verdict`: `wrong` also for a program that fails, `error` for ground truths that are no tests and where the
+        sandbox itself failed (why is logged).
+
+    Raises:
+        ValueError: If a limit is too small to be one.
+        Refused: If this machine cannot hold a program as it must, and no setting allows that.
+    """
+    for name, value, least in (("test_seconds", test_seconds, 1), ("memory_mib", memory_mib, 256)):
+        if not isinstance(value, int) or value < least:
+            raise ValueError(f"code.{name}={value}: use a whole number of at least {least}")
+    if not total_seconds > 0:
+        raise ValueError(f"code.total_seconds={total_seconds}: use a number above 0")
+    code = last_code_block(final_part(solution_str))
+    if code is None:
+        return verdict("no_answer")
+    limits = Limits(test_seconds, memory_mib, allow_without_landlock, allow_without_seccomp)
+    try:
+        return verdict(run_tests(code, Tests.from_json(ground_truth), limits, total_seconds), code)
+    except (ValueError, OSError, SandboxError) as error:
+        logger.warning("A program of %s could not be tested: %s", data_source, error)
+        return verdict("error", code)
+
+
+def run_tests(code: str, tests: Tests, limits: Limits, total_seconds: float) -> Status:
+    """Run a program on one test after another until one fails.
+
+    Raises:
+        Refused, SandboxError, OSError: As `Sandbox`.
+    """
+    agrees = same_lines if tests.fn_name is None else same_json
+    deadline = time.monotonic() + total_seconds
+    with Sandbox(code, tests.fn_name, limits) as sandbox:
+        for given, expected in zip(tests.inputs, tests.outputs, strict=True):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return "timeout"
+            outcome = sandbox.run(
+                given,
+                output_bytes=OUTPUT_BYTES + 4 * len(expected.encode()),
+                wall_seconds=min(left, WALL_FACTOR * limits.cpu_seconds),
+            )
+            if outcome.ended == "timeout":
+                return "timeout"
+            if outcome.ended == "failed" or not agrees(outcome.output.decode(errors="replace"), expected):
+                return "wrong"
+    return "correct"
+
+
+def last_code_block(text: str) -> str | None:
+    """The last fenced block that is marked as Python, or not marked.
+
+    None if there is none, or if the text ends within a block: that program was cut off.
+    """
+    code, opening = None, None
+    for fence in _FENCE.finditer(text):
+        if opening is None:
+            opening = fence
+        elif not fence["info"].strip() and len(fence["ticks"]) >= len(opening["ticks"]):
+            if opening["info"].strip().lower() in _PYTHON:
+                code = text[opening.end() + 1 : fence.start()]
+                code = textwrap.dedent(code) if opening["indent"] else code
+            opening = None
+    return code if opening is None else None
+
+
+def same_lines(output: str, expected: str) -> bool:
+    """Whether two texts agree as LiveCodeBench has it: line by line, without white space at the ends of text and lines.
+
+    Two lines that differ agree if all their words are numbers and equal in value: `1.0 2` and `1 2.00`.
+    """
+    output, expected = output.strip(), expected.strip()
+    if output.count("\n") != expected.count("\n"):
+        return False
+    return all(map(_same_line, output.split("\n"), expected.split("\n")))
+
+
+def _same_line(output: str, expected: str) -> bool:
+    if output.strip() == expected.strip():
+        return True
+    try:
+        return [Decimal(word) for word in output.split()] == [Decimal(word) for word in expected.split()]
+    except InvalidOperation:
+        return False
+
+
+def same_json(output: str, expected: str) -> bool:
+    """Whether two JSON texts have equal values."""
+    try:
+        return bool(json.loads(output) == json.loads(expected))
+    except (ValueError, RecursionError):  # of the output: the expected ones were read before
+        return False

@@ -1,0 +1,13 @@
+"""What every verifier returns, in the form that verl takes."""
+
+from typing import Any, Final, Literal
+
+Status = Literal["correct", "wrong", "no_answer", "timeout", "error"]
+
+#: The most of an answer that is reported.
+PREDICTED_CHARS: Final = 256
+
+
+def verdict(status: Status, predicted: str = "") -> dict[str, Any]:
+    """A verifier's result: `score` (1.0 if correct, else 0.0), `predicted` (the answer, in part), `status`."""
+    return {"score": 1.0 if status == "correct" else 0.0, "predicted": predicted[:PREDICTED_CHARS], "status": status}
