@@ -4,18 +4,14 @@
 """
 
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any
 
 from pacs.rewards.bounds import MAX_CHARS, beyond_bounds
 from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, isolated
 from pacs.rewards.notation import bare
 from pacs.rewards.shortcut import grade_without_algebra
-
-Status = Literal["correct", "wrong", "no_answer", "timeout", "error"]
-
-#: Of an answer that is reported.
-REPORTED_CHARS: Final = 256
+from pacs.rewards.verdict import Status, verdict
 
 
 def compute_score(
@@ -42,9 +38,8 @@ def compute_score(
         timeout_seconds, memory_mib, workers: of `isolation.Limits`.
 
     Returns:
-        `score`: 1.0 if the answer is right, else 0.0. `predicted`: the content of the last `\boxed{}` of the final
-        part, at most `REPORTED_CHARS` of it, "" if there is none. `status`: `correct`, `wrong`, `no_answer`; `timeout`
-        where the comparison took longer than it may; `error` where it raised, or the gold cannot be compared.
+        The `verdict`. `predicted` is what the last box of the final part holds; `timeout` says that the comparison took
+        longer than it may, `error` that it raised, or that the gold answer cannot be compared.
 
     Raises:
         ValueError: If a limit is not above 0.
@@ -55,12 +50,7 @@ def compute_score(
     predicted = answer[: MAX_CHARS + 1]  # beyond bounds, whatever follows
     limits = Limits(timeout_seconds, memory_mib, workers)
     status = grade(predicted, str(ground_truth), limits) if predicted else "no_answer"
-    return {
-        "score": 1.0 if status == "correct" else 0.0,
-        # What is not valid Unicode would break whoever writes it down.
-        "predicted": predicted[:REPORTED_CHARS].encode(errors="replace").decode(),
-        "status": status,
-    }
+    return verdict(status, predicted)
 
 
 @lru_cache(maxsize=2**16)  # the responses of a group often give the same answer

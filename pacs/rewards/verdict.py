@@ -10,4 +10,6 @@ PREDICTED_CHARS: Final = 256
 
 def verdict(status: Status, predicted: str = "") -> dict[str, Any]:
     """A verifier's result: `score` (1.0 if correct, else 0.0), `predicted` (the answer, in part), `status`."""
-    return {"score": 1.0 if status == "correct" else 0.0, "predicted": predicted[:PREDICTED_CHARS], "status": status}
+    # What is not valid Unicode would break whoever writes it down.
+    shown = predicted[:PREDICTED_CHARS].encode(errors="replace").decode()
+    return {"score": 1.0 if status == "correct" else 0.0, "predicted": shown, "status": status}

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pacs.rewards.bounds import MAX_CHARS
 from pacs.rewards.isolation import Limits
-from pacs.rewards.math import REPORTED_CHARS, compute_score, gold_problem, grade
+from pacs.rewards.math import compute_score, gold_problem, grade
+from pacs.rewards.verdict import PREDICTED_CHARS
 from tests.rewards.answers import EQUAL
 
 
@@ -109,9 +110,9 @@ def test_a_box_goes_before_what_is_not_boxed() -> None:
 
 
 def test_a_long_answer_is_reported_in_part() -> None:
-    result = score("1+" * REPORTED_CHARS + "1", "72")
+    result = score("1+" * PREDICTED_CHARS + "1", "72")
     assert result["status"] == "wrong"
-    assert len(result["predicted"]) == REPORTED_CHARS
+    assert len(result["predicted"]) == PREDICTED_CHARS
 
 
 def test_what_is_not_unicode_is_reported_without_it() -> None:

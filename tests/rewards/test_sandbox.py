@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -128,11 +129,13 @@ def state(folder: Path) -> list[tuple[object, ...]]:
 
 
 def test_a_program_sees_nothing_of_the_caller(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No environment, no open file, no argument, no folder."""
+    """No environment, no open file (of a caller that has many), no argument, no folder."""
     monkeypatch.setenv("HF_TOKEN", "secret")
     monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path))
-    with (tmp_path / "open").open("w") as file:
-        os.set_inheritable(file.fileno(), True)
+    with ExitStack() as files:
+        for number in range(100):
+            file = files.enter_context((tmp_path / f"open{number}").open("w"))
+            os.set_inheritable(file.fileno(), True)
         seen = json.loads(
             printed("""
             import json, os, sys

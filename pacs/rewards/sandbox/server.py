@@ -66,7 +66,7 @@ def _restrict(task: dict[str, Any], test: dict[str, Any], channel: socket.socket
         kind = "refused" if isinstance(error, Refused) else "broken"
         channel.send(json.dumps({kind: str(error)}).encode())
         os._exit(1)
-    channel.detach()
+    channel.close()  # its number is the caller's, and may be any
     os.closerange(3, OPEN_FILES)
 
 
