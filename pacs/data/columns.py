@@ -19,6 +19,7 @@ class Columns:
         id: column of the row's name.
         difficulty: column of the level.
         gold: makes the gold answer of what stands in the column.
+        strict: whether a row without the columns of its name and level is an error; else they are left out.
     """
 
     question: str = "problem"
@@ -27,11 +28,13 @@ class Columns:
     id: str | None = None
     difficulty: str | None = None
     gold: Callable[[Any], str] = math_gold
+    strict: bool = False
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Question and answer."""
-        return (self.question, self.answer)
+        """Question and answer, and what else must be there."""
+        others = (self.id, self.difficulty) if self.strict else ()
+        return (self.question, self.answer, *filter(None, others))
 
     def __call__(self, row: Row, place: str) -> Problem:
         """Read one row; see `Reader`."""

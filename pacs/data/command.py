@@ -85,7 +85,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     known.add_argument("--revision", metavar="REV", help="of the repository (default: the pinned one)")
     known.add_argument("--release", choices=RELEASES, help=f"of livecodebench (default: {RELEASE})")
     known.add_argument(
-        "--window", nargs=2, type=date.fromisoformat, metavar=("FIRST", "LAST"),
+        "--window", nargs=2, type=_day, metavar=("FIRST", "LAST"),
         help=f"days of livecodebench's contests, both included (default: {WINDOW[0]} {WINDOW[1]})",
     )  # fmt: skip
     files = parser.add_argument_group(f"local files ({', '.join(FORMATS)})")
@@ -95,6 +95,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--difficulty-column", metavar="NAME", help="default: none")
     files.add_argument("--split", choices=("train", "test"), help="what it is for (default: train)")
     files.add_argument("--verifier", choices=INSTRUCTIONS, help="of its answers (default: math)")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no day such as {WINDOW[0]}") from None
 
 
 # Imported where they are needed: pyarrow and transformers are slow, and `pacs train --help` passes here.

@@ -25,10 +25,12 @@ class Choices:
         if not all(choices):
             raise Dropped("empty answer")
         order = random.Random(f"{SEED}:{question}").sample(range(len(choices)), len(choices))
-        listed = "\n".join(f"{letter}) {choices[i]}" for letter, i in zip(LETTERS, order, strict=True))
+        shuffled = tuple(choices[i] for i in order)
+        listed = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, shuffled, strict=True))
         return Problem(
             question=question,
             gold=LETTERS[order.index(0)],
             id=str(row.get("Record ID") or place),
             content=f"{question}\n\n{listed}",
+            choices=shuffled,
         )

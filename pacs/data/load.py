@@ -143,6 +143,8 @@ def explain(error: Exception, what: str | Path) -> NoReturn:
         message = f"{what}: HF_HUB_OFFLINE is set: unset it, or {hint}"
     elif isinstance(error, hub.RevisionNotFoundError):
         message = f"{what} has no such --revision"
+    elif isinstance(error, hub.RepositoryNotFoundError):
+        message = f"{what}: the Hugging Face Hub has no such dataset, or none that HF_TOKEN gives access to"
     elif isinstance(error, hub.HfHubHTTPError):
         message = f"{what}: the Hugging Face Hub answered: {first_line}"
     elif isinstance(error, httpx.TransportError | ConnectionError):

@@ -36,6 +36,7 @@ SCHEMA = pa.schema(
                 "revision": pa.string(),
                 "difficulty": pa.float64(),
                 "verifier": pa.string(),
+                "choices": pa.list_(pa.string()),
             }
         ),
     }
@@ -50,14 +51,17 @@ class Output:
         split: `train` or `test`.
 
     Raises:
-        OSError: If it cannot be written to.
+        DataError: If it cannot be written to.
     """
 
     def __init__(self, folder: Path, split: str) -> None:
         self._folder = folder.absolute()
         self._name = f"{split}.parquet"
         place = next(path for path in (self._folder, *self._folder.parents) if path.exists())
-        self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
+        try:
+            self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
+        except OSError as error:
+            raise DataError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
         self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
 
     def __enter__(self) -> Self:

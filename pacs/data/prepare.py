@@ -83,7 +83,7 @@ def _problems(request: Request, revision: str, overlap: Overlap, tally: Tally) -
 def _check_columns(request: Request, row: Row) -> None:
     missing = [column for column in request.source.read.required if column not in row]
     if missing:
-        hint = ": give --question-column and --answer-column" if "columns" in request.options else ""
+        hint = ": name the columns with --question-column and the like" if "columns" in request.options else ""
         raise DataError(f"{request.given} has no column {', '.join(missing)}; it has {', '.join(row)}{hint}")
 
 
@@ -143,6 +143,7 @@ def _row(
             "revision": revision,
             "difficulty": problem.difficulty,
             "verifier": request.source.verifier,
+            "choices": problem.choices,
         },
     }
 

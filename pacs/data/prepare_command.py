@@ -106,7 +106,7 @@ def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:
         split="train",
         rows=None,
         about="a local file",
-        read=Columns(**columns, gold=math_gold if verifier == "math" else text_gold),
+        read=Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True),
         training=args.split != "test",
         verifier=verifier,
     )

@@ -19,6 +19,7 @@ class Problem:
         difficulty: the larger, the harder, on the source's own scale; None if it has none.
         content: what the user says, if that is more than the question.
         system: the system message, if the source has one.
+        choices: texts of the choices in the order of their letters, if there are any.
     """
 
     question: str
@@ -27,6 +28,7 @@ class Problem:
     difficulty: float | None = None
     content: str | None = None
     system: str | None = None
+    choices: tuple[str, ...] | None = None
 
 
 class Dropped(Exception):

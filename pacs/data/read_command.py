@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from itertools import islice
 
 from pacs.data.errors import DataError
 from pacs.data.sources import SOURCES
@@ -13,10 +14,8 @@ from pacs.report.table import format_table
 def stats(args: argparse.Namespace) -> int:
     """Print the tables; 2 and one line on stderr where that is impossible."""
     try:
-        rows = read_rows(args.path)
-        if not rows:
-            raise DataError(f"{args.path} has no rows")
-        print(statistics(rows, Template(args.model, not args.no_thinking) if args.model else None))
+        template = _template(args)
+        print(statistics(read_rows(args.path), template))
     except (DataError, OSError) as error:
         print(f"pacs data stats: {error}", file=sys.stderr)
         return 2
@@ -28,15 +27,13 @@ def show(args: argparse.Namespace) -> int:
     try:
         if args.n < 1:
             raise DataError(f"-n {args.n}: give a number of at least 1")
-        if args.no_thinking and not args.model:
-            raise DataError("--no-thinking is for a chat template: give --model too")
-        rows = read_rows(args.path, limit=args.n)
-        template = Template(args.model, not args.no_thinking) if args.model else None
+        template = _template(args)
+        rows = list(islice(read_rows(args.path, args.n), args.n))
     except (DataError, OSError) as error:
         print(f"pacs data show: {error}", file=sys.stderr)
         return 2
     for row in rows:
-        info = row["extra_info"]
+        info = row.get("extra_info") or {}
         about = [f"{row['data_source']} {info.get('id', info.get('index'))}"]
         about += [f"{name} {info[name]}" for name in ("difficulty", "verifier") if info.get(name) is not None]
         if template:
@@ -46,6 +43,12 @@ def show(args: argparse.Namespace) -> int:
             text = "\n".join(f"[{message['role']}]\n{message['content']}" for message in row["prompt"])
         print(f"--- {', '.join(about)}\n{text}\n--- gold: {shorten(row['reward_model']['ground_truth'])}\n")
     return 0
+
+
+def _template(args: argparse.Namespace) -> Template | None:
+    if args.no_thinking and not args.model:
+        raise DataError("--no-thinking is for a chat template: give --model too")
+    return Template(args.model, not args.no_thinking) if args.model else None
 
 
 def list_sources(args: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """A model's own tokenizer and chat template."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ def _load(model: str) -> Any:
     except (OSError, ValueError) as error:
         if Path(model).exists():
             raise DataError(f"--model {model} has no tokenizer that transformers loads") from error
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model):
+            raise DataError(f"--model {model}: no such folder") from error
     try:
         # Asked first: transformers would try for half a minute.
         HfApi().model_info(model, timeout=10)
