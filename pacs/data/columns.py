@@ -38,10 +38,13 @@ class Columns:
 
     def __call__(self, row: Row, place: str) -> Problem:
         """Read one row; see `Reader`."""
-        question = str(row.get(self.question) or "").strip()
+        question, answer = row.get(self.question) or "", row.get(self.answer)
+        if not isinstance(question, str) or isinstance(answer, dict):
+            raise Dropped("question or answer is not text")
+        question = question.strip()
         if not question:
             raise Dropped("empty question")
-        gold = self.gold(row.get(self.answer))
+        gold = self.gold(answer)
         if not gold and self.solution:
             gold = self.gold(row.get(self.solution))
         if not gold:

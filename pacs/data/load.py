@@ -107,6 +107,8 @@ def _stream(what: str | Path, path: str, **arguments: Any) -> Iterator[Row]:
     datasets.utils.logging.set_verbosity_error()
     try:
         rows = iter(datasets.load_dataset(path, streaming=True, **arguments))
+    except StopIteration:  # of a file without a row
+        return
     except Exception as error:
         explain(error, what)
     while True:

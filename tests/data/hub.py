@@ -3,7 +3,8 @@
     python -m tests.data.hub FOLDER
 
 serves FOLDER/<owner>/<name>/ as dataset repositories at one commit, prints its address, and ends with its standard
-input. A repository with a file `.gated` is refused to those who come without a token.
+input. A repository with a file `.gated` is refused to those who come without a token; those of one with
+`.slow` come after a minute.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ import json
 import re
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -77,6 +79,8 @@ class Hub(BaseHTTPRequestHandler):
         if not file.is_file():
             self.fail(404, "EntryNotFound")
             return
+        if (self.folder / "/".join(file.relative_to(self.folder).parts[:2]) / ".slow").exists():
+            time.sleep(60)
         data = file.read_bytes()
         found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         self.send_response(206 if found else 200)
