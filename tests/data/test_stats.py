@@ -94,7 +94,7 @@ def test_show_prints_a_long_gold_in_part(tmp_path: Path, run: Run) -> None:
     assert run("prepare", repo, "--from", tmp_path / "copy", "--out", tmp_path / "out")[0] == 0
     _, out, _ = run("show", tmp_path / "out", "-n", 1)
     assert out.startswith("--- livecodebench from_test2, difficulty 2.0, verifier code\n[system]\nYou are an expert")
-    assert '--- gold: {"fn_name": null, "inputs": ["0", "1", "2"], "outputs": ["1"… (73 characters)' in out
+    assert '--- gold: {"fn_name": null, "inputs": ["0", "1", "2"], "outputs": ["1"… (72 characters)' in out
 
 
 def test_list_has_every_source(run: Run) -> None:
