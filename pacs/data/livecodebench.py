@@ -51,8 +51,11 @@ class LiveCodeBench:
 
     def __call__(self, row: Row, place: str) -> Problem:
         """Read one row; see `Reader`."""
-        # `datasets` may have made a datetime of it.
-        if not self.window[0] <= date.fromisoformat(str(row["contest_date"])[:10]) <= self.window[1]:
+        try:
+            day = date.fromisoformat(str(row["contest_date"])[:10])  # a text, or what `datasets` made of it
+        except ValueError:
+            raise Dropped("unreadable date") from None
+        if not self.window[0] <= day <= self.window[1]:
             raise Dropped("outside the dates")
         question = str(row["question_content"] or "").strip()
         if not question:

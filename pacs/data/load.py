@@ -104,7 +104,8 @@ def _stream(what: str | Path, path: str, **arguments: Any) -> Iterator[Row]:
     """Rows of `datasets.load_dataset`; what it raises is explained as a failure of `what`."""
     import datasets
 
-    datasets.utils.logging.set_verbosity_error()
+    # What it would log is raised too.
+    datasets.utils.logging.set_verbosity(datasets.utils.logging.CRITICAL)
     try:
         rows = iter(datasets.load_dataset(path, streaming=True, **arguments))
     except StopIteration:  # of a file without a row

@@ -95,8 +95,10 @@ class Output:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._writer.close()
-        shutil.rmtree(self._aside, ignore_errors=True)
+        try:
+            self._writer.close()
+        finally:
+            shutil.rmtree(self._aside, ignore_errors=True)
 
 
 def file_sha256(file: Path) -> str:

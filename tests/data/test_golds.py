@@ -71,7 +71,8 @@ def test_whole_numbers_are_the_same_however_they_are_stored(number: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("value", "level"), [(5, 5.0), ("Level 5", 5.0), (2.5, 2.5), ("2.5", 2.5), (None, None), ("Competition", None)]
+    ("value", "level"),
+    [(5, 5.0), ("Level 5", 5.0), (2.5, 2.5), ("2.5", 2.5), (-1, -1.0), (None, None), (math.nan, None), ("Hard", None)],
 )
 def test_difficulty(value: Any, level: float | None) -> None:
     assert as_difficulty(value) == level

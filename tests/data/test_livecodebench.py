@@ -101,9 +101,11 @@ def test_tests_that_cannot_be_read(changed: dict[str, Any]) -> None:
         READ(coding_row("f", "2024-08-01", **changed), "0")
 
 
-def test_no_tests_and_no_question() -> None:
+def test_no_tests_no_date_and_no_question() -> None:
     with pytest.raises(Dropped, match="empty answer"):
         READ(coding_row("g", "2024-08-01", public_test_cases="[]", private_test_cases=encode_tests([])), "0")
+    with pytest.raises(Dropped, match="unreadable date"):
+        READ(coding_row("i", "soon"), "0")
     with pytest.raises(Dropped, match="empty question"):
         READ(coding_row("h", "2024-08-01", question_content=" "), "0")
 
