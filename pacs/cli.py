@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from pacs import training
+from pacs.data import command as data
 from pacs.export import command as export
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (runs, report, export, inspect):
+    for command in (data, runs, report, export, inspect):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     status: int = parsed.handler(parsed)

@@ -121,7 +121,10 @@ def _data_problems(config: DictConfig) -> Iterator[str]:
 
 def _file_problems(config: DictConfig, key: str, file: Path) -> Iterator[str]:
     if not file.is_file():
-        yield f"{key}={file}: no such file. Prepare the data (see the recipe's README), or set {key} to a parquet file."
+        yield (
+            f"{key}={file}: no such file. Prepare the data (`pacs data prepare`, or the recipe's README), or set {key} "
+            "to a parquet file."
+        )
         return
     try:
         metadata = pyarrow.parquet.read_metadata(file)

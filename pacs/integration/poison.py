@@ -176,7 +176,13 @@ def read_evidence(file: Path) -> Evidence:
 
 def poison_error(skipped: SkippedUpdates, step: int, evidence: Path) -> PoisonError:
     """The error that ends the run, in one line."""
+    if skipped.most == 1:
+        what = f"1 update was skipped, for its gradient was not finite, in step {step}"
+    else:
+        what = (
+            f"{skipped.most} updates in a row were skipped, for their gradients were not finite, the last of them in "
+            f"step {step}"
+        )
     return PoisonError(
-        f"{skipped.most} updates in a row were skipped, for their gradients were not finite, the last of them in step "
-        f"{step}: what they saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
+        f"{what}; what it saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
     )

@@ -1,0 +1,157 @@
+"""The rows of a source, streamed by `datasets`, and what goes wrong there as one line each."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pacs.data.errors import DataError
+from pacs.data.problem import Row
+from pacs.data.sources import Source
+
+#: Ending of a file -> the builder of `datasets` that reads it, and its options.
+FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".json": ("json", {}),
+    ".jsonl": ("json", {}),
+    ".parquet": ("parquet", {}),
+    # An answer may be "None" or "NA".
+    ".csv": ("csv", {"keep_default_na": False}),
+}
+#: Until the hub is said to be out of reach.
+TIMEOUT_SECONDS = 10
+LOCAL_HINT = "elsewhere `hf download {repo} --repo-type dataset --local-dir DIR`, then here --from DIR"
+
+
+def local_revision(path: Path) -> str:
+    """A hash of a file, or of all files of a folder with their names, in place of a commit.
+
+    Raises:
+        DataError: If there is nothing to read.
+    """
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder")
+    if path.is_file():
+        files = {"": path}
+    else:
+        found = {str(file.relative_to(path)): file for file in sorted(path.rglob("*")) if file.is_file()}
+        files = {name: file for name, file in found.items() if not name.startswith(".")}
+    digest = hashlib.sha256()
+    for name, file in files.items():
+        digest.update(name.encode())
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def hub_revision(source: Source, revision: str | None) -> str:
+    """The commit that a revision of a repository is, asked of the hub.
+
+    Args:
+        source: whose repository.
+        revision: branch, tag or commit; None for the default branch.
+
+    Raises:
+        DataError: If the hub cannot be reached, has no such revision, or does not give access.
+    """
+    from huggingface_hub import HfApi
+
+    try:
+        info = HfApi().dataset_info(source.repo, revision=revision, timeout=TIMEOUT_SECONDS)
+        if info.gated:
+            HfApi().auth_check(source.repo, repo_type="dataset")
+    except Exception as error:
+        explain(error, source.repo)
+    return str(info.sha)
+
+
+def file_rows(file: Path) -> Iterator[Row]:
+    """The rows of a local file.
+
+    Raises:
+        DataError: If its ending is not in `FORMATS`, or it cannot be read.
+    """
+    if file.suffix not in FORMATS:
+        raise DataError(f"{file}: give a file that ends with {', '.join(FORMATS)}")
+    builder, options = FORMATS[file.suffix]
+    return _stream(str(file), builder, data_files=[str(file)], split="train", **options)
+
+
+def source_rows(source: Source, revision: str, local: Path | None) -> Iterator[Row]:
+    """The rows of a known source.
+
+    Args:
+        source: its declaration.
+        revision: commit of the repository.
+        local: a file with all its rows, or a copy of the repository's folder, in place of the hub.
+
+    Raises:
+        DataError: If they cannot be read.
+    """
+    if local is not None and local.is_file():
+        yield from file_rows(local)
+    elif source.files:
+        place = f"hf://datasets/{source.repo}@{revision}" if local is None else str(local)
+        files = [f"{place}/{name}" for name in source.files]
+        yield from _stream(local or source.repo, "json", data_files=files, split="train")
+    else:
+        options = {"revision": revision} if local is None else {}
+        for config in source.configs:
+            path = str(local or source.repo)
+            yield from _stream(local or source.repo, path, name=config, split=source.split, **options)
+
+
+def _stream(what: str | Path, path: str, **arguments: Any) -> Iterator[Row]:
+    """Rows of `datasets.load_dataset`; what it raises is explained as a failure of `what`."""
+    import datasets
+
+    # What it would log is raised too.
+    datasets.utils.logging.set_verbosity(datasets.utils.logging.CRITICAL)
+    try:
+        rows = iter(datasets.load_dataset(path, streaming=True, **arguments))
+    except StopIteration:  # of a file without a row
+        return
+    except Exception as error:
+        explain(error, what)
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except Exception as error:
+            explain(error, what)
+        yield row
+
+
+def explain(error: Exception, what: str | Path) -> NoReturn:
+    """Raise the `DataError` that says what an error of `datasets` or of the hub means.
+
+    Args:
+        error: what was raised.
+        what: the repository, or the local file or folder.
+    """
+    import httpx
+    from huggingface_hub import constants
+    from huggingface_hub import errors as hub
+
+    first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    hint = LOCAL_HINT.format(repo=what)
+    if isinstance(what, Path) or Path(what).exists():
+        message = f"{what} cannot be read: {first_line}"
+    elif isinstance(error, hub.GatedRepoError):
+        message = (
+            f"{what} is gated: accept its terms on {constants.ENDPOINT}/datasets/{what}, then set HF_TOKEN to a token "
+            "of that account"
+        )
+    elif isinstance(error, hub.OfflineModeIsEnabled):
+        message = f"{what}: HF_HUB_OFFLINE is set: unset it, or {hint}"
+    elif isinstance(error, hub.RevisionNotFoundError):
+        message = f"{what} has no such --revision"
+    elif isinstance(error, hub.RepositoryNotFoundError):
+        message = f"{what}: the Hugging Face Hub has no such dataset, or none that HF_TOKEN gives access to"
+    elif isinstance(error, hub.HfHubHTTPError):
+        message = f"{what}: the Hugging Face Hub answered: {first_line}"
+    elif isinstance(error, httpx.TransportError | ConnectionError):
+        message = f"{what}: the Hugging Face Hub cannot be reached ({first_line}): {hint}"
+    else:
+        message = f"{what} cannot be read: {first_line}"
+    raise DataError(message) from error

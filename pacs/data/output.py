@@ -1,0 +1,148 @@
+"""A folder of prepared problems, parquet and manifest, there as a whole or not at all."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pacs.data.errors import DataError
+from pacs.runs.files import write_atomically
+
+MANIFEST = "manifest.json"
+#: In every manifest of ours, and in no other.
+MARK = "settings_sha256"
+
+#: verl's schema. One for all sources, so that verl can concatenate their files.
+SCHEMA = pa.schema(
+    {
+        "data_source": pa.string(),
+        "prompt": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
+        "ability": pa.string(),
+        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
+        "extra_info": pa.struct(
+            {
+                "index": pa.int64(),
+                "split": pa.string(),
+                "id": pa.string(),
+                "source": pa.string(),
+                "revision": pa.string(),
+                "difficulty": pa.float64(),
+                "verifier": pa.string(),
+                "choices": pa.list_(pa.string()),
+            }
+        ),
+    }
+)
+
+
+class Output:
+    """Writes beside `folder` and puts all in its place at the end; whatever happens before leaves nothing.
+
+    Args:
+        folder: where the problems go; it and its parents are made at the end.
+        split: `train` or `test`.
+
+    Raises:
+        DataError: If it cannot be written to.
+    """
+
+    def __init__(self, folder: Path, split: str) -> None:
+        self._folder = folder.absolute()
+        self._name = f"{split}.parquet"
+        place = next(path for path in (self._folder, *self._folder.parents) if path.exists())
+        try:
+            self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
+        except OSError as error:
+            raise DataError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
+        self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, rows: list[dict[str, Any]]) -> None:
+        """Append rows of `SCHEMA`."""
+        if rows:
+            self._writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+
+    def publish(self, manifest: Mapping[str, Any]) -> None:
+        """Put the problems and their manifest, with the file's hash added to it, in their place."""
+        self._writer.close()
+        parquet = self._aside / self._name
+        with parquet.open("rb") as stream:
+            os.fsync(stream.fileno())
+        whole = {**manifest, "sha256": {self._name: file_sha256(parquet)}}
+        write_atomically(self._aside / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        if self._folder.exists():
+            old = read_manifest(self._folder) or {"sha256": {}}
+            # The manifest last: until then the old one's hash is not the new file's, and `find_prepared` sees it.
+            for name in (self._name, MANIFEST):
+                (self._aside / name).replace(self._folder / name)
+            for name in old["sha256"].keys() - {self._name}:
+                (self._folder / name).unlink(missing_ok=True)
+        else:
+            self._aside.chmod(0o755)  # mkdtemp's folders are private
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            self._aside.rename(self._folder)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._writer.close()
+        finally:
+            shutil.rmtree(self._aside, ignore_errors=True)
+
+
+def file_sha256(file: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def settings_sha256(settings: Mapping[str, Any]) -> str:
+    """A hash of settings."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a folder of prepared problems, or None if it is not one of ours."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and MARK in manifest else None
+
+
+def find_prepared(folder: Path, split: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The manifest of what these settings have prepared, None if there is nothing yet.
+
+    Args:
+        folder: where it goes.
+        split: `train` or `test`.
+        settings: everything that decides what is prepared.
+
+    Raises:
+        DataError: If the folder has something else, that would be replaced.
+    """
+    manifest, file = read_manifest(folder), folder / f"{split}.parquet"
+    remedy = "--overwrite replaces it, another --out keeps it"
+    if manifest is None:
+        present = [path.name for path in (file, folder / MANIFEST) if path.exists()]
+        if present:
+            raise DataError(f"{folder} holds {' and '.join(present)}, not prepared by this command: {remedy}")
+        return None
+    if manifest[MARK] != settings_sha256(settings):
+        old = manifest["settings"]
+        changed = sorted(key for key in old.keys() | settings.keys() if old.get(key) != settings.get(key))
+        raise DataError(f"{folder} was prepared with other settings ({', '.join(changed)}): {remedy}")
+    if not file.is_file() or manifest["sha256"][file.name] != file_sha256(file):
+        raise DataError(f"{file} is not what its manifest says: --overwrite makes it again")
+    return manifest

@@ -1,0 +1,58 @@
+"""A model's own tokenizer and chat template."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pacs.data.errors import DataError
+
+Messages = list[dict[str, str]]
+
+
+class Template:
+    """Renders prompts as the training does.
+
+    Args:
+        model: a folder, or a name on the Hugging Face Hub.
+        thinking: passed to the template as `enable_thinking`, as `data.apply_chat_template_kwargs` does.
+
+    Raises:
+        DataError: If there is no tokenizer, or it has no chat template.
+    """
+
+    def __init__(self, model: str, thinking: bool = True) -> None:
+        self._tokenizer = _load(model)
+        self._arguments = {"add_generation_prompt": True, "enable_thinking": thinking}
+        if not self._tokenizer.chat_template:
+            raise DataError(f"--model {model}: its tokenizer has no chat template")
+
+    def render(self, messages: Messages) -> str:
+        """The prompt as text."""
+        return str(self._tokenizer.apply_chat_template(messages, tokenize=False, **self._arguments))
+
+    def lengths(self, prompts: list[Messages]) -> list[int]:
+        """The number of tokens of each prompt."""
+        tokens = self._tokenizer.apply_chat_template(prompts, tokenize=True, return_dict=False, **self._arguments)
+        return [len(each) for each in tokens]
+
+
+def _load(model: str) -> Any:
+    from huggingface_hub import HfApi
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(model, local_files_only=True)
+    except (OSError, ValueError) as error:
+        if Path(model).exists():
+            raise DataError(f"--model {model} has no tokenizer that transformers loads") from error
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model):
+            raise DataError(f"--model {model}: no such folder") from error
+    try:
+        # Asked first: transformers would try for half a minute.
+        HfApi().model_info(model, timeout=10)
+        return AutoTokenizer.from_pretrained(model)
+    except Exception as error:
+        why = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise DataError(
+            f"--model {model} is no folder, and cannot be had from the Hugging Face Hub ({why}): give a local folder"
+        ) from error

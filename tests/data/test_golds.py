@@ -1,0 +1,79 @@
+"""Gold answers as the sources have them."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pacs.data.golds import as_difficulty, list_gold, math_gold, number_gold, text_gold
+
+
+@pytest.mark.parametrize(
+    ("value", "gold"),
+    [
+        (27.0, "27"),
+        (-3.0, "-3"),
+        (0.5, "0.5"),
+        (204, "204"),
+        ("27.0", "27.0"),
+        (" 25 ", "25"),
+        ("$2^{1009}$", "2^{1009}"),
+        ("$1$ or $2$", "$1$ or $2$"),
+        ("$", "$"),
+        (["$-1$", 2.0], "-1, 2"),
+        (["5"], "5"),
+        ([], ""),
+        ("It is \\boxed{\\frac{1}{2}}, or \\boxed{0.5}.", "0.5"),
+        ("\\boxed{cut", ""),
+        ("\\text{Monday}", "\\text{Monday}"),
+        ("\\$32,\\!348", "\\$32,\\!348"),
+        (None, ""),
+        (math.nan, ""),
+        ("", ""),
+    ],
+)
+def test_math_gold(value: Any, gold: str) -> None:
+    assert math_gold(value) == gold
+
+
+@pytest.mark.parametrize(
+    ("value", "gold"),
+    [("27.0", "27"), ("-3.00", "-3"), (27.0, "27"), ("2.50", "2.50"), ("070", "070"), ("1.0x", "1.0x")],
+)
+def test_number_gold(value: Any, gold: str) -> None:
+    assert number_gold(value) == gold
+
+
+@pytest.mark.parametrize(
+    ("value", "gold"),
+    [("['$2$']", "2"), ("['1', '2']", "1, 2"), (["$2$"], "2"), ("[0,1)", "[0,1)"), ("[x, y]", "[x, y]"), ("[1]", "1")],
+)
+def test_list_gold(value: Any, gold: str) -> None:
+    assert list_gold(value) == gold
+
+
+@pytest.mark.parametrize(
+    ("value", "gold"), [(None, ""), (" a $b$ ", "a $b$"), ("\\boxed{1}", "\\boxed{1}"), (1.0, "1.0")]
+)
+def test_text_gold(value: Any, gold: str) -> None:
+    assert text_gold(value) == gold
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers())
+def test_whole_numbers_are_the_same_however_they_are_stored(number: int) -> None:
+    for value in (number, str(number), f" {number}\n", f"${number}$", [number], f"so \\boxed{{{number}}}"):
+        assert math_gold(value) == str(number)
+    assert number_gold(f"{number}.0") == str(number)
+    if abs(number) < 2**53:
+        assert math_gold(float(number)) == str(number)
+
+
+@pytest.mark.parametrize(
+    ("value", "level"),
+    [(5, 5.0), ("Level 5", 5.0), (2.5, 2.5), ("2.5", 2.5), (-1, -1.0), (None, None), (math.nan, None), ("Hard", None)],
+)
+def test_difficulty(value: Any, level: float | None) -> None:
+    assert as_difficulty(value) == level

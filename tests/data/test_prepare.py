@@ -1,0 +1,357 @@
+"""`pacs data prepare`: what is kept and dropped, what the manifest says, and that a folder is whole or as it was."""
+
+import itertools
+import json
+import resource
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacs.data.output import file_sha256
+from pacs.data.sources import BOXED
+from tests.data.conftest import Run, manifest, problems, write_jsonl
+
+THIRTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen"
+
+
+def question(i: int, answer: Any = "1") -> dict[str, Any]:
+    return {"problem": f"Problem number {i}?", "answer": answer}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def evaluation(tmp_path: Path, run: Run) -> Path:
+    rows = [{"problem": "What is $1+1$?", "answer": "2"}, {"problem": f"{THIRTEEN} fourteen?", "answer": "3"}]
+    file = write_jsonl(tmp_path / "aime.jsonl", rows)
+    assert run("prepare", file, "--split", "test", "--out", tmp_path / "data" / "aime")[0] == 0
+    return tmp_path / "data" / "aime"
+
+
+def test_a_local_file(tmp_path: Path, run: Run) -> None:
+    rows = [
+        {"q": " Half of one? ", "a": 0.5, "level": "Level 3", "name": "x-1"},
+        {"q": "Two and two?", "a": 4.0, "level": None, "name": "x-2"},
+    ]
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    words = ["--question-column", "q", "--answer-column", "a", "--id-column", "name", "--difficulty-column", "level"]
+    status, out, err = run("prepare", file, "--out", tmp_path / "out", *words)
+    assert status == 0
+    assert out.splitlines()[1:] == [
+        "2 rows, 2 kept, 0 dropped",
+        f"wrote {tmp_path / 'out' / 'train'}.parquet and manifest.json",
+    ]
+    assert err.startswith("WARNING: no evaluation set is given, and none is prepared beside")
+    first, second = problems(tmp_path / "out" / "train.parquet")
+    assert first == {
+        "data_source": "mine",
+        "prompt": [{"role": "user", "content": f"Half of one?\n{BOXED}"}],
+        "ability": "math",
+        "reward_model": {"style": "rule", "ground_truth": "0.5"},
+        "extra_info": {
+            "index": 0, "split": "train", "id": "x-1", "source": "mine.jsonl", "difficulty": 3.0, "verifier": "math",
+            "revision": manifest(tmp_path / "out")["revision"], "choices": None,
+        },
+    }  # fmt: skip
+    assert second["reward_model"]["ground_truth"] == "4"
+    assert second["extra_info"]["difficulty"] is None
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "parquet", "csv"])
+def test_every_format_gives_the_same(ending: str, tmp_path: Path, run: Run) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame([question(1, "None"), question(2, "\\frac{1}{2}"), question(3, "NA"), question(4, "7")])
+    file = tmp_path / f"mine.{ending}"
+    if ending in ("json", "jsonl"):
+        frame.to_json(file, orient="records", lines=ending == "jsonl")
+    elif ending == "parquet":
+        frame.to_parquet(file)
+    else:
+        frame.to_csv(file, index=False)
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [row["reward_model"]["ground_truth"] for row in rows] == ["None", "\\frac{1}{2}", "NA", "7"]
+    assert [row["prompt"][0]["content"] for row in rows] == [f"Problem number {i}?\n{BOXED}" for i in range(1, 5)]
+
+
+def test_answers_may_be_texts_and_numbers(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(1, "\\frac{1}{2}"), question(2, 2), question(3, 3.0)])
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [row["reward_model"]["ground_truth"] for row in rows] == ["\\frac{1}{2}", "2", "3"]
+
+
+def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, model: Path, run: Run) -> None:
+    rows = [
+        question(0),
+        {"problem": " problem  NUMBER 0? ", "answer": "2"},
+        {"problem": "", "answer": "1"},
+        question(3, ""),
+        {"problem": "what is $1 + 1$ ?", "answer": "2"},
+        {"problem": f"Zero, {THIRTEEN}.", "answer": "3"},
+        {"problem": f"Zero, {THIRTEEN.replace('seven', '7')}.", "answer": "3"},
+        {"problem": "Long " + "x" * 300, "answer": "3"},
+        question(8, "{" * 3),
+        question(9, "5"),
+    ]
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    words = ["--evaluation", evaluation, "--model", model, "--max-prompt-length", 250]
+    status, out, _ = run("prepare", file, "--out", tmp_path / "out", *words)
+    assert status == 0
+    said = manifest(tmp_path / "out")
+    assert said["dropped"] == {
+        "duplicate": 1, "empty question": 1, "empty answer": 1, "overlap with aime: the same text": 1,
+        "overlap with aime: 13 words": 1, "overlong": 1, "unverifiable": 1,
+    }  # fmt: skip
+    assert (said["rows_in"], said["kept"]) == (10, 3)
+    kept = problems(tmp_path / "out" / "train.parquet")
+    assert [row["extra_info"]["id"] for row in kept] == ["0", "6", "9"]
+    assert [row["extra_info"]["index"] for row in kept] == [0, 1, 2]
+    ids = {reason: [example["id"] for example in examples] for reason, examples in said["dropped_examples"].items()}
+    assert ids["empty question"] == ["2"]
+    assert ids["overlap with aime: 13 words"] == ["5"]
+    assert said["dropped_examples"]["unverifiable"] == [
+        {"id": "8", "question": "Problem number 8?", "gold": "{{{", "status": "no_answer"}
+    ]
+    assert sum(said["prompt_length"]["histogram"].values()) == 3
+    assert "kept apart from aime/test.parquet" in out
+    assert "  1 overlap with aime: 13 words\n" in out
+
+
+def test_an_evaluation_set_keeps_its_duplicates(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(1), question(1)])
+    assert run("prepare", file, "--split", "test", "--out", tmp_path / "out")[0] == 0
+    assert len(problems(tmp_path / "out" / "test.parquet")) == 2
+
+
+def test_evaluation_sets_beside_the_folder_are_found(tmp_path: Path, evaluation: Path, run: Run) -> None:
+    (tmp_path / "data" / "foreign").mkdir()
+    (tmp_path / "data" / "foreign" / "test.parquet").write_text("not ours")
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(0), {"problem": "What is 1+1?", "answer": "2"}])
+    status, out, err = run("prepare", file, "--out", tmp_path / "data" / "mine")
+    assert (status, err) == (0, "")
+    assert out.startswith("kept apart from aime/test.parquet\n")
+    said = manifest(tmp_path / "data" / "mine")
+    assert said["dropped"] == {"overlap with aime: the same text": 1}
+    assert said["settings"]["evaluation"] == [
+        {"name": "aime/test.parquet", "sha256": file_sha256(evaluation / "test.parquet")}
+    ]
+
+
+@pytest.mark.parametrize("instruction", ["", "Answer in one word."])
+def test_the_instruction_of_an_evaluation_set_is_no_part_of_its_questions(
+    instruction: str, tmp_path: Path, run: Run
+) -> None:
+    file = write_jsonl(tmp_path / "a.jsonl", [{"problem": "What is 1+1?", "answer": "2"}])
+    words = ["--split", "test", "--instruction", instruction]
+    assert run("prepare", file, "--out", tmp_path / "data" / "a", *words)[0] == 0
+    asked = problems(tmp_path / "data" / "a" / "test.parquet")[0]["prompt"][0]["content"]
+    assert asked == ("What is 1+1?\n" + instruction if instruction else "What is 1+1?")
+    train = write_jsonl(tmp_path / "b.jsonl", [question(0), {"problem": "What is 1+1?", "answer": "2"}])
+    assert run("prepare", train, "--out", tmp_path / "data" / "b")[0] == 0
+    assert manifest(tmp_path / "data" / "b")["dropped"] == {"overlap with a: the same text": 1}
+
+
+def test_the_same_command_again_changes_nothing(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", map(question, range(3)))
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    before = files_of(tmp_path / "out")
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    status, out, err = run("prepare", file, "--out", tmp_path / "out")
+    assert (status, err) == (0, "")
+    assert out == f"{tmp_path / 'out'} is already prepared: 3 problems; --overwrite prepares it again\n"
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == times
+    for words in (["--out", tmp_path / "out", "--overwrite"], ["--out", tmp_path / "other"]):
+        assert run("prepare", file, *words)[0] == 0
+        assert files_of(words[1]) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--instruction", "Be quick."], "instruction"),
+        (["--split", "train", "--verifier", "exact_match"], "instruction|verifier"),
+        (["--id-column", "answer"], "columns"),
+    ],
+)
+def test_other_settings_are_refused_until_told_otherwise(
+    words: list[str], named: str, tmp_path: Path, run: Run
+) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", map(question, range(3)))
+    assert run("prepare", file, "--out", tmp_path / "out", "--instruction", "")[0] == 0
+    before = files_of(tmp_path / "out")
+    status, out, err = run("prepare", file, "--out", tmp_path / "out", *words)
+    assert (status, out) == (2, "")
+    assert f"{tmp_path / 'out'} was prepared with other settings (" in err
+    assert any(name in err for name in named.split("|"))
+    assert "--overwrite replaces it" in err
+    assert files_of(tmp_path / "out") == before
+    assert run("prepare", file, "--out", tmp_path / "out", *words, "--overwrite")[0] == 0
+    assert files_of(tmp_path / "out") != before
+
+
+def test_a_file_that_has_changed_is_another_setting(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", map(question, range(3)))
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    write_jsonl(file, map(question, range(4)))
+    status, _, err = run("prepare", file, "--out", tmp_path / "out")
+    assert status == 2
+    assert "other settings (revision)" in err
+
+
+def test_a_damaged_or_foreign_file_is_not_taken_for_prepared(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", map(question, range(3)))
+    out = tmp_path / "out"
+    assert run("prepare", file, "--out", out)[0] == 0
+    whole = files_of(out)
+    (out / "train.parquet").write_bytes(whole["train.parquet"][:-1])
+    assert "is not what its manifest says: --overwrite makes it again" in run("prepare", file, "--out", out)[2]
+    (out / "manifest.json").unlink()
+    assert "holds train.parquet, not prepared by this command" in run("prepare", file, "--out", out)[2]
+    assert run("prepare", file, "--out", out, "--overwrite")[0] == 0
+    assert files_of(out) == whole
+
+
+def test_overwriting_removes_the_other_split_and_leaves_what_is_not_ours(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", map(question, range(3)))
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert run("prepare", file, "--out", tmp_path / "out", "--split", "test", "--overwrite")[0] == 0
+    assert files_of(tmp_path / "out").keys() == {"test.parquet", "manifest.json", "notes.txt"}
+
+
+def test_the_manifest_is_complete(tmp_path: Path, run: Run) -> None:
+    import datasets
+
+    rows = [{"problem": "x" * length, "answer": "1"} for length in (1, 3, 4, 900)]
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    assert run("prepare", file, "--out", tmp_path / "new" / "out", "--instruction", "")[0] == 0
+    said = manifest(tmp_path / "new" / "out")
+    assert said["sha256"] == {"train.parquet": file_sha256(tmp_path / "new" / "out" / "train.parquet")}
+    assert said["prompt_length"] == {
+        "unit": "characters, without the chat template",
+        "histogram": {"1-1": 1, "2-3": 1, "4-7": 1, "512-1023": 1},
+    }
+    assert said["overlong"] == "not measured: no --model was given"
+    assert said["versions"]["datasets"] == datasets.__version__
+    assert said["settings"]["evaluation"] == []
+
+
+def test_batches_lose_nothing(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pacs.data import prepare
+
+    monkeypatch.setattr(prepare, "BATCH_ROWS", 3)
+    monkeypatch.setattr(prepare, "BATCH_CHARS", 40)
+    file = write_jsonl(tmp_path / "mine.jsonl", map(question, range(17)))
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [row["extra_info"]["id"] for row in rows] == [str(i) for i in range(17)]
+    assert [row["extra_info"]["index"] for row in rows] == list(range(17))
+
+
+def test_a_disk_that_takes_no_more_leaves_nothing(tmp_path: Path, run: Run) -> None:
+    """As far as a test can fill one: files of this process may have 20 kB, and the problems have more."""
+    rows = [{"problem": " ".join(str(hash((i, j))) for j in range(60)), "answer": "1"} for i in range(200)]
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        status, out, err = run("prepare", file, "--out", tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (status, out) == (2, "")
+    assert "File too large" in err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
+
+
+GOOD = [question(0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "said"),
+    [
+        ([], [], "nothing is left of 0 rows (it has none)"),
+        ([question(0, "")], [], "nothing is left of 1 rows (empty answer: 1)"),
+        (GOOD, ["--answer-column", "gold"], "has no column gold; it has problem, answer: name the columns with"),
+        (GOOD, ["--difficulty-column", "level"], "has no column level; it has problem, answer"),
+        (GOOD, ["--from", "x"], "--from is for sources of `pacs data list`: leave it out for"),
+        (GOOD, ["--release", "release_v1"], "--release is for livecodebench"),
+        (GOOD, ["--max-prompt-length", "5"], "give --model too"),
+        (GOOD, ["--no-thinking"], "give --model too"),
+        (GOOD, ["--model", "{tmp}", "--max-prompt-length", "0"], "--max-prompt-length 0: give a number of at least 1"),
+        (GOOD, ["--model", "{tmp}"], "--model {tmp} has no tokenizer that transformers loads"),
+        (GOOD, ["--model", "{tmp}/nowhere"], "--model {tmp}/nowhere: no such folder"),
+        (GOOD, ["--evaluation", "{tmp}/nowhere"], "--evaluation {tmp}/nowhere: no such file; prepare it first"),
+        (GOOD, ["--evaluation", "{tmp}/mine.jsonl"], "--evaluation {tmp}/mine.jsonl is not a parquet file in verl's"),
+        (GOOD, ["--evaluation", "{tmp}", "--split", "test"], "--evaluation is for training sets"),
+        (GOOD, ["--out", "/proc/nowhere"], "--out /proc/nowhere cannot be written (No such file or directory)"),
+        (GOOD, ["--out", "{tmp}/mine.jsonl"], "--out {tmp}/mine.jsonl cannot be written (Not a directory)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and value and isinstance(value[0], str) else "",
+)
+def test_wrong_input_is_one_line_and_leaves_nothing(
+    rows: list[dict[str, Any]], words: list[str], said: str, tmp_path: Path, run: Run
+) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    words = [word.format(tmp=tmp_path) for word in words]
+    status, _, err = run("prepare", file, *([] if "--out" in words else ["--out", tmp_path / "out"]), *words)
+    assert status == 2
+    (line,) = [line for line in err.splitlines() if not line.startswith("WARNING: no evaluation set")]
+    assert line.startswith("pacs data prepare: ")
+    assert said.format(tmp=tmp_path) in line
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.jsonl"], "nowhere.jsonl: no such file or folder"),
+        (["{tmp}"], "{tmp} is a folder: give a file, or a source's name and --from {tmp}"),
+        (["{tmp}/notes.txt"], "{tmp}/notes.txt: give a file that ends with .json, .jsonl, .parquet, .csv"),
+        (["{tmp}/broken.json"], "{tmp}/broken.json cannot be read: "),
+        (["{tmp}/broken.jsonl"], "{tmp}/broken.jsonl cannot be read: "),
+        (["{tmp}/broken.parquet"], "{tmp}/broken.parquet cannot be read: "),
+        (["{tmp}/mixed.jsonl"], "nothing is left of 2 rows (question or answer is not text: 2)"),
+        (["nothing"], "nothing is neither a known source nor a file: `pacs data list` shows the sources"),
+        (["math500", "--split", "test"], "--split is for local files: leave it out for math500"),
+        (["math500", "--window", "2024-01-01", "2024-02-01"], "--window is for livecodebench: leave it out"),
+        (["math500", "--from", "{tmp}/nowhere"], "{tmp}/nowhere: no such file or folder"),
+        (["math500", "--from", "{tmp}", "--revision", "main"], "--revision is of the repository: leave it out"),
+        (["math500", "--from", "{tmp}/folder"], "{tmp}/folder cannot be read: "),
+        (["gpqa_diamond", "--from", "{tmp}/folder"], "{tmp}/folder cannot be read: "),
+        (["livecodebench", "--from", "{tmp}/folder"], "{tmp}/folder cannot be read: Unable to find"),
+        (["livecodebench", "--window", "2024-02-01", "2024-01-01"], "the first day is after the last"),
+        (["livecodebench", "--window", "2024-02-01", "soon"], "soon is no day such as 2024-07-01"),
+        (["livecodebench", "--release", "v9"], "invalid choice: 'v9'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_sources_are_one_line_and_leave_nothing(words: list[str], said: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    (tmp_path / "broken.json").write_text('[{"problem": ')
+    (tmp_path / "broken.jsonl").write_text('{"problem": "x", "answer": "1"}\n{"problem": \n')
+    (tmp_path / "broken.parquet").write_text("PAR1")
+    write_jsonl(tmp_path / "mixed.jsonl", [{"problem": "x", "answer": {"a": 1}}, {"problem": ["y"], "answer": 2}])
+    write_jsonl(tmp_path / "folder" / "train.jsonl", [question(0)])
+    before = sorted(tmp_path.rglob("*"))
+    status, _, err = run("prepare", *[word.format(tmp=tmp_path) for word in words], "--out", tmp_path / "out")
+    assert status == 2
+    lines = [line for line in err.splitlines() if not line.startswith(("WARNING: no evaluation set", "usage:", "    "))]
+    assert len(lines) == 1
+    assert lines[0].startswith("pacs data prepare: ")
+    assert said.format(tmp=tmp_path) in lines[0]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_ids_are_unique_rows_of_the_source(tmp_path: Path, run: Run) -> None:
+    rows = list(itertools.chain.from_iterable((question(i), question(i)) for i in range(5)))
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    said = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert said["dropped"] == {"duplicate": 5}
+    ids = [row["extra_info"]["id"] for row in problems(tmp_path / "out" / "train.parquet")]
+    assert ids == ["0", "2", "4", "6", "8"]

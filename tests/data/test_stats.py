@@ -1,0 +1,151 @@
+"""`pacs data stats`, `show` and `list`."""
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacs.data.sources import SOURCES
+from pacs.data.stats import kind_of
+from tests.data.conftest import Run, problems, write_jsonl, write_parquet
+from tests.data.repositories import REPOSITORIES
+
+
+def cells(line: str) -> list[str]:
+    return [cell for cell in line.split("  ") if cell]
+
+
+def table(text: str, corner: str) -> dict[str, dict[str, str]]:
+    """A printed table: row -> column -> cell."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(corner) and lines[i + 1].startswith("--"))
+    names = [name.strip() for name in cells(lines[start])]
+    rows = {}
+    for line in lines[start + 2 :]:
+        if not line:
+            break
+        values = [value.strip() for value in cells(line)]
+        rows[values[0]] = dict(zip(names[1:] if corner.strip() else names, values[1:], strict=True))
+    return rows
+
+
+def test_numbers_are_those_of_the_rows(tmp_path: Path, model: Path, run: Run) -> None:
+    golds = ["1", "2", "2", "\\frac{1}{2}", "0.5", "x+1", "\\text{Monday}"]
+    rows = [{"problem": f"{'x' * i}?", "answer": gold, "level": i} for i, gold in enumerate(golds)]
+    file = write_jsonl(tmp_path / "mine.jsonl", [*rows, rows[-1]])
+    words = ["--split", "test", "--difficulty-column", "level", "--out", tmp_path / "out"]
+    assert run("prepare", file, *words)[0] == 0
+    status, out, err = run("stats", tmp_path / "out", "--model", model)
+    assert (status, err) == (0, "")
+    assert table(out, "data source")["mine"] == {
+        "problems": "8", "duplicates": "1", "integer": "3", "text": "2", "fraction": "1", "decimal": "1",
+        "expression": "1",
+    }  # fmt: skip
+    kept = problems(tmp_path / "out" / "test.parquet")
+    characters = [len(row["prompt"][0]["content"]) for row in kept]
+    spread = table(out, " ")
+    shown = {name: float(value) for name, value in spread["mine: prompt, characters"].items()}
+    quartiles = statistics.quantiles(characters, n=4, method="inclusive")
+    assert shown["min"] == min(characters)
+    assert [shown["25%"], shown["median"], shown["75%"]] == pytest.approx(quartiles)
+    assert shown["max"] == max(characters)
+    # One token a character, one for each role and one for the end of the user's turn.
+    tokens = {name: float(value) for name, value in spread["mine: prompt, tokens"].items()}
+    assert {name: value - shown[name] for name, value in tokens.items()} == dict.fromkeys(shown, pytest.approx(3.0))
+    assert spread["mine: difficulty"]["median"] == "3.500"
+    assert out.split("most common answers:\n")[1].splitlines()[:2] == ["  2 x 2", "  2 x \\text{Monday}"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "kind"),
+    [
+        ("72", "integer"), ("-72", "integer"), ("10{,}000", "integer"), ("11,\\!090", "integer"), ("1,000", "integer"),
+        ("0.5", "decimal"), ("-.5", "decimal"), ("1/2", "fraction"), ("\\frac{3}{4}", "fraction"),
+        ("-\\dfrac12", "fraction"), ("\\text{Monday}", "text"), ("Monday", "text"), ("no solution", "text"),
+        ("x", "expression"), ("\\frac{x}{2}", "expression"), ("(1,2)", "expression"), ("17\\%", "expression"),
+        ("1,00", "expression"), ("", "expression"),
+    ],
+)  # fmt: skip
+def test_kinds_of_answers(gold: str, kind: str) -> None:
+    assert kind_of(gold, "math") == kind
+    assert kind_of(gold, None) == kind
+    assert kind_of(gold, "multiple_choice") == "choice"
+    assert kind_of(gold, "code") == "tests"
+
+
+def test_several_files_of_a_folder_and_of_others(tmp_path: Path, run: Run) -> None:
+    row: dict[str, Any] = {
+        "data_source": "theirs", "prompt": [{"role": "user", "content": "1+1"}],
+        "reward_model": {"style": "rule", "ground_truth": "2"},
+    }  # fmt: skip
+    write_parquet(tmp_path / "a.parquet", [row])
+    write_parquet(tmp_path / "b.parquet", [row | {"data_source": "more"}] * 2)
+    status, out, _ = run("stats", tmp_path)
+    assert status == 0
+    assert {name: row["problems"] for name, row in table(out, "data source").items()} == {"theirs": "1", "more": "2"}
+    status, out, _ = run("show", tmp_path / "a.parquet")
+    assert out == "--- theirs None\n[user]\n1+1\n--- gold: 2\n\n"
+
+
+def test_show_prints_a_long_gold_in_part(tmp_path: Path, run: Run) -> None:
+    repo = "livecodebench/code_generation_lite"
+    REPOSITORIES[repo].write(tmp_path / "copy")
+    assert run("prepare", repo, "--from", tmp_path / "copy", "--out", tmp_path / "out")[0] == 0
+    _, out, _ = run("show", tmp_path / "out", "-n", 1)
+    assert out.startswith("--- livecodebench from_test2, difficulty 2.0, verifier code\n[system]\nYou are an expert")
+    assert '--- gold: {"fn_name": null, "inputs": ["0", "1", "2"], "outputs": ["1"… (72 characters)' in out
+
+
+def test_list_has_every_source(run: Run) -> None:
+    status, out, _ = run("list")
+    assert status == 0
+    assert [cells(line)[0] for line in out.splitlines()[2:]] == [source.repo for source in SOURCES]
+    assert all(source.name in out for source in SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["stats", "{tmp}/nowhere"], "{tmp}/nowhere: no such file, or no .parquet in this folder"),
+        (["stats", "{tmp}"], "{tmp}: no such file, or no .parquet in this folder"),
+        (["stats", "{tmp}/notes.txt"], "{tmp}/notes.txt cannot be read as parquet"),
+        (
+            ["stats", "{tmp}/other/x.parquet"],
+            "is not in verl's schema: it has no column data_source, prompt, reward_model",
+        ),
+        (["show", "{tmp}/other/x.parquet"], "is not in verl's schema"),
+        (["show", "{tmp}/notes.txt", "-n", "0"], "-n 0: give a number of at least 1"),
+        (["show", "{tmp}/notes.txt", "--no-thinking"], "--no-thinking is for a chat template: give --model too"),
+        (["show", "{tmp}/notes.txt", "--model", "{tmp}"], "--model {tmp} has no tokenizer that transformers loads"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_input_is_one_line(words: list[str], said: str, tmp_path: Path, run: Run) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    write_parquet(tmp_path / "other" / "x.parquet", [{"x": 1}])
+    status, out, err = run(*[word.format(tmp=tmp_path) for word in words])
+    assert (status, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith(f"pacs data {words[0]}: ")
+    assert said.format(tmp=tmp_path) in line
+
+
+def test_missing_words_end_with_2(run: Run) -> None:
+    for words in ([], ["prepare"], ["prepare", "math500"], ["stats"], ["nothing"]):
+        status, _, err = run(*words)
+        assert (status, "usage: pacs data" in err) == (2, True)
+
+
+def test_help_teaches_what_is_taken(run: Run) -> None:
+    status, out, _ = run("prepare", "--help")
+    assert status == 0
+    wanted = (
+        "--out",
+        "--evaluation",
+        "--model",
+        "examples:",
+        "local files (.json, .jsonl, .parquet, .csv)",
+        "13 words",
+    )
+    assert [word for word in wanted if word not in out] == []
