@@ -184,5 +184,5 @@ def poison_error(skipped: SkippedUpdates, step: int, evidence: Path) -> PoisonEr
             f"step {step}"
         )
     return PoisonError(
-        f"{what}; what it saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
+        f"{what}; what that step saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
     )

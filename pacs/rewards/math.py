@@ -89,6 +89,8 @@ def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B
         return "it is empty"
     if too_much := beyond_bounds(gold):
         return too_much
+    if last_boxed(f"\\boxed{{{gold}}}") != gold:
+        return "its braces do not match"
     if (status := _grade_by_math_verify(gold, gold, limits)) != "correct":
         return f"math-verify does not take it for equal to itself ({status})"
     if (status := _grade_by_math_verify("1", gold, limits)) not in ("correct", "wrong"):

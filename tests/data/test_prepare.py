@@ -115,7 +115,7 @@ def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, mode
     assert ids["empty question"] == ["2"]
     assert ids["overlap with aime: 13 words"] == ["5"]
     assert said["dropped_examples"]["unverifiable"] == [
-        {"id": "8", "question": "Problem number 8?", "gold": "{{{", "status": "no_answer"}
+        {"id": "8", "question": "Problem number 8?", "gold": "{{{", "why": "its braces do not match"}
     ]
     assert sum(said["prompt_length"]["histogram"].values()) == 3
     assert "kept apart from aime/test.parquet" in out

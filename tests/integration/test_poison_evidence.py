@@ -167,8 +167,8 @@ def test_the_run_stops_at_the_limit_with_the_evidence(
         pacs_trainer._stop_at_poison(meta, returned(table, [NAN, NAN]))
     file = tmp_path / "poison/step_5.pt"
     assert str(caught.value) == (
-        "3 updates in a row were skipped, for their gradients were not finite, the last of them in step 5: what they "
-        f"saw is in {file} (look at it with `pacs inspect {file}`)"
+        "3 updates in a row were skipped, for their gradients were not finite, the last of them in step 5; "
+        f"what that step saw is in {file} (look at it with `pacs inspect {file}`)"
     )
     assert read_evidence(file).padding.tolist() == PADDING
     assert set(BATCH_FIELDS) <= set(batch.keys())

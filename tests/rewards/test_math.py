@@ -132,6 +132,7 @@ def test_a_gold_that_cannot_be_compared_is_an_error_not_a_wrong_answer() -> None
         ("$$", "empty"),
         ("7" * (MAX_CHARS + 1), "longer"),
         ("9^{9^{9}}", "exponent"),
+        ("{{{", "braces"),
         (r"\frac{1}{0}", "with 1 (error)"),
         (r"05\!:\!00", "with 1 (error)"),
     ],
