@@ -33,7 +33,7 @@ from benchmarks.table import format_table
 from pacs.rewards.equality import equal
 from pacs.rewards.extract import last_boxed
 from pacs.rewards.isolation import Limits
-from pacs.rewards.math import compute_score, grade
+from pacs.rewards.math import _equal, compute_score
 from pacs.rewards.notation import bare
 from pacs.rewards.shortcut import grade_without_algebra
 
@@ -134,7 +134,7 @@ def one_by_one(grade_one: Callable[[str, str], object], rows: Rows) -> tuple[flo
 
 def pooled(rows: Rows, limits: Limits) -> float:
     """Seconds in which the pool grades all rows, none of which it has seen."""
-    grade.cache_clear()
+    _equal.cache_clear()
     start = perf_counter()
     with ThreadPoolExecutor(THREADS) as threads:
         list(threads.map(lambda row: compute_score("", *row, **vars(limits)), rows))
@@ -183,13 +183,13 @@ def main() -> int:
     for _ in range(options.repeats):
         rows = responses_to(golds, options.answers, random_)
         fast = [row for row in rows if grade_without_algebra(bare(last_boxed(row[0]) or ""), bare(row[1]))]
-        grade.cache_clear()
+        _equal.cache_clear()
         for name, call, some in (
             ("plain math-verify", plain, rows),
             ("ours, one core", lambda response, gold: compute_score("", response, gold, **vars(one)), rows),
             ("  of these: fast path", lambda response, gold: compute_score("", response, gold, **vars(one)), fast),
         ):
-            grade.cache_clear()
+            _equal.cache_clear()
             total, each = one_by_one(call, some)
             seconds.setdefault(name, []).append(total / len(some))
             times[name] += each

@@ -13,6 +13,7 @@ MAX_DEPTH: Final = 10
 #: Largest exponent, and largest number a factorial is taken of.
 MAX_EXPONENT: Final = 10_000
 MAX_FACTORIAL: Final = 1_000
+MAX_DIGITS: Final = 100
 
 _OPEN, _CLOSE = "([{", ")]}"
 _NUMBER = r"[{(\s]*[+-]?(\d+)[\s})]*"
@@ -20,8 +21,10 @@ _EXPONENT = re.compile(rf"(?:\^|\*\*){_NUMBER}", re.ASCII)
 #: Of two or more exponents over each other, in whichever way they are written.
 _TOWER = re.compile(rf"(\d+)[\s}})]*(?:\^|\*\*){_NUMBER}(?:\^|\*\*){_NUMBER}", re.ASCII)
 _HIGH_TOWER = re.compile(r"(?:(?:\^|\*\*)[{(\s]*[+-]?(?:\d+|\\[a-zA-Z]+|[a-zA-Z])[\s})]*){3}", re.ASCII)
+_LONG_NUMBER = re.compile(rf"\d{{{MAX_DIGITS + 1}}}", re.ASCII)
 _FACTORIAL = re.compile(r"(\d+)[\s})]*!", re.ASCII)
-_FACTORIAL_OF_FACTORIAL = re.compile(r"![\s})]*!")
+_FACTORIAL_OF_LONG_NUMBER = re.compile(rf"\d{{{MAX_DIGITS + 1}}}", re.ASCII)
+_FACTORIAL = re.compile(r"![\s})]*!")
 
 
 def beyond_bounds(answer: str) -> str | None:
@@ -44,6 +47,8 @@ def beyond_bounds(answer: str) -> str | None:
         return "a factorial of a factorial"
     if any(_too_large(number, MAX_FACTORIAL) for number in _FACTORIAL.findall(answer)):
         return f"a factorial above {MAX_FACTORIAL:,}!"
+    if _LONG_NUMBER.search(answer):
+        return f"a number of more than {MAX_DIGITS} digits"
     return None
 
 

@@ -18,6 +18,7 @@ def equal(predicted: str, gold: str) -> bool:
         gold: the right one.
 
     Raises:
+        ValueError: math-verify cannot read the gold answer.
         Exception: what math-verify raises, if it takes no form for equal.
     """
     raised: Exception | None = None
@@ -39,4 +40,9 @@ def _parse(answer: str) -> list[Any]:
     return forms
 
 
-_parse_gold = lru_cache(maxsize=4096)(_parse)
+@lru_cache(maxsize=4096)
+def _parse_gold(gold: str) -> list[Any]:
+    forms = _parse(gold)
+    if not forms:
+        raise ValueError(f"math-verify cannot read {gold!r}")
+    return forms

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.util import Finalize
 from typing import Any, Final
 
 from pebble import ProcessPool
@@ -45,8 +46,9 @@ class Limits:
     workers: int = 2
 
     def __post_init__(self) -> None:
-        if min(self.timeout_seconds, self.memory_mib, self.workers) <= 0:
-            raise ValueError(f"timeout_seconds, memory_mib and workers must be above 0: {self}")
+        whole = isinstance(self.memory_mib, int) and isinstance(self.workers, int)
+        if not whole or not all(value > 0 for value in (self.timeout_seconds, self.memory_mib, self.workers)):
+            raise ValueError(f"timeout_seconds, memory_mib and workers must be above 0, the last two whole: {self}")
 
 
 def isolated(function: Callable[..., Any], *arguments: Any, limits: Limits) -> Any:
@@ -70,6 +72,14 @@ def isolated(function: Callable[..., Any], *arguments: Any, limits: Limits) -> A
     raise IsolationError(f"the processes of {function.__module__} are killed, though nothing was asked of them")
 
 
+def _stop() -> None:
+    """At the end of this process, also if multiprocessing has made it, which waits for pebble's processes for ever."""
+    for (_, _, process), pool in _pools.items():
+        if process == os.getpid():
+            pool.stop()  # type: ignore[no-untyped-call]
+            pool.join()
+
+
 #: By module, limits, and process: a fork of this one must not talk to its processes.
 _pools: dict[tuple[str, Limits, int], ProcessPool] = {}
 _starting = threading.Lock()
@@ -84,6 +94,12 @@ def _pool(module: str, limits: Limits) -> ProcessPool:
 
 
 def _start(module: str, limits: Limits) -> ProcessPool:
+    if multiprocessing.current_process().daemon:
+        raise IsolationError("a daemonic process (as of multiprocessing.Pool) can have no processes of its own")
+    if any(process != os.getpid() for _, _, process in _pools):
+        raise IsolationError("this process was forked from one that has processes for it: start it by spawn")
+    if not _pools:
+        Finalize(None, _stop, exitpriority=100)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([module])
     pool = ProcessPool(limits.workers, initializer=_prepare, initargs=(module, limits), context=context)

@@ -3,15 +3,19 @@
 `compute_score` has the signature of verl's custom rewards, and is the same for training and for evaluation.
 """
 
+import logging
 from functools import lru_cache
 from typing import Any
 
 from pacs.rewards.bounds import MAX_CHARS, beyond_bounds
+from pacs.rewards.equality import equal
 from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, isolated
 from pacs.rewards.notation import bare
 from pacs.rewards.shortcut import grade_without_algebra
 from pacs.rewards.verdict import Status, verdict
+
+_log = logging.getLogger(__name__)
 
 
 def compute_score(
@@ -53,7 +57,6 @@ def compute_score(
     return verdict(status, predicted)
 
 
-@lru_cache(maxsize=2**16)  # the responses of a group often give the same answer
 def grade(predicted: str, gold: str, limits: Limits = Limits()) -> Status:  # noqa: B008 (it is frozen)
     """Whether two answers are equal: by their text or as numbers where that decides, else by math-verify.
 
@@ -64,18 +67,32 @@ def grade(predicted: str, gold: str, limits: Limits = Limits()) -> Status:  # no
 
     Returns:
         `correct` or `wrong` (an answer `beyond_bounds` is wrong); `timeout`; `error` if math-verify raised or its
-        process died, or the gold answer is beyond bounds.
+        process died, or the gold answer is beyond bounds. The log has the reason of an error.
 
     Raises:
         IsolationError: If no process can be started.
     """
-    predicted, gold = bare(predicted), bare(gold)
+    try:
+        return "correct" if _equal(bare(predicted), bare(gold), limits) else "wrong"
+    except TimeoutError:
+        return "timeout"
+    except IsolationError:
+        raise
+    except Exception as error:
+        _log.warning(
+            "%r cannot be compared with the gold answer %r: %s: %s", predicted, gold, type(error).__name__, error
+        )
+        return "error"
+
+
+@lru_cache(maxsize=2**16)  # the responses of a group often give the same answer; what is raised is not kept
+def _equal(predicted: str, gold: str, limits: Limits) -> bool:
     known = grade_without_algebra(predicted, gold)
     if known is not None:
-        return known
-    if beyond_bounds(gold):
-        return "error"
-    return "wrong" if beyond_bounds(predicted) else _grade_by_math_verify(predicted, gold, limits)
+        return known == "correct"
+    if too_much := beyond_bounds(gold):
+        raise ValueError(too_much)
+    return not beyond_bounds(predicted) and bool(isolated(equal, predicted, gold, limits=limits))
 
 
 def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B008 (it is frozen)
@@ -91,21 +108,12 @@ def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B
         return too_much
     if last_boxed(f"\\boxed{{{gold}}}") != gold:
         return "its braces do not match"
-    if (status := _grade_by_math_verify(gold, gold, limits)) != "correct":
-        return f"math-verify does not take it for equal to itself ({status})"
-    if (status := _grade_by_math_verify("1", gold, limits)) not in ("correct", "wrong"):
-        return f"math-verify cannot compare it with 1 ({status})"
-    return None
-
-
-def _grade_by_math_verify(predicted: str, gold: str, limits: Limits) -> Status:
-    from pacs.rewards.equality import equal  # brings sympy, which a run on plain numbers never needs
-
     try:
-        return "correct" if isolated(equal, predicted, gold, limits=limits) else "wrong"
-    except TimeoutError:
-        return "timeout"
+        if not isolated(equal, gold, gold, limits=limits):
+            return "math-verify does not take it for equal to itself"
+        isolated(equal, "1", gold, limits=limits)
     except IsolationError:
         raise
-    except Exception:
-        return "error"
+    except Exception as error:
+        return f"math-verify cannot compare it ({type(error).__name__}: {error})"
+    return None

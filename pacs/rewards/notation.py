@@ -11,6 +11,7 @@ _SPACE = re.compile(r"(?:\\[,;: ]|~|\s)+")
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
 _FRACTION_COMMAND = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
+_SCIENTIFIC = re.compile(r"^([+-]?\d+(?:\.\d+)?)[eE]\+?(-?\d+)$", re.ASCII)
 _WORDS = re.compile(r"\\(?:text|textbf|textit|textrm|textnormal|mathrm|mathbf|mbox)\{([^{}\\$]*)\}")
 
 
@@ -18,7 +19,8 @@ def bare(answer: str) -> str:
     r"""The answer alone.
 
     Without white space, the full stop behind it, one pair of dollars, `\(...\)` or `\[...\]` around it, and the percent
-    sign at its end, as math-verify reads a formula: 50\% is met by 50 (and not by 0.5).
+    sign at its end, as math-verify reads a formula: 50\% is met by 50 (and not by 0.5). `\text{...}` around anything
+    with a digit goes too, and 1.5e3 is written out: math-verify would read letters.
     """
     answer = _FULL_STOP.sub("", answer.strip())
     for opening, closing in _AROUND:
@@ -26,7 +28,10 @@ def bare(answer: str) -> str:
         if answer == opening + inner + closing and opening not in inner and closing not in inner:
             answer = _FULL_STOP.sub("", inner.strip())
             break
-    return _PERCENT.sub("", answer)
+    words = _WORDS.fullmatch(answer)
+    if words and any(map(str.isdigit, words[1])):
+        answer = words[1].strip()
+    return _SCIENTIFIC.sub(r"\1 \\times 10^{\2}", _PERCENT.sub("", answer))
 
 
 def canonical(answer: str) -> str:

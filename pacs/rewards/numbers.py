@@ -12,7 +12,7 @@ from pacs.rewards.bounds import MAX_CHARS
 CLOSE: Final = Fraction(1, 10**5)
 DECIMAL_CHARS: Final = 15
 
-_INTEGER: Final = r"\d+|\d{1,3}(?:,\d{3})+"
+_INTEGER: Final = r"\d+|[1-9]\d{0,2}(?:,\d{3})+"
 _NUMBER = re.compile(rf"({_INTEGER})(\.\d+)?|(\.\d+)", re.ASCII)
 _FRACTION = re.compile(r"\\frac ?(?:\{(-?\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(\d+) ?/ ?(\d+)", re.ASCII)
 

@@ -3,12 +3,12 @@
 import re
 from typing import Literal, NamedTuple
 
-from pacs.rewards.bounds import beyond_bounds
 from pacs.rewards.notation import canonical
 from pacs.rewards.numbers import equal_numbers, number
 from pacs.rewards.value import differ, value_of
 
-_ASSIGNMENT = re.compile(r"\\?[a-zA-Z]+=([^=,]+)")
+#: Of a variable; e, i and d are not read as one.
+_ASSIGNMENT = re.compile(r"(?:\\[a-zA-Z]+|[a-ce-hj-zA-Z])=([^=,]+)")
 _TUPLE = re.compile(r"([(\[])([^()\[\]]+,[^()\[\]]+)([)\]])")
 _THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 
@@ -52,8 +52,6 @@ class _Shape(NamedTuple):
 
 def _values(answer: str) -> tuple[_Shape, list[float]] | None:
     """The values of an expression, or of a point or an interval; None for anything else."""
-    if beyond_bounds(answer):
-        return None
     match = _TUPLE.fullmatch(answer)
     if match is not None and _THOUSANDS.search(answer):
         return None

@@ -13,6 +13,8 @@ import math
 import re
 from typing import Final, NamedTuple
 
+from pacs.rewards.bounds import beyond_bounds
+
 MAX_EXPONENT: Final = 64
 #: math-verify rounds decimals to 6 places; and a float holds about 15 digits, of which a sum or two lose some.
 CLOSE: Final = 1e-5
@@ -44,16 +46,18 @@ def value_of(text: str) -> Value | None:
     Args:
         text: an answer as `notation.canonical` leaves it, without signs for thousands.
     """
+    if beyond_bounds(text) or _WORD.search(text):
+        return None
     tokens, end = [], 0
     while match := _TOKEN.match(text, end):
         tokens.append(match[1])
         end = match.end()
-    if end != len(text) or not tokens or _WORD.search(text):
+    if end != len(text) or not tokens:
         return None
     try:
         parser = _Parser(tokens)
         value = parser.sum()
-    except (_NoValue, ArithmeticError):
+    except (_NoValue, ArithmeticError, ValueError):  # ValueError: int() of inf - inf
         return None
     if parser.next is not None or not math.isfinite(value):
         return None

@@ -27,6 +27,7 @@ from pacs.rewards.bounds import MAX_CHARS, MAX_DEPTH, beyond_bounds
         ("9" * 500 + "!", "factorial"),
         ("((9!)!)!", "factorial"),
         ("9!!!", "factorial"),
+        ("9" * 101 + "+1", "digits"),
     ],
 )
 def test_too_much(answer: str, why: str) -> None:
@@ -38,7 +39,8 @@ def test_too_much(answer: str, why: str) -> None:
     [
         "",
         "72",
-        "1" * MAX_CHARS,
+        "1" * 100,
+        "x" * MAX_CHARS,
         "2^{2024}",
         "2^{2^{3}}",
         "10^{-18}",

@@ -53,6 +53,10 @@ READ = {
     "control characters": boxed("\x00\x1b[2J\r\x08"),
     "right-to-left": boxed("\u202e27"),
     "a page of commands": boxed("\\frac" * 150),
+    "nested brackets behind a variable": boxed("x=" + "(" * 300),
+    "nested braces behind a variable": boxed("x=" + "{" * 300 + "1" + "}" * 300),
+    "infinity less infinity": boxed("(-2)^{0+" + "9" * 400 + "-" + "9" * 400 + "}"),
+    "a root of infinity less infinity": boxed("\\sqrt[" + "9" * 400 + "-" + "9" * 400 + "]{2}"),
 }
 HANG = {
     "factorial of a bracket": boxed("(10^9)!"),

@@ -116,3 +116,63 @@ def test_a_script_without_a_main_guard_is_told(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, env=env, timeout=60)
     assert ended.returncode == 1
     assert "if __name__ == '__main__':" in ended.stderr
+
+
+CHILD = """
+import multiprocessing, sys
+from pacs.rewards.math import compute_score
+
+def grade(queue):
+    queue.put(compute_score("test", "\\\\boxed{x+1}", "1+x")["status"])
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    queue = context.Queue()
+    child = context.Process(target=grade, args=(queue,))
+    child.start()
+    print(queue.get(timeout=60))
+    child.join(20)
+    print(child.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_process_of_multiprocessing_that_has_graded_ends(tmp_path: Path, method: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(CHILD)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    ended = subprocess.run([sys.executable, script, method], capture_output=True, text=True, env=env, timeout=120)
+    assert ended.stdout.split() == ["correct", "0"], ended.stderr
+
+
+def in_child(work: Callable[[], object]) -> str:
+    """What `work` raises in a fork of this process."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, str(work()).encode())
+        except BaseException as error:
+            os.write(writer, f"{type(error).__name__}: {error}".encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    said = os.read(reader, 4096).decode()
+    os.close(reader)
+    os.close(writer)
+    return said
+
+
+def test_a_fork_of_a_process_that_has_graded_is_told() -> None:
+    isolated(work.pid, limits=LIMITS)
+    assert "IsolationError: this process was forked" in in_child(lambda: isolated(work.pid, limits=LIMITS))
+
+
+def test_a_daemonic_process_is_told() -> None:
+    script = (
+        "import multiprocessing\nfrom pacs.rewards.isolation import Limits, isolated\nfrom tests.rewards import work\n"
+        "if __name__ == '__main__':\n"
+        "    multiprocessing.current_process()._config['daemon'] = True\n"
+        "    isolated(work.pid, limits=Limits())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert "IsolationError: a daemonic process" in ended.stderr

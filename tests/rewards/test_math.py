@@ -123,6 +123,8 @@ def test_what_is_not_unicode_is_reported_without_it() -> None:
 def test_a_gold_that_cannot_be_compared_is_an_error_not_a_wrong_answer() -> None:
     assert score("72", "7" * (MAX_CHARS + 1))["status"] == "error"
     assert score("72", r"\frac{1}{0}")["status"] == "error"
+    for gold in ("", r"\text{}", "$$"):
+        assert score("x+72", gold)["status"] == "error", gold
 
 
 @pytest.mark.parametrize(
@@ -133,8 +135,9 @@ def test_a_gold_that_cannot_be_compared_is_an_error_not_a_wrong_answer() -> None
         ("7" * (MAX_CHARS + 1), "longer"),
         ("9^{9^{9}}", "exponent"),
         ("{{{", "braces"),
-        (r"\frac{1}{0}", "with 1 (error)"),
-        (r"05\!:\!00", "with 1 (error)"),
+        (r"\frac{1}{0}", "cannot compare it"),
+        (r"05\!:\!00", "cannot compare it"),
+        (r"\text{}", "cannot read"),
     ],
 )
 def test_a_gold_that_nothing_can_be_graded_by(gold: str, problem: str) -> None:
@@ -220,3 +223,11 @@ def test_a_change_of_format_keeps_the_score(answer: str, gold: str, changes: lis
         changed = change(changed)
     if sum(change("1").startswith(("$", "\\(")) for change in changes) < 2:
         assert grade(changed, gold) == grade(answer, gold)
+
+
+def test_what_is_over_by_chance_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A right answer that timed out once on a busy machine is not wrong for ever."""
+    assert grade("(y+1)^2", "y^2+2y+1", Limits(timeout_seconds=1e-9)) == "timeout"
+    monkeypatch.setattr(Limits, "__hash__", lambda self: 0)
+    monkeypatch.setattr(Limits, "__eq__", lambda self, other: True)
+    assert grade("(y+1)^2", "y^2+2y+1", Limits()) == "correct"
