@@ -1,6 +1,8 @@
 """The `pacs` command."""
 
 import argparse
+import os
+import select
 import sys
 from collections.abc import Sequence
 
@@ -11,9 +13,28 @@ from pacs.report import command as report
 from pacs.report import inspect_command as inspect
 from pacs.runs import command as runs
 
+#: What a shell reports of a program that SIGPIPE has ended.
+BROKEN_PIPE = 141
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand; return the exit status."""
+    """Run a subcommand; return the exit status. Ends quietly if what it prints is no longer read (`| head`)."""
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        stdout = select.poll()
+        stdout.register(sys.stdout.fileno(), 0)
+        if not stdout.poll(0):  # it was another pipe
+            raise
+        # Else the interpreter would try again at its end, and say so.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == ["train"]:
         # Everything after `train` is Hydra's, except what pacs.training documents.

@@ -10,12 +10,19 @@ from pacs.data.problem import Dropped, Problem
 #: Words in a row that two problems must not share.
 NGRAM_WORDS = 13
 # What does not change how a formula is read.
-_SPACING = re.compile(r"\\(left|right|displaystyle|quad|qquad)(?![a-z])|\\[,;:! ]|[\s$~]")
+_SPACING = re.compile(r"\\(left|right|displaystyle|quad|qquad)(?![a-z])|\\[,;:! ()[\]]|[\s$~]")
+# "Problem 7.", "Problem 7" on a line of its own, "7." or "1)" before words or a formula.
+_NUMBER = re.compile(r"\s*((problem|question|exercise)\s*\d+([.:)]\s|[ \t]*\n)|\d+[.)]\s+(?=[^\W\d_]|[$\\]))")
 
 
 def normalised(text: str) -> str:
-    r"""The text without case, white space, dollars and LaTeX's spacing; `\dfrac` is `\frac`. Signs stay: they count."""
+    r"""The text without a number in front, case, white space, what encloses formulas, and LaTeX's spacing.
+
+    `\dfrac` is `\frac`. Signs stay: they count.
+    """
     text = unicodedata.normalize("NFKC", text).casefold()
+    if number := _NUMBER.match(text):
+        text = text[number.end() :]
     return re.sub(r"\\[dt]frac", r"\\frac", _SPACING.sub("", text)).strip(".")
 
 

@@ -51,5 +51,5 @@ def as_difficulty(value: Any) -> float | None:
     """The number in a level ("Level 5", 3, "2.5"), or None."""
     if isinstance(value, int | float):
         return None if math.isnan(value) else float(value)
-    found = re.search(r"\d+(\.\d+)?", str(value))
+    found = re.search(r"((?<!\w)-)?\d+(\.\d+)?(e[+-]?\d+)?", str(value), re.I)
     return float(found.group()) if found else None

@@ -37,6 +37,11 @@ WITHOUT_STARTER = (
     "inputs). Enclose your code within delimiters as follows. Ensure that when the python program runs, it reads the "
     "inputs, runs the algorithm and writes output to STDOUT."
 )
+# What base64, zlib, pickle and JSON raise, and what is no test.
+UNREADABLE = (
+    ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, zlib.error,
+    pickle.UnpicklingError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,18 +67,20 @@ class LiveCodeBench:
             raise Dropped("empty question")
         try:
             tests = [*json.loads(row["public_test_cases"]), *private_tests(row["private_test_cases"])]
-            gold = {
-                "fn_name": json.loads(row["metadata"]).get("func_name"),
-                "inputs": [test["input"] for test in tests],
-                "outputs": [test["output"] for test in tests],
-            }
-        except (ValueError, TypeError, KeyError, AttributeError, zlib.error, pickle.UnpicklingError) as error:
+            gold = json.dumps(
+                {
+                    "fn_name": json.loads(row["metadata"]).get("func_name"),
+                    "inputs": [test["input"] for test in tests],
+                    "outputs": [test["output"] for test in tests],
+                }
+            )
+        except UNREADABLE as error:
             raise Dropped("unreadable tests") from error
         if not tests:
             raise Dropped("empty answer")
         return Problem(
             question=question,
-            gold=json.dumps(gold),
+            gold=gold,
             id=str(row["question_id"]),
             difficulty=LEVELS.get(str(row.get("difficulty"))),
             content=user_message(question, row["starter_code"] or ""),
@@ -94,7 +101,7 @@ def private_tests(text: str) -> list[dict[str, str]]:
     """The private tests: JSON, or base64 of zlib of a pickle of a text of JSON. No other object is unpickled.
 
     Raises:
-        ValueError, zlib.error, pickle.UnpicklingError: If they are neither.
+        One of `UNREADABLE`: If they are neither.
     """
     try:
         tests = json.loads(text)

@@ -1,4 +1,4 @@
-"""The rows of a source, streamed by `datasets`, and what goes wrong there as one line each."""
+"""The rows of a source, most streamed by `datasets`, and what goes wrong there as one line each."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,17 +6,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pacs.data.errors import DataError
+from pacs.data.files import csv_rows, json_rows
 from pacs.data.problem import Row
 from pacs.data.sources import Source
 
-#: Ending of a file -> the builder of `datasets` that reads it, and its options.
-FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
-    ".json": ("json", {}),
-    ".jsonl": ("json", {}),
-    ".parquet": ("parquet", {}),
-    # An answer may be "None" or "NA".
-    ".csv": ("csv", {"keep_default_na": False}),
-}
+#: Endings of local files, in whatever case.
+FORMATS = (".json", ".jsonl", ".parquet", ".csv")
 #: Until the hub is said to be out of reach.
 TIMEOUT_SECONDS = 10
 LOCAL_HINT = "elsewhere `hf download {repo} --repo-type dataset --local-dir DIR`, then here --from DIR"
@@ -70,10 +65,14 @@ def file_rows(file: Path) -> Iterator[Row]:
     Raises:
         DataError: If its ending is not in `FORMATS`, or it cannot be read.
     """
-    if file.suffix not in FORMATS:
-        raise DataError(f"{file}: give a file that ends with {', '.join(FORMATS)}")
-    builder, options = FORMATS[file.suffix]
-    return _stream(str(file), builder, data_files=[str(file)], split="train", **options)
+    match file.suffix.lower():
+        case ".json" | ".jsonl":
+            return json_rows(file)
+        case ".csv":
+            return csv_rows(file)
+        case ".parquet":
+            return _stream(file, "parquet", data_files=[str(file)], split="train")
+    raise DataError(f"{file}: give a file that ends with {', '.join(FORMATS)}")
 
 
 def source_rows(source: Source, revision: str, local: Path | None) -> Iterator[Row]:

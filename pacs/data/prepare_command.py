@@ -37,6 +37,8 @@ def main(args: argparse.Namespace) -> int:
         from pacs.data.prepare import prepare
 
         manifest = prepare(request, evaluation)
+    except BrokenPipeError:  # of stdout: `pacs` itself ends on it
+        raise
     except (DataError, OSError) as error:
         print(f"pacs data prepare: {error}", file=sys.stderr)
         return 2
@@ -60,7 +62,7 @@ def make_request(args: argparse.Namespace) -> Request:
     known = any(args.source in (source.name, source.repo) for source in SOURCES)
     if not known and Path(args.source).is_dir():
         raise DataError(f"{args.source} is a folder: give a file, or a source's name and --from {args.source}")
-    if not known and (Path(args.source).is_file() or Path(args.source).suffix in FORMATS):
+    if not known and (Path(args.source).is_file() or Path(args.source).suffix.lower() in FORMATS):
         _refuse(args, OF_THE_HUB, "sources of `pacs data list`")
         local, (source, options) = Path(args.source), _file_source(args)
     else:

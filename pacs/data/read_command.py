@@ -15,10 +15,11 @@ def stats(args: argparse.Namespace) -> int:
     """Print the tables; 2 and one line on stderr where that is impossible."""
     try:
         template = _template(args)
-        print(statistics(read_rows(args.path), template))
+        tables = statistics(read_rows(args.path), template)
     except (DataError, OSError) as error:
         print(f"pacs data stats: {error}", file=sys.stderr)
         return 2
+    print(tables)
     return 0
 
 

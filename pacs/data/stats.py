@@ -30,7 +30,7 @@ KINDS = {
     "integer": r"[+-]?(\d+|\d{1,3}((,|\{,\}|,\\!)\d{3})+)",
     "decimal": r"[+-]?\d*\.\d+",
     "fraction": r"[+-]?(\d+/\d+|\\[dt]?frac\s*(\{-?\d+\}|\d)\s*(\{-?\d+\}|\d))",
-    "text": r"\\(text|textbf|mbox)\{[^{}]*\}|[A-Za-z][A-Za-z' -]*[a-z' -][A-Za-z' -]*",
+    "text": r"\\(text|textbf|mbox)\{[^{}]*\}|[A-Za-z](?=[A-Z]*[a-z' -])[A-Za-z' -]*",
 }
 
 

@@ -45,15 +45,18 @@ class Tests:
     @classmethod
     def from_json(cls, text: str) -> "Tests":
         """Read them from a row's ground truth. Raises ValueError if they are not in LiveCodeBench's form."""
-        match json.loads(str(text)):
-            case {"inputs": [_, *_] as inputs, "outputs": [*outputs], **others} if (
-                len(inputs) == len(outputs)
-                and all(isinstance(item, str) for item in [*inputs, *outputs])
-                and isinstance(fn_name := others.get("fn_name"), str | None)
-            ):
-                for output in outputs if fn_name is not None else ():
-                    json.loads(output)
-                return cls(fn_name, inputs, outputs)
+        try:
+            match json.loads(str(text)):
+                case {"inputs": [_, *_] as inputs, "outputs": [*outputs], **others} if (
+                    len(inputs) == len(outputs)
+                    and all(isinstance(item, str) for item in [*inputs, *outputs])
+                    and isinstance(fn_name := others.get("fn_name"), str | None)
+                ):
+                    for output in outputs if fn_name is not None else ():
+                        json.loads(output)
+                    return cls(fn_name, inputs, outputs)
+        except RecursionError as error:
+            raise ValueError("the ground truth is nested too deeply") from error
         raise ValueError("the ground truth is not {fn_name: string or null, inputs: [string...], outputs: as many}")
 
 

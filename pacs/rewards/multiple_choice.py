@@ -1,6 +1,7 @@
 r"""The verifier of multiple-choice answers: a letter, boxed or in a line such as `Answer: C`."""
 
 import re
+from collections.abc import Container
 from string import ascii_uppercase
 from typing import Any, Final
 
@@ -8,10 +9,21 @@ from pacs.rewards.extract import BOXED, final_part, last_boxed
 from pacs.rewards.verdict import verdict
 
 # `Answer: C`, `**Answer:** (C)`, `The answer: $C$`, `Answer: C) 5 m`; not `Answer: Carbon` or `Answer: A carbon atom`.
-_ANSWER_LINE: Final = re.compile(r"\banswer[* \t]*:[*$(\\ \t]*(?-i:([A-Z]))(?=[ \t]*(?:$|[*$)\\.:,;]))", re.I | re.M)
+_END: Final = r"(?=[ \t]*(?:$|[*$)\\.:,;]))"
+# `, B`, ` or (B)`, `) / B`: a second letter.
+_AND: Final = (
+    r"[*$)\\ \t]{0,9}(?:[,/&]|\bor\b|\band\b)[*$(\\ \t]{0,9}(?:(?:or|and)\b[*$(\\ \t]{0,9})?(?-i:([A-Z]))(?![A-Za-z])"
+)
+_ANSWER_LINE: Final = re.compile(rf"\banswer[* \t]*:[*$(\\ \t]*(?-i:([A-Z]))(?:{_END}|(?={_AND}))", re.I | re.M)
+_OTHER: Final = re.compile(rf"{_AND}|[*$()\\.:; \t]{{1,9}}(?-i:([A-Z])){_END}", re.I | re.M)
 # What may stand around a letter or a choice's text: `\text{...}`, `\mathrm{...}`; dollars; `**`.
 _COMMAND: Final = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{([^{}]*)\}")
 _LABEL: Final = re.compile(r"\(?([A-Z])[).:]+\s*(.*)", re.S)
+_WORD: Final = re.compile(r"(?:choice|option|answer)\b[\s:]*", re.I)
+# LaTeX's spaces.
+_SPACE: Final = re.compile(r"\\[ ,;:!]|~")
+#: A longer box names no choice.
+BOX_CHARS: Final = 1000
 
 
 def compute_score(
@@ -41,22 +53,34 @@ def compute_score(
     texts = {} if choices is None else dict(zip(ascii_uppercase, map(_normalise, choices), strict=False))
     if ground_truth not in (texts or set(letters)):
         return verdict("error")
-    part = final_part(solution_str)
+    part = final_part(solution_str or "")
     if BOXED in part:
-        predicted = _letter(last_boxed(part) or "", texts)
+        box = last_boxed(part) or ""
+        predicted = _letter(box, texts) if len(box) <= BOX_CHARS else box[:BOX_CHARS]
     else:
-        predicted = next((match[1] for match in reversed(list(_ANSWER_LINE.finditer(part)))), "")
+        predicted = _of_line(part, texts or letters)
     if not predicted:
         return verdict("no_answer")
     return verdict("correct" if predicted == ground_truth else "wrong", predicted)
 
 
+def _of_line(part: str, letters: Container[str]) -> str:
+    """The letter of the last answer line, with a second one that stands there too; "" if there is no such line."""
+    lines = list(_ANSWER_LINE.finditer(part))
+    if not lines:
+        return ""
+    other = _OTHER.match(part, lines[-1].end(1))
+    hedged = other is not None and (other[1] or other[2]) in letters
+    return part[lines[-1].start(1) : other.end()] if other and hedged else lines[-1][1]
+
+
 def _letter(answer: str, texts: dict[str, str]) -> str:
     """The letter that a box names: alone, by its choice's text, or by both, if they agree; else all that is boxed."""
-    plain = _COMMAND.sub(r"\1", answer).strip(" \t\n$*")
-    if (bare := plain.strip("(). ")) in set(ascii_uppercase):
+    plain = _SPACE.sub(" ", _COMMAND.sub(r"\1", answer)).strip(" \t\n$*")
+    named = _WORD.sub("", plain, count=1) if _WORD.match(plain) else plain
+    if (bare := named.strip("()\\. \t\n$*")) in set(ascii_uppercase):
         return bare
-    label = _LABEL.fullmatch(plain)
+    label = _LABEL.fullmatch(named)
     if label and texts.get(label[1]) == _normalise(label[2]):
         return label[1]
     return next((letter for letter, text in texts.items() if text == _normalise(plain)), answer)
@@ -64,4 +88,5 @@ def _letter(answer: str, texts: dict[str, str]) -> str:
 
 def _normalise(text: str) -> str:
     """A choice's text without mark-up, case, and what white space and full stops are around it."""
-    return " ".join(_COMMAND.sub(r"\1", str(text)).replace("$", "").split()).rstrip(".").casefold()
+    plain = _SPACE.sub(" ", _COMMAND.sub(r"\1", str(text)))
+    return " ".join(re.sub(r"\$|\\[()]", "", plain).split()).rstrip(".").casefold()

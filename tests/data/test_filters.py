@@ -81,6 +81,13 @@ def test_the_reason_names_the_set_and_the_rule() -> None:
         ("a\\,b\\!c\\;d\\ e~f", "abcdef"),
         ("\\quad x\\displaystyle y", "xy"),
         ("ﬁve", "five"),
+        ("What is \\(1 + 1\\)?", "What is $1+1$?"),
+        ("What is\n\\[ 1+1 \\]", "What is $$1+1$$"),
+        ("Problem 7. What is $1+1$?", "What is $1+1$?"),
+        ("Question 7\nWhat is $1+1$?", "What is $1+1$?"),
+        ("problem 12: $1+1$?", "$1+1$?"),
+        ("7. What is $1+1$?", "What is $1+1$?"),
+        (" 1) \\(x\\)", "$x$"),
     ],
 )
 def test_the_same_problem_set_otherwise(one: str, other: str) -> None:
@@ -89,7 +96,19 @@ def test_the_same_problem_set_otherwise(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("1+1", "1-1"), ("x^2", "x_2"), ("1.5", "15"), ("\\leftarrow", "arrow"), ("a<b", "a>b"), ("1!", "1")],
+    [
+        ("1+1", "1-1"),
+        ("x^2", "x_2"),
+        ("1.5", "15"),
+        ("\\leftarrow", "arrow"),
+        ("a<b", "a>b"),
+        ("1!", "1"),
+        ("7.5 of it", "of it"),
+        ("1. + 3", "2. + 3"),
+        ("(2) + 3", "(5) + 3"),
+        ("Problem 7 of it?", "Problem 8 of it?"),
+        ("In 7. What?", "What?"),
+    ],
 )
 def test_other_problems_stay_other(one: str, other: str) -> None:
     assert normalised(one) != normalised(other)

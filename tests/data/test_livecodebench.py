@@ -93,8 +93,14 @@ def test_a_pickle_that_calls_something_is_not_run(tmp_path: Path) -> None:
         {"public_test_cases": '[{"input": "1"}]'},
         {"public_test_cases": "{"},
         {"metadata": "[]"},
+        {"private_test_cases": base64.b64encode(zlib.compress(b"")).decode()},
+        {"private_test_cases": base64.b64encode(zlib.compress(b".")).decode()},
+        {"private_test_cases": "[" * 200_000},
+        {"private_test_cases": base64.b64encode(zlib.compress(pickle.dumps("[" * 200_000))).decode()},
+        {"public_test_cases": "[" * 200_000},
+        {"metadata": "[" * 200_000},
     ],
-    ids=str,
+    ids=lambda changed: str(changed)[:60],
 )
 def test_tests_that_cannot_be_read(changed: dict[str, Any]) -> None:
     with pytest.raises(Dropped, match="unreadable tests"):

@@ -56,7 +56,7 @@ def test_a_local_file(tmp_path: Path, run: Run) -> None:
             "revision": manifest(tmp_path / "out")["revision"], "choices": None,
         },
     }  # fmt: skip
-    assert second["reward_model"]["ground_truth"] == "4"
+    assert second["reward_model"]["ground_truth"] == "4.0"
     assert second["extra_info"]["difficulty"] is None
 
 
@@ -82,7 +82,7 @@ def test_answers_may_be_texts_and_numbers(tmp_path: Path, run: Run) -> None:
     file = write_jsonl(tmp_path / "mine.jsonl", [question(1, "\\frac{1}{2}"), question(2, 2), question(3, 3.0)])
     assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
     rows = problems(tmp_path / "out" / "train.parquet")
-    assert [row["reward_model"]["ground_truth"] for row in rows] == ["\\frac{1}{2}", "2", "3"]
+    assert [row["reward_model"]["ground_truth"] for row in rows] == ["\\frac{1}{2}", "2", "3.0"]
 
 
 def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, model: Path, run: Run) -> None:

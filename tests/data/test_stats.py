@@ -1,10 +1,14 @@
 """`pacs data stats`, `show` and `list`."""
 
 import statistics
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pacs.data.sources import SOURCES
 from pacs.data.stats import kind_of
@@ -74,6 +78,18 @@ def test_kinds_of_answers(gold: str, kind: str) -> None:
     assert kind_of(gold, "code") == "tests"
 
 
+@settings(deadline=None, derandomize=True)
+@given(st.text(alphabet="AZaz' -1", max_size=8))
+def test_a_text_is_letters_some_of_them_small(gold: str) -> None:
+    letters = gold[:1].isalpha() and "1" not in gold
+    assert (kind_of(gold, None) == "text") == (letters and any(sign in "az' -" for sign in gold[1:]))
+
+
+def test_kinds_of_long_answers_are_read_in_linear_time() -> None:
+    for part in ("a", "A", "a b ", "1", "1,", "1{,}", "123,", "\\frac", "\\text{", ". ", "\\frac1 "):
+        kind_of(part * 200_000 + "!", None)
+
+
 def test_several_files_of_a_folder_and_of_others(tmp_path: Path, run: Run) -> None:
     row: dict[str, Any] = {
         "data_source": "theirs", "prompt": [{"role": "user", "content": "1+1"}],
@@ -129,6 +145,21 @@ def test_wrong_input_is_one_line(words: list[str], said: str, tmp_path: Path, ru
     (line,) = err.splitlines()
     assert line.startswith(f"pacs data {words[0]}: ")
     assert said.format(tmp=tmp_path) in line
+
+
+def test_a_reader_that_stops_ends_it_quietly(tmp_path: Path) -> None:
+    rows = [
+        {"data_source": "x", "prompt": [{"role": "user", "content": "x" * 10_000}],
+         "reward_model": {"style": "rule", "ground_truth": "2"}}
+    ] * 100  # fmt: skip
+    write_parquet(tmp_path / "long.parquet", rows)
+    for words in (["data", "list"], ["data", "--help"], ["data", "show", str(tmp_path / "long.parquet"), "-n", "100"]):
+        command = [sys.executable, "-c", "from pacs import cli; raise SystemExit(cli.main())", *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            process.stdout.close()
+            process.stdout = None
+            assert (process.communicate()[1], process.returncode) == ("", 141)
 
 
 def test_missing_words_end_with_2(run: Run) -> None:

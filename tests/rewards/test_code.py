@@ -1,6 +1,7 @@
 """The verifier of programs, on problems in LiveCodeBench's form and programs that solve them, fail, or cheat."""
 
 import asyncio
+import json
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,8 @@ def test_same_json(output: str, expected: str, same: bool) -> None:
         '{"fn_name": "f", "inputs": ["1"], "outputs": ["no JSON"]}',
         '{"fn_name": null, "inputs": ["\\ud800"], "outputs": [""]}',
         '{"fn_name": null, "inputs": 1, "outputs": 1}',
+        pytest.param("[" * 200_000, id="nested"),
+        pytest.param(json.dumps({"fn_name": "f", "inputs": ["1"], "outputs": ["[" * 200_000]}), id="nested output"),
         None,
     ],
 )

@@ -11,7 +11,7 @@ from pacs.rewards.multiple_choice import compute_score
 CHOICES = ["5 m/s", "$\\frac{1}{2}$", "Carbon dioxide", "a"]
 
 
-def score(response: str, gold: str = "C", **keywords: Any) -> dict[str, Any]:
+def score(response: Any, gold: Any = "C", **keywords: Any) -> dict[str, Any]:
     result = compute_score("gpqa", response, gold, **keywords)
     assert result["score"] == (1.0 if result["status"] == "correct" else 0.0)
     return result
@@ -88,10 +88,37 @@ def test_an_answer_line(line: str) -> None:
         ("The answer is C", "no_answer"),
         ("Answer:\nC", "no_answer"),
         ("Answers: C", "no_answer"),
+        ("Answer: C, D", "wrong"),
+        ("Answer: C, A or B", "wrong"),
+        ("Answer: (C) or (D)", "wrong"),
+        ("Answer: C or D, I think", "wrong"),
+        ("Answer: C\nAnswer: C or D", "wrong"),
+        ("Answer: C/D", "wrong"),
+        ("Answer: C & D", "wrong"),
+        ("Answer: C and (D).", "wrong"),
+        ("Answer: (C) (D)", "wrong"),
+        ("Answer: C; D", "wrong"),
+        ("Answer: $C$, or $D$", "wrong"),
+        ("**Answer:** \\(C\\) or \\(D\\)", "wrong"),
+        ("Answer: D, or rather: C", "wrong"),
+        ("Answer: C or D\nAnswer: C", "correct"),
+        ("Answer: C, I think", "correct"),
+        ("Answer: C) Boron", "correct"),
+        ("Answer: C, not D", "correct"),
+        ("Answer: C, Boron", "correct"),
+        ("Answer: C.\nD is wrong", "correct"),
+        ("\\boxed{C or D}", "wrong"),
+        ("\\boxed{\\(C\\)}", "correct"),
+        ("\\boxed{\\text{Choice C}}", "correct"),
+        ("\\boxed{Option: (C)}", "correct"),
+        ("\\boxed{\\textbf{(C)}\\ }", "correct"),
+        ("\\boxed{C" + " " * 999 + "or D}", "wrong"),
+        ("\\boxed{C" + " " * 998 + ".}", "correct"),
+        (None, "no_answer"),
         ("", "no_answer"),
     ],
 )
-def test_which_answer_counts(response: str, status: str) -> None:
+def test_which_answer_counts(response: Any, status: str) -> None:
     assert score(response)["status"] == status
 
 
@@ -106,6 +133,11 @@ def test_which_answer_counts(response: str, status: str) -> None:
         ("A) Carbon dioxide", "A", "wrong"),
         ("Carbon", "C", "wrong"),
         ("\\frac{1}{2}", "B", "correct"),
+        ("(A)\\ 5\\text{ m/s}", "A", "correct"),
+        ("\\textbf{(A)}\\ 5\\text{ m/s}", "A", "correct"),
+        ("\\text{Choice A: }5~m/s", "A", "correct"),
+        ("\\textbf{(A)}\\ 6\\text{ m/s}", "A", "wrong"),
+        ("\\(5\\) m/s", "A", "correct"),
         ("a", "D", "correct"),  # a choice's text
         ("A", "D", "wrong"),  # a letter is a letter
         ("A", "A", "correct"),
@@ -119,6 +151,7 @@ def test_the_letters() -> None:
     assert score("\\boxed{F}", "F", letters="ABCDEF")["status"] == "correct"
     assert score("\\boxed{F}", "F", extra_info={"choices": ["x"] * 6})["status"] == "correct"
     for gold in ("F", "", "c", "AB", "(C)", "5", None):
+        assert score("x", gold, extra_info={"choices": CHOICES})["status"] == "error"
         assert score("\\boxed{F}", gold)["status"] == "error"
     assert score("\\boxed{D}", "D", extra_info={"choices": ["x"] * 3})["status"] == "error"
 
@@ -138,6 +171,21 @@ def test_never_raises_and_never_accepts_what_does_not_name_it(response: str, cho
 
 
 def test_long_and_hostile_texts_are_read_in_linear_time() -> None:
-    for part in ("answer", "Answer: ", "Answer:*", "\\text{", "\\boxed{", "C)", " ", "("):
+    score("Answer: C" + "*, " * 200_000)
+    for part in (
+        "answer",
+        "Answer: ",
+        "Answer:*",
+        "Answer: C, ",
+        "Answer: C or ",
+        "Answer: C*",
+        "\\ ",
+        "Choice ",
+        "\\text{",
+        "\\boxed{",
+        "C)",
+        " ",
+        "(",
+    ):
         score(part * 200_000)
         score(f"\\boxed{{{part * 200_000}}}", extra_info={"choices": CHOICES})

@@ -1,0 +1,72 @@
+"""The rows of local JSON and CSV, every number and date as the text that stands in the file.
+
+`datasets` gives a column one type, and so another text to answers of several kinds.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pacs.data.errors import DataError
+from pacs.data.problem import Row
+
+
+def json_rows(file: Path) -> Iterator[Row]:
+    """The objects of a file: one a line, read as they are asked for, or all in one list.
+
+    Raises:
+        DataError: If it cannot be read; it names the line or the row.
+    """
+    place = "the list"
+    try:
+        with file.open(encoding="utf-8-sig") as stream:
+            if _first_character(file) == "[":
+                for number, value in enumerate(_loads(stream.read()), start=1):
+                    place = f"row {number}"
+                    yield _checked(value)
+                return
+            for number, line in enumerate(stream, start=1):
+                place = f"line {number}"
+                if line.strip():
+                    yield _checked(_loads(line))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{file} cannot be read: {place}: {error}") from error
+
+
+def csv_rows(file: Path) -> Iterator[Row]:
+    """The rows of a file whose first line names the columns; an empty field is an empty text.
+
+    Raises:
+        DataError: If it cannot be read; it names the line.
+    """
+    csv.field_size_limit(sys.maxsize)
+    line = 1
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            for row in reader:
+                line = reader.line_num
+                if None in row:
+                    raise ValueError("it has more fields than the first line")
+                yield row
+    except (OSError, ValueError, csv.Error) as error:
+        raise DataError(f"{file} cannot be read: line {line}: {error}") from error
+
+
+def _first_character(file: Path) -> str:
+    with file.open(encoding="utf-8-sig") as stream:
+        return next((line.lstrip()[0] for line in stream if line.strip()), "")
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_float=str, parse_int=str)
+
+
+def _checked(value: Any) -> Row:
+    if not isinstance(value, dict):
+        raise ValueError("it is no object with columns")
+    json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    return value

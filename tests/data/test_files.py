@@ -1,0 +1,102 @@
+"""Local files: the golds are the text that stands there, and what cannot be read is one line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pacs.data.errors import DataError
+from pacs.data.files import csv_rows, json_rows
+from tests.data.conftest import Run, problems
+
+# Each as JSON, and the text that it is.
+ANSWERS = [
+    ('"x+1"', "x+1"),
+    ('"[1,2]"', "[1,2]"),
+    ("12", "12"),
+    ("1.10", "1.10"),
+    ("1e5", "1e5"),
+    ('"1e5"', "1e5"),
+    ("12345678901234567890123", "12345678901234567890123"),
+    ('"007"', "007"),
+    ('"2024-01-02"', "2024-01-02"),
+    ('"2024-01-02T03:04:05"', "2024-01-02T03:04:05"),
+    ('"True"', "True"),
+    ('"1,000"', "1,000"),
+]
+
+
+@pytest.mark.parametrize("name", ["lines.jsonl", "lines.json", "list.json", "B.JSONL", "mine.csv", "mine.CSV"])
+def test_golds_are_the_text_of_the_file(name: str, tmp_path: Path, run: Run) -> None:
+    objects = [f'{{"problem": "Is it {i}?", "answer": {answer}}}' for i, (answer, _) in enumerate(ANSWERS)]
+    if name.lower().endswith("csv"):
+        text = "problem,answer\n" + "".join(f'Is it {i}?,"{gold}"\n' for i, (_, gold) in enumerate(ANSWERS))
+    else:
+        text = "[" + ",\n".join(objects) + "]" if name == "list.json" else "\n\n".join(objects)
+    (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    assert run("prepare", tmp_path / name, "--verifier", "exact_match", "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [row["reward_model"]["ground_truth"] for row in rows] == [gold for _, gold in ANSWERS]
+
+
+def test_a_level_below_zero_is_a_number(tmp_path: Path, run: Run) -> None:
+    levels = [-1, 2.5, 1e-3, "-1", "Level 5", "Level-5", None]
+    rows = [{"problem": f"Is it {i}?", "answer": 1, "level": level} for i, level in enumerate(levels)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run("prepare", tmp_path / "mine.jsonl", "--difficulty-column", "level", "--out", tmp_path / "out")[0] == 0
+    read = [row["extra_info"]["difficulty"] for row in problems(tmp_path / "out" / "train.parquet")]
+    assert read == [-1.0, 2.5, 0.001, -1.0, 5.0, 5.0, None]
+
+
+VALUES = st.dictionaries(st.text(), st.text() | st.none() | st.lists(st.text(), max_size=2), max_size=3)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(VALUES, max_size=4))
+def test_objects_come_back(rows: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.json"
+    for text in (json.dumps(rows, indent=1), "\n".join(map(json.dumps, rows))):
+        file.write_text(text)
+        assert list(json_rows(file)) == rows
+
+
+def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"a": "1"}\nnonsense\n')
+    assert next(iter(json_rows(tmp_path / "x.jsonl"))) == {"a": "1"}
+    (tmp_path / "x.csv").write_text('a\n1\n"nonsense')
+    assert next(iter(csv_rows(tmp_path / "x.csv"))) == {"a": "1"}
+
+
+def test_a_long_field_is_read(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f'a,b\n{"x" * 200_000},"1\n2"\n')
+    assert list(csv_rows(tmp_path / "x.csv")) == [{"a": "x" * 200_000, "b": "1\n2"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("x.jsonl", b'{"a": 1}\n{"a":\n', "line 2: Expecting value"),
+        ("x.jsonl", b'{"a": 1}\n"a"\n', "line 2: it is no object"),
+        ("x.json", b'[{"a": 1}, 2]', "row 2: it is no object"),
+        ("x.json", b'[{"a": 1}', "the list: Expecting ',' delimiter"),
+        ("x.json", b'{\n"a": 1\n}', "line 1: Expecting"),
+        ("x.jsonl", b'{"a": "\\ud800"}', "line 1: 'utf-8' codec can't encode"),
+        ("x.jsonl", b'{"a": "\xff"}', "'utf-8' codec can't decode"),
+        ("x.jsonl", b'{"a": ' + b"[" * 200_000, "line 1: maximum recursion depth exceeded"),
+        ("x.json", b"[" * 200_000, "the list: maximum recursion depth exceeded"),
+        ("x.csv", b'a,b\n1,2\n1,"2\n', "unexpected end of data"),
+        ("x.csv", b"a,b\n1,2\n1,2,3\n", "line 3: it has more fields than the first line"),
+        ("x.csv", b"a,b\n1,\xff\n", "'utf-8' codec can't decode"),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else value,
+)
+def test_what_cannot_be_read(name: str, text: bytes, said: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(text)
+    with pytest.raises(DataError) as refused:
+        list((csv_rows if name == "x.csv" else json_rows)(file))
+    assert str(refused.value).startswith(f"{file} cannot be read: ")
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
