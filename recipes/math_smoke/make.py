@@ -23,11 +23,13 @@ from recipes.arithmetic.tokenizer import END, build_tokenizer
 SEED = 0
 STEPS = 100
 LR = 3e-3
-EASY_BATCH, REAL_BATCH = 32, 8
+EASY_BATCH, REAL_BATCH = 32, 4
 #: A response is cut off there, as in configs/recipe/math_smoke.yaml.
 MAX_RESPONSE_TOKENS = 256
 #: How often the warm start's teacher is right, so that a group of responses has both classes.
 EASY_RIGHT = 0.5
+#: How often it writes at length before it answers a real problem.
+REAL_LONG = 0.5
 IGNORED = -100
 
 Row = tuple[str, str]
@@ -58,7 +60,9 @@ def make(file: str, out: Path, question_column: str, answer_column: str) -> None
 
 def _prepare(file: str, out: Path, model: Path, *options: str) -> list[Row]:
     """Each prepared problem's prompt and gold answer."""
-    cli.main(["data", "prepare", file, "--out", str(out), "--model", str(model), "--overwrite", *options])
+    command = ["data", "prepare", file, "--out", str(out), "--model", str(model), "--overwrite", *options]
+    if status := cli.main(command):
+        raise SystemExit(status)
     rows = pq.read_table(out / "train.parquet", columns=["prompt", "reward_model"]).to_pylist()
     return [(row["prompt"][-1]["content"], row["reward_model"]["ground_truth"]) for row in rows]
 
@@ -75,8 +79,8 @@ def warm_start(
 ) -> None:
     """Train `model` in place on what a solution looks like, not on how problems are solved.
 
-    An easy problem is answered rightly half of the time. A real one is answered with the text of another problem and
-    the boxed answer of a third: long, in LaTeX, often cut off, and wrong.
+    An easy problem is answered rightly half of the time. A real one is answered with the boxed answer of another, at
+    times after the text of a third: LaTeX, often long or cut off, and wrong.
 
     Args:
         model: randomly initialised.
@@ -90,7 +94,9 @@ def warm_start(
     model.train()
     for step in range(1, STEPS + 1):
         losses = [
-            _loss(model, tokenizer, [(text, _easy_response(gold, rng)) for text, gold in rng.choices(easy, k=EASY_BATCH)]),
+            _loss(
+                model, tokenizer, [(text, _easy_response(gold, rng)) for text, gold in rng.choices(easy, k=EASY_BATCH)]
+            ),
             _loss(model, tokenizer, [(text, _real_response(real, rng)) for text, _ in rng.choices(real, k=REAL_BATCH)]),
         ]
         optimizer.zero_grad()
@@ -109,7 +115,7 @@ def _easy_response(gold: str, rng: random.Random) -> str:
 
 def _real_response(real: Sequence[Row], rng: random.Random) -> str:
     text = rng.choice(real)[0].rpartition("\n")[0]  # without the instruction
-    return rf"{text} \boxed{{{rng.choice(real)[1]}}}"
+    return rf"{text if rng.random() < REAL_LONG else ''} \boxed{{{rng.choice(real)[1]}}}"
 
 
 def _loss(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, rows: list[Row]) -> torch.Tensor:
