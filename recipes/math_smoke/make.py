@@ -23,13 +23,13 @@ from recipes.arithmetic.tokenizer import END, build_tokenizer
 SEED = 0
 STEPS = 100
 LR = 3e-3
-EASY_BATCH, REAL_BATCH = 32, 4
+EASY_BATCH, REAL_BATCH = 64, 6
 #: A response is cut off there, as in configs/recipe/math_smoke.yaml.
 MAX_RESPONSE_TOKENS = 256
 #: How often the warm start's teacher is right, so that a group of responses has both classes.
-EASY_RIGHT = 0.5
+EASY_RIGHT = 0.6
 #: How often it writes at length before it answers a real problem.
-REAL_LONG = 0.5
+REAL_LONG = 0.7
 IGNORED = -100
 
 Row = tuple[str, str]
