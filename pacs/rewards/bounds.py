@@ -21,10 +21,9 @@ _EXPONENT = re.compile(rf"(?:\^|\*\*){_NUMBER}", re.ASCII)
 #: Of two or more exponents over each other, in whichever way they are written.
 _TOWER = re.compile(rf"(\d+)[\s}})]*(?:\^|\*\*){_NUMBER}(?:\^|\*\*){_NUMBER}", re.ASCII)
 _HIGH_TOWER = re.compile(r"(?:(?:\^|\*\*)[{(\s]*[+-]?(?:\d+|\\[a-zA-Z]+|[a-zA-Z])[\s})]*){3}", re.ASCII)
-_LONG_NUMBER = re.compile(rf"\d{{{MAX_DIGITS + 1}}}", re.ASCII)
 _FACTORIAL = re.compile(r"(\d+)[\s})]*!", re.ASCII)
-_FACTORIAL_OF_LONG_NUMBER = re.compile(rf"\d{{{MAX_DIGITS + 1}}}", re.ASCII)
-_FACTORIAL = re.compile(r"![\s})]*!")
+_FACTORIAL_OF_FACTORIAL = re.compile(r"![\s})]*!")
+_LONG_NUMBER = re.compile(rf"\d{{{MAX_DIGITS + 1}}}", re.ASCII)
 
 
 def beyond_bounds(answer: str) -> str | None:
