@@ -153,7 +153,7 @@ def test_a_reader_that_stops_ends_it_quietly(tmp_path: Path) -> None:
          "reward_model": {"style": "rule", "ground_truth": "2"}}
     ] * 100  # fmt: skip
     write_parquet(tmp_path / "long.parquet", rows)
-    for words in (["data", "list"], ["data", "--help"], ["data", "show", str(tmp_path / "long.parquet"), "-n", "100"]):
+    for words in (["data", "list"], ["data", "show", str(tmp_path / "long.parquet"), "-n", "100"]):
         command = [sys.executable, "-c", "from pacs import cli; raise SystemExit(cli.main())", *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
