@@ -54,7 +54,7 @@ VALUES = st.dictionaries(st.text(), st.text() | st.none() | st.lists(st.text(), 
 
 
 @settings(deadline=None, derandomize=True)
-@given(st.lists(VALUES, max_size=4))
+@given(rows=st.lists(VALUES, max_size=4))
 def test_objects_come_back(rows: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.getbasetemp() / "any.json"
     for text in (json.dumps(rows, indent=1), "\n".join(map(json.dumps, rows))):
