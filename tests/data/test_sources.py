@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -185,7 +186,10 @@ def test_no_network_is_said_at_once(env: dict[str, str], words: str, tmp_path: P
 def test_an_interrupt_leaves_nothing(hub: dict[str, str], tmp_path: Path) -> None:
     words = ["zwhe99/amc23", "--out", str(tmp_path / "out")]
     command = [sys.executable, "-c", GIVE]
-    with subprocess.Popen(command, env=hub, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # A shell in the background has its children ignore Ctrl-C.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=hub, text=True, preexec_fn=heed, **pipes) as process:
         assert process.stdin is not None
         process.stdin.write(json.dumps([words]))
         process.stdin.close()

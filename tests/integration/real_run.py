@@ -142,15 +142,18 @@ class Start:
         assert state is not None, self.printed[-3000:]
         return state
 
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` holds; look often enough to catch a moment in a save."""
+    def wait_for(self, condition: Callable[[], object], *, at_once: bool = False) -> None:
+        """Wait until `condition` holds; look often enough to catch a moment in a save.
+
+        `at_once` leaves the run's shared memory unlooked for, which may take longer than a few steps.
+        """
         deadline = time.monotonic() + START_SECONDS
         while not condition():
             assert self.process.poll() is None, self.printed[-6000:]
             assert time.monotonic() < deadline, self.printed[-6000:]
             time.sleep(0.005)
-        # Once: it takes longer than a save.
-        self.segments = self.segments or self.mapped_segments()
+        if not at_once:
+            self.segments = self.segments or self.mapped_segments()
 
     def training(self, after_step: int | None = None) -> bool:
         """Whether the trainer waits for rollouts: of this start's first step, or of the one after `after_step`."""

@@ -105,7 +105,7 @@ def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
     if not os.path.ismount(disk):
         pytest.skip("a disk of its own needs the right to mount one")
     start = broken.start()
-    start.wait_for(start.training)
+    start.wait_for(start.training, at_once=True)
     filler = disk / "filler"
     # Room for the words of the end and for the beginning of a checkpoint.
     filler.write_bytes(bytes(shutil.disk_usage(disk).free - 2 * 2**20))
