@@ -1,4 +1,4 @@
-"""What can be said of two answers without computer algebra, and never otherwise than math-verify would."""
+"""What can be said of two answers without computer algebra: what math-verify says (docs/rewards.md has what was seen)."""
 
 import re
 from typing import Literal, NamedTuple

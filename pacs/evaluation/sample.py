@@ -1,0 +1,72 @@
+"""What is generated, and what the verifier says of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pacs.rewards.verdict import Status
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem of a task, as it lies in verl's schema.
+
+    Attributes:
+        id: unique in its task.
+        prompt: chat messages.
+        data_source, ground_truth, extra_info: what the verifier is given.
+    """
+
+    id: str
+    prompt: list[dict[str, str]]
+    data_source: str
+    ground_truth: str
+    extra_info: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A response to a problem.
+
+    Attributes:
+        problem: the problem's id.
+        index: which of the problem's samples, from 0.
+        seed: of its sampling.
+        response: text, without the tokens that end it.
+        tokens: how many it has, the one that ends it included.
+        truncated: cut off at the limit of tokens.
+        token_entropy: mean of -log p over its tokens, p after temperature and top-p (nats): in expectation the mean
+            entropy of the distributions it was drawn from; None where it was not asked for.
+    """
+
+    problem: str
+    index: int
+    seed: int
+    response: str
+    tokens: int
+    truncated: bool
+    token_entropy: float | None = None
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A sample with the verifier's word on it (`pacs.rewards.verdict`)."""
+
+    sample: Sample
+    score: float
+    status: Status
+    predicted: str
+
+
+@dataclass(frozen=True)
+class GradedTask:
+    """All of one task, of one model.
+
+    Attributes:
+        name: the task's.
+        problems: in the order of their file.
+        samples: of each problem, by its id, in the order of their indices; equally many of each.
+    """
+
+    name: str
+    problems: list[Problem]
+    samples: dict[str, list[Graded]]
