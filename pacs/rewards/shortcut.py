@@ -1,4 +1,4 @@
-"""What can be said of two answers without computer algebra: what math-verify says (docs/rewards.md has what was seen)."""
+"""What can be said of two answers without computer algebra: what math-verify says (as seen: docs/rewards.md)."""
 
 import re
 from typing import Literal, NamedTuple
