@@ -14,6 +14,9 @@ SUFFIXES = {
     "count": "how many of {over}",
     "fraction": "share of {over}",
     "rms": "root of the mean square over {over}",
+    "q10": "10% quantile (linear between neighbours) over {over}",
+    "q50": "median over {over}",
+    "q90": "90% quantile (linear between neighbours) over {over}",
     "per_token": "sum over {over}, divided by the sum of their response tokens",
 }
 

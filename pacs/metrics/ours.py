@@ -10,6 +10,7 @@ COUNTED = "the rows that count"
 CORRECT = "the correct rows that count"
 WRONG = "the wrong rows that count"
 FRESH = "the rows that count in the step's first mini-batch"
+BIN = "the rows that count with sigma(psi) in the bin"
 UPDATED = "the rows of the step's updates, those that do not count among them"
 # Of the sampled batch:
 SAMPLED = "the sampled responses"
@@ -97,6 +98,35 @@ _CRITIC = (
         remedy="High together with a high `pacs/critic/accuracy_fraction`: with a residual near 0.5 the scores are "
         "still too small, and time helps; with a small residual they are overconfident, so lower `pacs.beta`.",
     ),
+    Metric(
+        name="pacs/critic/bin_*/rows_count",
+        column="counted",
+        over=BIN,
+        formula="sigma(psi_i) lies in the bin: `bin_0` is [0, 0.1), `bin_9` is [0.9, 1]. These three are the "
+        "reliability diagram of `pacs report`, and `pacs/critic/calibration_error_mean` is the mean over the rows of "
+        "the distance between the other two",
+        unit="rows",
+        healthy="All in `bin_5` where all scores are 0, then spreading to both ends.",
+        remedy="Only at the ends: the scores are sure of everything; see `pacs/saturated_fraction`.",
+    ),
+    Metric(
+        name="pacs/critic/bin_*/probability_mean",
+        column="probability",
+        over=BIN,
+        formula="`sigma(psi_i)`",
+        unit=_SHARE,
+        healthy="Inside the bin, by definition.",
+        remedy="Compare with `pacs/critic/bin_*/correct_fraction`.",
+    ),
+    Metric(
+        name="pacs/critic/bin_*/correct_fraction",
+        column="correct",
+        over=BIN,
+        formula="`R_i = 1`",
+        unit=_SHARE,
+        healthy="Equal to `pacs/critic/bin_*/probability_mean` where the score is calibrated.",
+        remedy="As for `pacs/critic/calibration_error_mean`. A bin of few rows says little.",
+    ),
 )
 
 _SCORES = (
@@ -151,6 +181,20 @@ _SCORES = (
             ("wrong", "min", WRONG, "The wrong response that is surest; below -4.6 it is saturated."),
             ("wrong", "max", WRONG, "The wrong response that the score is most wrong about; above 0 as a rule."),
         )
+    ),
+    *(
+        Metric(
+            name=f"pacs/score/{label}_{quantile}",
+            column="score",
+            over=over,
+            formula="`psi_i`",
+            unit=_SCORE,
+            healthy=f"0 at a reset, then as `pacs/score/{label}_mean`, without the weight that single responses have "
+            "in a mean.",
+            remedy=f"As for `pacs/score/{label}_mean`.",
+        )
+        for label, over in (("correct", CORRECT), ("wrong", WRONG))
+        for quantile in ("q10", "q50", "q90")
     ),
 )
 

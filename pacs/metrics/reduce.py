@@ -10,6 +10,7 @@ import torch
 from pacs.algorithm import ROW_COLUMNS
 from pacs.metrics.entry import Metric
 from pacs.metrics.ours import (
+    BIN,
     CORRECT,
     CORRECT_RESPONSES,
     COUNTED,
@@ -43,6 +44,9 @@ REDUCERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "count": torch.sum,
     "fraction": torch.mean,
     "rms": lambda values: values.square().mean().sqrt(),
+    "q10": lambda values: values.quantile(0.1),
+    "q50": lambda values: values.quantile(0.5),
+    "q90": lambda values: values.quantile(0.9),
 }
 #: Suffix -> the rows it takes, where that is not 1.
 LEAST_ROWS = {"count": 0, "sum": 0, "std": 2}
@@ -93,16 +97,22 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     correct = rows["correct"] == 1
     probability = torch.sigmoid(rows["score"])
     residual = (probability - rows["correct"]).abs()
+    bins = _bins(probability)
     columns = rows | {
+        "probability": probability,
         "residual": residual,
         "saturated": (residual < SATURATED_RESIDUAL).double(),
         "accurate": ((rows["score"] > 0) == correct).double(),
-        "calibration_error": _calibration_errors(probability, rows["correct"]),
+        "calibration_error": _calibration_errors(probability, rows["correct"], bins),
     }
     selections = {COUNTED: torch.ones_like(correct), CORRECT: correct, WRONG: ~correct}
     if "update" in rows:
         selections[FRESH] = rows["update"] == 0
-    return not_finite | _reduce(columns, selections)
+    metrics = not_finite | _reduce(columns, selections)
+    for number in range(CALIBRATION_BINS):
+        family = _reduce(columns, {BIN: bins == number})
+        metrics |= {name.replace("*", str(number)): value for name, value in family.items()}
+    return metrics
 
 
 def batch_metrics(
@@ -164,13 +174,17 @@ def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, 
     return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 0}
 
 
-def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor) -> torch.Tensor:
-    """(B,) |mean probability - share correct| of each row's bin, so that the mean over rows weighs bins by size."""
+def _bins(probability: torch.Tensor) -> torch.Tensor:
+    """(B,) the number of each row's bin, from 0."""
     edges = torch.arange(1, CALIBRATION_BINS, dtype=probability.dtype) / CALIBRATION_BINS
-    index = torch.bucketize(probability, edges, right=True)
-    size = index.bincount(minlength=CALIBRATION_BINS)
-    error = index.bincount(probability - correct, minlength=CALIBRATION_BINS).abs() / size
-    return error[index]
+    return torch.bucketize(probability, edges, right=True)
+
+
+def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor, bins: torch.Tensor) -> torch.Tensor:
+    """(B,) |mean probability - share correct| of each row's bin, so that the mean over rows weighs bins by size."""
+    size = bins.bincount(minlength=CALIBRATION_BINS)
+    error = bins.bincount(probability - correct, minlength=CALIBRATION_BINS).abs() / size
+    return error[bins]
 
 
 def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:

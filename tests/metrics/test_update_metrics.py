@@ -53,6 +53,15 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
+def quantile(values: list[float], share: float) -> float:
+    """Between the two values whose places in the order enclose `share` of the way from the first to the last."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
 def naive(rows: list[Row]) -> dict[str, float]:
     counted = [row for row in rows if row["counted"]]
     correct = [row["score"] for row in counted if row["correct"]]
@@ -63,14 +72,18 @@ def naive(rows: list[Row]) -> dict[str, float]:
     right_guesses = sum(1 for row in counted if (row["score"] > 0) == bool(row["correct"]))
 
     error = 0.0
+    bins: dict[str, float] = {}
     for k in range(10):
         inside = [row for row in counted if min(int(10 * sigmoid(row["score"])), 9) == k]
+        bins[f"pacs/critic/bin_{k}/rows_count"] = len(inside)
         if inside:
             confidence = mean([sigmoid(row["score"]) for row in inside])
             share = mean([row["correct"] for row in inside])
             error += len(inside) / len(counted) * abs(confidence - share)
+            bins[f"pacs/critic/bin_{k}/probability_mean"] = confidence
+            bins[f"pacs/critic/bin_{k}/correct_fraction"] = share
 
-    expected = {
+    expected = bins | {
         "pacs/rows/not_finite_count": 0,
         "pacs/loss_mean": mean([row["loss"] for row in counted]),
         "pacs/residual_mean": mean(residuals),
@@ -92,6 +105,9 @@ def naive(rows: list[Row]) -> dict[str, float]:
             f"pacs/score/{label}_std": statistics.stdev(scores),
             f"pacs/score/{label}_min": min(scores),
             f"pacs/score/{label}_max": max(scores),
+            f"pacs/score/{label}_q10": quantile(scores, 0.1),
+            f"pacs/score/{label}_q50": statistics.median(scores),
+            f"pacs/score/{label}_q90": quantile(scores, 0.9),
         }
     return expected
 
@@ -153,7 +169,7 @@ def test_without_a_wrong_row_its_metrics_are_left_out() -> None:
     rows = [row | {"correct": 1.0} for row in make_rows(1)]
     metrics = update_metrics([table(rows)])
     assert {name for name in naive(make_rows(1)) if name not in metrics} == {
-        f"pacs/score/wrong_{suffix}" for suffix in ("mean", "std", "min", "max")
+        f"pacs/score/wrong_{suffix}" for suffix in ("mean", "std", "min", "max", "q10", "q50", "q90")
     }
 
 
@@ -184,10 +200,32 @@ def test_only_the_first_update_has_a_gap() -> None:
     assert "actor/entropy" in metrics
 
 
-def test_without_a_row_that_counts_there_is_nothing_but_a_count() -> None:
+def test_the_calibration_error_can_be_had_from_the_bins() -> None:
+    metrics = update_metrics([table(make_rows(5))])
+    sizes = {k: metrics[f"pacs/critic/bin_{k}/rows_count"] for k in range(10)}
+    errors = {
+        k: abs(metrics[f"pacs/critic/bin_{k}/probability_mean"] - metrics[f"pacs/critic/bin_{k}/correct_fraction"])
+        for k, size in sizes.items()
+        if size
+    }
+    error = sum(sizes[k] * errors[k] for k in errors) / sum(sizes.values())
+    assert metrics["pacs/critic/calibration_error_mean"] == pytest.approx(error)
+
+
+def test_a_probability_on_an_edge_is_in_the_bin_above_it_and_1_in_the_last() -> None:
+    """sigma(0) = 0.5 exactly; sigma(50) is 1 in 64 bits."""
+    rows = [make_rows(0)[0] | {"score": score} for score in (0.0, 50.0, -50.0)]
+    metrics = update_metrics([table(rows)])
+    assert [k for k in range(10) if metrics[f"pacs/critic/bin_{k}/rows_count"]] == [0, 5, 9]
+
+
+NO_ROWS_IN_BINS = {f"pacs/critic/bin_{k}/rows_count": 0 for k in range(10)}
+
+
+def test_without_a_row_that_counts_there_is_nothing_but_counts() -> None:
     assert update_metrics([]) == {}
     metrics = update_metrics([table([row | {"counted": 0.0} for row in make_rows(1)])])
-    assert metrics == {"pacs/rows/not_finite_count": 0}
+    assert metrics == {"pacs/rows/not_finite_count": 0} | NO_ROWS_IN_BINS
 
 
 def test_rows_that_do_not_count_are_not_read() -> None:
@@ -210,7 +248,7 @@ def test_a_row_that_is_not_finite_is_counted_and_left_out(column: str, value: fl
 
 def test_without_a_finite_row_there_is_nothing_but_their_number() -> None:
     rows = [row | {"log_ratio": math.inf} for row in make_rows(4)]
-    assert update_metrics([table(rows)]) == {"pacs/rows/not_finite_count": 60}
+    assert update_metrics([table(rows)]) == {"pacs/rows/not_finite_count": 60} | NO_ROWS_IN_BINS
 
 
 def test_tables_must_have_the_columns() -> None:
