@@ -27,7 +27,7 @@ def write_report(
     `tables` (caption -> table) open the page; numbers of an evaluation before and after, say. Each file
     appears complete or not at all. Returns the page's path.
     """
-    from pacs.report import plots  # matplotlib is slow to import, and `pacs train --help` passes here
+    pass
 
     loaded = read_runs(runs)
     figure = plots.overview(loaded)

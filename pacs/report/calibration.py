@@ -1,0 +1,79 @@
+"""The implicit critic's reliability: in each bin of sigma(psi), the share of responses that are right."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pacs.report.findings import rank
+from pacs.report.groups import Group
+from pacs.report.read import Run
+from pacs.report.trends import share
+
+BINS = 10
+ROWS = "pacs/critic/bin_{}/rows_count"
+PROBABILITY = "pacs/critic/bin_{}/probability_mean"
+CORRECT = "pacs/critic/bin_{}/correct_fraction"
+ANY = "pacs/critic/bin_*/rows_count"
+
+
+class Bin(NamedTuple):
+    """The rows of a bin: mean sigma(psi), share that is right, how many."""
+
+    probability: float
+    correct: float
+    rows: float
+
+
+def thirds(group: Group) -> list[tuple[int, int]]:
+    """The first and the last third of the steps that have bins, each as its first and last step; one step is both."""
+    rows = [ROWS.format(number) for number in range(BINS)]
+    steps = sorted({s for run in group.runs for s, row in run.steps.items() if any(row.get(key, 0) > 0 for key in rows)})
+    if not steps:
+        return []
+    size = math.ceil(len(steps) / 3)
+    return list(dict.fromkeys([(steps[0], steps[size - 1]), (steps[-size], steps[-1])]))
+
+
+def pooled(runs: Iterable[Run], first: int, last: int) -> list[Bin]:
+    """The bins that have rows, over the steps from `first` to `last` of all runs."""
+    rows_of = [row for run in runs for step, row in run.steps.items() if first <= step <= last]
+    bins = []
+    for number in range(BINS):
+        counts = [(row, row.get(ROWS.format(number), 0.0)) for row in rows_of]
+        total = sum(count for _, count in counts)
+        if total > 0:
+            means = [
+                sum(count * row[key.format(number)] for row, count in counts if count) / total
+                for key in (PROBABILITY, CORRECT)
+            ]
+            bins.append(Bin(means[0], means[1], total))
+    return bins
+
+
+def calibration_error(bins: Sequence[Bin]) -> float:
+    """The expected calibration error: the distance of a bin's two numbers, averaged over rows."""
+    return sum(row.rows * abs(row.probability - row.correct) for row in bins) / sum(row.rows for row in bins)
+
+
+def finding(groups: Sequence[Group]) -> str:
+    """How far sigma(psi) is from the share of right responses in the last third of the run."""
+    late = {group.label: (group, thirds(group)[-1]) for group in groups if thirds(group)}
+    if len(late) > 1:
+        errors = {}
+        for label, (group, span) in late.items():
+            own = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
+            whole = calibration_error(pooled(group.runs, *span))
+            errors[label] = (min(whole, *own), whole, max(whole, *own))
+        return f"Calibration error in the last third: {rank(errors, share)}"
+    ((group, span),) = late.values()
+    bins = pooled(group.runs, *span)
+    total = sum(row.rows for row in bins)
+    said = sum(row.rows * row.probability for row in bins) / total
+    right = sum(row.rows * row.correct for row in bins) / total
+    error = share(calibration_error(bins))
+    return f"σ(ψ) averages {share(said)} where {share(right)} are right: ECE {error} ({steps_text(*span)})"
+
+
+def steps_text(first: int, last: int) -> str:
+    """A range of steps in words."""
+    return f"step {first}" if first == last else f"steps {first} to {last}"

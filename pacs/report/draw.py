@@ -1,0 +1,157 @@
+"""A panel's data on an axes, over the training step."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from pacs.report.groups import Band, Group
+from pacs.report.panels import Curve, Panel
+from pacs.report.style import (
+    BAND_ALPHA,
+    COLOURS,
+    MARK_COLOUR,
+    RESET_COLOUR,
+    RESET_DASH,
+    REST_COLOUR,
+    for_density,
+    legend_above,
+    line_style,
+)
+
+MAX_FULL_RESETS = 40
+"""Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead."""
+LOG_FROM_RATIO = 100.0
+"""Two decades between the smallest and the largest value ask for a logarithmic axis."""
+OUTLIER_RATIO = 3.0
+"""Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so."""
+
+
+def draw_over_steps(axes: Axes, panel: Panel, groups: Sequence[Group], *, width: float, steps: Sequence[int]) -> None:
+    """Lines, or the areas of a stack, under a title that is there already.
+
+    Args:
+        axes: what is drawn on.
+        panel: of kind `lines` or `stack`.
+        groups: a stack is that of one; of several its total is drawn.
+        width: the room for a legend, in inches.
+        steps: the horizontal axis holds the first and the last of them.
+    """
+    axes.set_xlabel("training step")
+    axes.set_ylabel(panel.unit)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    if panel.kind == "stack" and len(groups) == 1:
+        _draw_stack(axes, panel, groups[0], width)
+    elif panel.kind == "stack":
+        _draw_lines(axes, panel, [Curve(panel.total)], groups, width)
+    else:
+        _draw_lines(axes, panel, panel.curves, groups, width)
+    margin = max(0.02 * (max(steps) - min(steps)), 0.5)
+    axes.set_xlim(min(steps) - margin, max(steps) + margin)
+    _mark_resets(axes, groups)
+
+
+def _draw_lines(axes: Axes, panel: Panel, curves: Sequence[Curve], groups: Sequence[Group], width: float) -> None:
+    drawn = [curve for curve in curves if any(_band(group, curve).steps for group in groups)]
+    values: list[float] = []
+    for number, group in enumerate(groups):
+        for index, curve in enumerate(drawn):
+            band = _band(group, curve)
+            style = line_style(number, index, len(groups))
+            _draw_band(axes, group, curve, band, style["color"])
+            axes.plot(band.steps, band.mean, **for_density(style, len(band.steps)))
+            values += [*band.low, *band.high]
+    _shape_axis(axes, panel, values)
+    if len(curves) > 1:
+        styles = [line_style(0, index, len(groups)) for index in range(len(drawn))]
+        neutral = {"color": MARK_COLOUR, "marker": ""} if len(groups) > 1 else {}
+        handles = [Line2D([], [], **{**style, **neutral}) for style in styles]
+        legend_above(axes, handles, [curve.label for curve in drawn], width)
+
+
+def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) -> None:
+    """What the curve has around it, else the range of the group's runs."""
+    steps, low, high = band.steps, band.low, band.high
+    if curve.spread:
+        below, above = (dict(zip(*group.band(key)[:2], strict=True)) for key in curve.spread)
+        steps = tuple(step for step in band.steps if step in below and step in above)
+        low, high = (tuple(edge[step] for step in steps) for edge in (below, above))
+    if curve.spread or len(group.runs) > 1:
+        axes.fill_between(steps, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
+
+
+def _band(group: Group, curve: Curve) -> Band:
+    return group.band(curve.key, *curve.also)
+
+
+def _shape_axis(axes: Axes, panel: Panel, values: Sequence[float]) -> None:
+    if panel.baseline is not None:
+        axes.axhline(panel.baseline, color=MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
+    if panel.may_be_log and min(values) > 0 and max(values) / min(values) >= LOG_FROM_RATIO:
+        axes.set_yscale("log")
+    if panel.is_share:
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, -0.02), min(high, 1.02))
+    if panel.kind == "stack":
+        axes.set_ylim(bottom=0)
+        _cut_outliers(axes, values)
+
+
+def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
+    """The curves as areas on each other, and what they leave of the total on top of them."""
+    parts = {curve.label: dict(zip(*group.band(curve.key)[:2], strict=True)) for curve in panel.curves}
+    parts = {label: part for label, part in parts.items() if any(part.values())}
+    total = dict(zip(*group.band(panel.total)[:2], strict=True)) if panel.total else {}
+    steps = sorted(total) if total else sorted({step for part in parts.values() for step in part})
+    if panel.total and not parts:
+        _draw_lines(axes, panel, [Curve(panel.total)], [group], width)
+        return
+    layers = {label: [part.get(step, 0.0) for step in steps] for label, part in parts.items()}
+    names = [curve.label for curve in panel.curves]  # a part has the same colour in every run
+    colours = {label: COLOURS[names.index(label) % len(COLOURS)] for label in layers}
+    if total:
+        known = [sum(column) for column in zip(*layers.values(), strict=True)]
+        layers["other"] = [max(0.0, total[step] - part) for step, part in zip(steps, known, strict=True)]
+        colours["other"] = REST_COLOUR
+    floor = [0.0] * len(steps)
+    areas = []
+    for label, layer in layers.items():
+        top = [low + value for low, value in zip(floor, layer, strict=True)]
+        areas.append(_draw_area(axes, steps, floor, top, colours[label]))
+        floor = top
+    axes.set_ylim(0, 1 if panel.is_share else None)
+    if not panel.is_share:
+        _cut_outliers(axes, floor)
+    legend_above(axes, areas, list(layers), width)
+
+
+def _draw_area(axes: Axes, steps: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Any:
+    """Each step as wide as it is far from the next, so that a single one can be seen."""
+    half = min((after - before for before, after in zip(steps, steps[1:], strict=False)), default=1) / 2
+    edges = [edge for step in steps for edge in (step - half, step + half)]
+    twice = [[value for value in values for _ in range(2)] for values in (low, high)]
+    return axes.fill_between(edges, *twice, color=colour, linewidth=0)
+
+
+def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
+    usual = sorted(values)[math.ceil(0.95 * len(values)) - 1]
+    if max(values) > OUTLIER_RATIO * usual:
+        axes.set_ylim(0, 1.3 * usual)
+        axes.set_ylabel(f"{axes.get_ylabel()} (cut off: up to {max(values):.0f})")
+
+
+def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
+    marks = [(step, index) for index, group in enumerate(groups) for step in group.resets]
+    full = len(marks) <= MAX_FULL_RESETS
+    shape: dict[str, Any] = {"ymax": 1.0, "linestyle": RESET_DASH} if full else {"ymax": 0.03, "linestyle": "-"}
+    for step, index in marks:
+        axes.axvline(step, zorder=1.4, gid="reset", **shape, **reset_style(index, len(groups)))
+
+
+def reset_style(group: int, groups: int) -> dict[str, Any]:
+    """How a group's resets are drawn, but for their dash."""
+    colour = COLOURS[group % len(COLOURS)] if groups > 1 else RESET_COLOUR
+    return {"color": colour, "linewidth": 0.6, "alpha": 0.7}

@@ -1,0 +1,203 @@
+"""Figures of one group of runs or several laid over each other: one a panel, and the overview of all."""
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from pacs.report import calibration
+from pacs.report.draw import draw_over_steps, reset_style
+from pacs.report.draw_calibration import draw_calibration
+from pacs.report.groups import Group
+from pacs.report.panels import PANELS, Curve, Panel
+from pacs.report.read import RunError
+from pacs.report.style import (
+    BAND_ALPHA,
+    MARK_COLOUR,
+    RESET_DASH,
+    legend_below,
+    line_style,
+    our_style,
+    set_figure_title,
+    set_title,
+    shorten,
+)
+from pacs.report.validation import Sources, glance, sources_of
+
+OVERVIEW_COLUMNS = 3
+OVERVIEW_PANEL_INCHES = (3.3, 2.6)
+PAGE_INCHES = 6.5
+"""The width of a figure: that of a page's text, so that it is printed in its own size."""
+FIGURE_COLUMNS = 3
+FIGURE_ROW_INCHES = 2.9
+AXES_SHARE = 0.8
+"""Of its column, what an axes has beside its labels."""
+PNG_DOTS_PER_INCH = 200
+
+
+@dataclass(frozen=True)
+class Part:
+    """One axes of a figure."""
+
+    title: str
+    panel: Panel
+    groups: Sequence[Group]
+
+
+def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list[Panel]:
+    """The panels that have data, each replaced by its fallback where a group has data of that only."""
+    shown = []
+    for panel in panels:
+        older = panel.fallback
+        if older and any(_has_data(older, [group]) and not _has_data(panel, [group]) for group in groups):
+            shown.append(older)
+        elif _has_data(panel, groups):
+            shown.append(panel)
+    if not shown:
+        raise RunError(f"nothing to draw: {groups[0].runs[0].path} has none of the metrics of any panel")
+    return shown
+
+
+def title_of(panel: Panel, groups: Sequence[Group]) -> str:
+    """What was found, or the quantity where the data say nothing of what would be told."""
+    return panel.finding(groups) or panel.quantity
+
+
+def overview(groups: Sequence[Group], panels: Sequence[Panel]) -> Figure:
+    """All panels as small multiples on a common axis of steps.
+
+    Args:
+        groups: what is drawn.
+        panels: as `panels_of` gives them.
+    """
+    parts = [Part(title_of(panel, groups), _at_a_glance(panel, groups), groups) for panel in panels if panel.in_overview]
+    parts = [part for part in parts if len(groups) == 1 or part.panel.kind != "stack" or part.panel.total]
+    name = shorten(groups[0].label) if len(groups) == 1 else ""
+    return _figure(parts, groups, columns=OVERVIEW_COLUMNS, panel_inches=OVERVIEW_PANEL_INCHES, title=name)
+
+
+def figure_of(panel: Panel, groups: Sequence[Group]) -> Figure:
+    """One panel with all it has: data sources beside each other, and groups of which each fills an axes."""
+    title = title_of(panel, groups)
+    if panel.kind == "validation":
+        parts = [
+            Part(source, replace(panel, kind="lines", curves=_curves(keys, ends_only=len(groups) > 1)), groups)
+            for source, keys in _sources(panel, groups).items()
+        ]
+    elif panel.beside and len(groups) > 1:
+        parts = [Part(shorten(group.label), panel, [group]) for group in groups if _has_data(panel, [group])]
+    else:
+        parts = [Part("", panel, groups)]
+    if len(parts) == 1:
+        parts = [replace(parts[0], title=title)]
+        title = ""
+    columns = min(FIGURE_COLUMNS, len(parts))
+    return _figure(
+        parts, groups, columns=columns, panel_inches=(PAGE_INCHES / columns, FIGURE_ROW_INCHES), title=title
+    )
+
+
+def _has_data(panel: Panel, groups: Sequence[Group]) -> bool:
+    match panel.kind:
+        case "reliability":
+            return any(calibration.thirds(group) for group in groups)
+        case "validation":
+            return bool(_sources(panel, groups))
+        case "stack" if panel.total:
+            return any(group.band(panel.total).steps for group in groups)
+    return any(group.band(curve.key).steps for group in groups for curve in panel.curves)
+
+
+def _sources(panel: Panel, groups: Sequence[Group]) -> Sources:
+    return sources_of(groups, panel.curves[0].key)
+
+
+def _curves(keys: Mapping[str, str], *, ends_only: bool) -> tuple[Curve, ...]:
+    """A source's statistics; of several groups, which have the colours, its first and its last."""
+    shown = [next(iter(keys)), list(keys)[-1]] if ends_only else list(keys)
+    return tuple(Curve(keys[statistic], statistic) for statistic in dict.fromkeys(shown))
+
+
+def _at_a_glance(panel: Panel, groups: Sequence[Group]) -> Panel:
+    if panel.kind != "validation":
+        return panel
+    shown = glance(_sources(panel, groups), several_groups=len(groups) > 1)
+    curves = tuple(Curve(key, label, also=tuple(also)) for label, (key, *also) in shown.items())
+    return replace(panel, kind="lines", curves=curves)
+
+
+def _figure(
+    parts: Sequence[Part],
+    groups: Sequence[Group],
+    *,
+    columns: int,
+    panel_inches: tuple[float, float],
+    title: str,
+) -> Figure:
+    columns = min(columns, len(parts))
+    rows = math.ceil(len(parts) / columns)
+    width, height = panel_inches
+    steps = [step for group in groups for run in group.runs for step in run.steps]
+    with our_style():
+        figure = Figure(figsize=(columns * width, rows * height + 0.5), layout="constrained")
+        FigureCanvasAgg(figure)
+        for index, part in enumerate(parts, start=1):
+            axes = figure.add_subplot(rows, columns, index)
+            _draw(axes, part, AXES_SHARE * width, steps)
+        if parts[0].groups is not groups:
+            _level(figure.axes)
+        if title:
+            set_figure_title(figure, title)
+        _label(figure, parts, groups)
+    return figure
+
+
+def _draw(axes: Axes, part: Part, width: float, steps: Sequence[int]) -> None:
+    set_title(axes, part.title, width)
+    if part.panel.kind == "reliability":
+        draw_calibration(axes, part.groups, part.panel.unit, width=width)
+    else:
+        draw_over_steps(axes, part.panel, part.groups, width=width, steps=steps)
+
+
+def _level(figure_axes: Sequence[Axes]) -> None:
+    """The same vertical axis for what is to be compared."""
+    limits = [axes.get_ylim() for axes in figure_axes]
+    for axes in figure_axes:
+        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> None:
+    """A legend below the axes for what they have in common: the groups, the bands, the resets."""
+    handles: list[Any] = []
+    labels = []
+    laid_over = any(len(part.groups) > 1 for part in parts)
+    if laid_over:
+        for index, group in enumerate(groups):
+            runs = f" ({len(group.runs)} runs)" if len(group.runs) > 1 else ""
+            handles.append(Line2D([], [], **line_style(index, 0, len(groups))))
+            labels.append(shorten(group.label) + runs)
+    most = max(len(group.runs) for group in groups)
+    if most > 1 and any(part.panel.kind == "lines" and not part.panel.beside for part in parts):
+        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
+        labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {most} runs"))
+    if any(part.panel.kind != "reliability" for part in parts) and any(group.resets for group in groups):
+        handles.append(Line2D([], [], linestyle=RESET_DASH, **reset_style(0, 1)))
+        labels.append("after this step the reference was reset to the policy")
+    if handles:
+        legend_below(figure, handles, labels)
+
+
+def render_png(figure: Figure) -> bytes:
+    """The figure as PNG; the same runs give the same bytes."""
+    buffer = io.BytesIO()
+    with our_style():
+        figure.savefig(buffer, format="png", dpi=PNG_DOTS_PER_INCH, metadata={"Software": None})
+    return buffer.getvalue()

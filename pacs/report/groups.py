@@ -1,0 +1,146 @@
+"""Runs of one experiment are a group: those that differ in nothing but seeds, names, folders and how they are kept.
+
+A group is drawn as the mean of its runs with a band from the lowest to the highest.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from statistics import fmean
+from typing import NamedTuple
+
+from pacs.report.read import Run
+from pacs.report.settings import differing, flatten
+
+RESET = "pacs/reference/reset_count"
+"""1 in the steps after which the reference was replaced by the policy."""
+
+#: Settings (globs) that do not make another experiment.
+INCIDENTAL = (
+    # seeds
+    "seed",
+    "*.seed",
+    "*_seed",
+    "pacs.rollouts.seeded",
+    # names, and the folders a run writes to
+    "*.experiment_name",
+    "*.project_name",
+    "*.served_model_name",
+    "pacs.run_dir",
+    "trainer.default_local_dir",
+    "trainer.default_hdfs_dir",
+    "trainer.rollout_data_dir",
+    "trainer.validation_data_dir",
+    # how a run is saved, watched and resumed
+    "*.checkpoint.*",
+    "trainer.logger",
+    "trainer.max_*_ckpt_to_keep",
+    "trainer.resume_*",
+    "trainer.save_freq",
+    "pacs.faults.*",
+    "pacs.resume.*",
+    "pacs.sample_groups",
+)
+IS_INCIDENTAL = re.compile("|".join(map(translate, INCIDENTAL)))
+
+#: In every other setting (a path, as a rule) and in names, the number of a seed is not read.
+SEED_NUMBER = re.compile(r"(?i)(seed[-_=]?)\d+")
+
+LABEL_SETTINGS = 2
+LABEL_CHARS = 40
+
+
+class Band(NamedTuple):
+    """A metric of a group over the steps, ascending: mean, lowest and highest of its runs."""
+
+    steps: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one experiment, and what tells it from the other groups."""
+
+    label: str
+    runs: tuple[Run, ...]
+
+    def band(self, *keys: str) -> Band:
+        """One metric, or the mean of several, at the steps that every run has which logs it at all."""
+        found = [series for series in (_mean_of(run, keys) for run in self.runs) if series]
+        steps = sorted(set.intersection(*(set(series) for series in found))) if found else []
+        columns = [[series[step] for series in found] for step in steps]
+        return Band(tuple(steps), *(tuple(reduce(column) for column in columns) for reduce in (fmean, min, max)))
+
+    def keys(self, pattern: str = "*") -> list[str]:
+        """The metrics that match a glob and have a value in some run, sorted."""
+        return sorted({key for run in self.runs for key in run.keys(pattern)})
+
+    @property
+    def resets(self) -> list[int]:
+        """The steps after which the reference of some run became the policy."""
+        return sorted({step for run in self.runs for step in resets(run)})
+
+
+def resets(run: Run) -> list[int]:
+    """The steps after which the reference became the policy."""
+    return [step for step, count in zip(*run.series(RESET), strict=True) if count > 0]
+
+
+def experiment(run: Run) -> dict[str, str]:
+    """The settings that say which experiment a run is of."""
+    settings = flatten(run.config).items()
+    return {key: SEED_NUMBER.sub(r"\1*", value) for key, value in settings if not IS_INCIDENTAL.match(key)}
+
+
+def _mean_of(run: Run, keys: Sequence[str]) -> dict[int, float]:
+    """Step -> mean of the metrics, where the run has all of them."""
+    found = [dict(zip(*run.series(key), strict=True)) for key in keys]
+    return {step: fmean(series[step] for series in found) for step in found[0] if all(step in s for s in found)}
+
+
+def group_runs(runs: Sequence[Run], *, each: bool = False) -> list[Group]:
+    """Put runs of equal experiments together, in the order of their first runs.
+
+    Args:
+        runs: as `read_runs` gives them.
+        each: make every run a group of its own.
+    """
+    together: dict[object, list[Run]] = {}
+    for run in runs:
+        settings = experiment(run)
+        alone = each or not settings  # of a run without settings nobody knows what it is
+        together.setdefault(run.name if alone else frozenset(settings.items()), []).append(run)
+    groups = list(together.values())
+    labels = _names(groups) if each or len(groups) == 1 else _by_settings(groups) or _names(groups)
+    return [Group(label, tuple(members)) for label, members in zip(labels, groups, strict=True)]
+
+
+def _by_settings(groups: Sequence[Sequence[Run]]) -> list[str]:
+    """What each group has set otherwise; nothing where that is too much for a legend."""
+    table = differing({str(index): experiment(members[0]) for index, members in enumerate(groups)})
+    if len(table) > LABEL_SETTINGS:
+        return []
+    short = {key: key.rsplit(".", 1)[-1] for key in table}
+    if len(set(short.values())) < len(short):
+        short = {key: key for key in table}
+    labels = [
+        ", ".join(f"{short[key]}={'–' if row[str(index)] is None else row[str(index)]}" for key, row in table.items())
+        for index in range(len(groups))
+    ]
+    return labels if max(map(len, labels)) <= LABEL_CHARS else []
+
+
+def _names(groups: Sequence[Sequence[Run]]) -> list[str]:
+    """The run's name; for several runs what their names have in common, if that is all but the seed."""
+    common = [{SEED_NUMBER.sub(r"\1*", run.name) for run in members} for members in groups]
+    names = [
+        members[0].name if len(members) == 1 else next(iter(shared)) if len(shared) == 1 else ""
+        for members, shared in zip(groups, common, strict=True)
+    ]
+    return [
+        name if name and names.count(name) == 1 else f"{members[0].name} and {len(members) - 1} more"
+        for name, members in zip(names, groups, strict=True)
+    ]

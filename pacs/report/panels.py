@@ -1,0 +1,237 @@
+"""What is drawn, as data: a `Panel` is one figure, and one of the overview's small multiples."""
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from pacs.report import calibration, validation
+from pacs.report.findings import Finding, change, distance, phases, separation, shares, typical
+from pacs.report.trends import share
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric of a panel, or with a glob every metric that matches it."""
+
+    key: str
+    label: str = ""
+    """What the legend calls it."""
+    spread: tuple[str, str] | None = None
+    """The metrics at the lower and the upper edge of a band around it."""
+    also: tuple[str, ...] = ()
+    """Further metrics: what is drawn is the mean of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One quantity, or some that belong together."""
+
+    name: str
+    """Of its file."""
+    quantity: str
+    """Its heading; the title of the figure is what was found."""
+    unit: str
+    """Of the vertical axis."""
+    curves: tuple[Curve, ...]
+    finding: Finding
+    reading: str
+    """How to read it."""
+    kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
+    total: str = ""
+    """The metric that the areas of a stack add up to; empty: they are all there is."""
+    beside: bool = False
+    """One group fills the axes: several are drawn beside each other."""
+    is_share: bool = False
+    """Values lie between 0 and 1, and the axis does not go beyond."""
+    baseline: float | None = None
+    """A value worth a thin horizontal line."""
+    may_be_log: bool = False
+    """A logarithmic axis where the values span decades."""
+    in_overview: bool = True
+    fallback: Self | None = None
+    """Drawn instead where a run has no data of this panel but has of that one, as an older run."""
+
+
+def _validation(pattern: str, reading: str, fallback: Panel | None = None) -> Panel:
+    return Panel(
+        name="validation",
+        quantity="Right answers on held-out problems",
+        unit="share of problems",
+        curves=(Curve(pattern),),
+        finding=validation.outcome(pattern),
+        reading=reading,
+        kind="validation",
+        is_share=True,
+        fallback=fallback,
+    )
+
+
+def _scores(statistic: str, reading: str, *curves: Curve, fallback: Panel | None = None) -> Panel:
+    return Panel(
+        name="scores",
+        quantity="Scores of right and wrong responses",
+        unit=f"{statistic} ψ, β × nats",
+        curves=curves,
+        finding=separation(curves[0].key, curves[1].key, statistic),
+        reading=reading,
+        beside=any(curve.spread for curve in curves),
+        baseline=0.0,
+        fallback=fallback,
+    )
+
+
+PHASES = {
+    "timing_s/gen": "rollouts",
+    "timing_s/old_log_prob": "old log π",
+    "timing_s/ref": "ref log π",
+    "timing_s/update_actor": "update",
+    "timing_s/update_weights": "transfer",
+    "timing_s/values": "critic values",
+    "timing_s/update_critic": "critic update",
+}
+STATUSES = {
+    f"pacs/verifier/{status}_fraction": status.replace("_", " ")
+    for status in ("correct", "wrong", "no_answer", "timeout", "error", "other")
+}
+
+PANELS = (
+    Panel(
+        name="pass_rate",
+        quantity="Right answers in training",
+        unit="share of responses",
+        curves=(Curve("critic/score/mean"),),
+        finding=change("critic/score/mean", "Right answers in training", form=share),
+        reading="The share of the step's sampled responses that the verifier accepts.",
+        is_share=True,
+    ),
+    _validation(
+        validation.PASS_AT_K,
+        "Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before training.",
+        fallback=_validation(
+            validation.VERLS,
+            "verl's mean@n of each data source: pass@1, estimated from n responses a problem.",
+        ),
+    ),
+    Panel(
+        name="entropy",
+        quantity="Entropy of the policy",
+        unit="nats a token",
+        curves=(Curve("actor/entropy"),),
+        finding=change("actor/entropy", "Entropy", " nats a token"),
+        reading="The mean entropy of the policy's distribution at the tokens it sampled. Near 0 it gives the same "
+        "response again and again, and a group has nothing left to compare.",
+    ),
+    Panel(
+        name="response_length",
+        quantity="Length of a response",
+        unit="mean, tokens",
+        curves=(Curve("response_length/mean"),),
+        finding=change("response_length/mean", "Responses' mean length", " tokens"),
+        reading="The mean length of the step's responses, truncated ones included.",
+    ),
+    _scores(
+        "median",
+        "The line is the median score of the class, the band holds its middle 80%. The loss drives the two apart; "
+        "where the bands overlap, the score does not yet tell right from wrong.",
+        Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
+        Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90")),
+        fallback=_scores(
+            "mean",
+            "The mean score of the class. The loss drives the two apart.",
+            Curve("pacs/score/correct_mean", "right"),
+            Curve("pacs/score/wrong_mean", "wrong"),
+        ),
+    ),
+    Panel(
+        name="critic",
+        quantity="The implicit critic: σ(ψ) against R",
+        unit="mean over responses",
+        curves=(
+            Curve("pacs/critic/accuracy_fraction", "accuracy"),
+            Curve("pacs/residual_mean", "residual |σ(ψ) − R|"),
+            Curve("pacs/critic/calibration_error_mean", "ECE"),
+        ),
+        finding=change("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
+        reading="Accuracy: the sign of ψ is that of the verdict. Residual: what the gradient of a response is "
+        "proportional to; the update vanishes with it. ECE: the expected calibration error. Groups of one class "
+        "have scores of both signs, so that accuracy falls as they become more.",
+        is_share=True,
+    ),
+    Panel(
+        name="calibration",
+        quantity="Calibration of the implicit critic",
+        unit="share of responses that are right",
+        curves=(Curve(calibration.ANY),),
+        finding=calibration.finding,
+        reading="Responses in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being right. Above it the "
+        "critic says too little, below too much. A point's area is its bin's share of the responses.",
+        kind="reliability",
+        is_share=True,
+    ),
+    Panel(
+        name="log_ratio",
+        quantity="Distance from the reference",
+        unit="mean log π/π_ref, nats",
+        curves=(Curve("pacs/log_ratio/sequence_mean"),),
+        finding=distance("pacs/log_ratio/sequence_mean"),
+        reading="The mean log-probability ratio of a response to the reference, on the policy's own samples an "
+        "estimate of the KL divergence. A vertical line: after this step the reference was reset to the policy.",
+        baseline=0.0,
+    ),
+    Panel(
+        name="update",
+        quantity="What the update has to work with",
+        unit="share",
+        curves=(
+            Curve("pacs/groups/mixed_fraction", "mixed groups"),
+            Curve("pacs/saturated_fraction", "saturated rows"),
+            Curve("pacs/gradient/clipped_fraction", "clipped updates"),
+        ),
+        finding=change("pacs/groups/mixed_fraction", "Share of mixed groups", form=share),
+        reading="Only groups with right and wrong responses tell the two apart. A saturated row has next to no "
+        "gradient. The norm of a clipped update is the clip's.",
+        is_share=True,
+    ),
+    Panel(
+        name="gradient_norm",
+        quantity="Gradient norm before clipping",
+        unit="L2 norm",
+        curves=(Curve("actor/grad_norm"),),
+        finding=typical("actor/grad_norm", "Gradient norm"),
+        reading="The mean over the step's updates, before clipping. A score sums over a response's tokens, so that "
+        "norms grow with the length of responses.",
+        may_be_log=True,
+    ),
+    Panel(
+        name="rollout_gap",
+        quantity="Gap between vLLM and trainer",
+        unit="mean |Δ log π|, nats a token",
+        curves=(Curve("pacs/rollout_gap/per_token"),),
+        finding=typical("pacs/rollout_gap/per_token", "Gap between vLLM and trainer", " nats a token"),
+        reading="How far the log-probabilities of the two are apart at equal weights. It should be as small as the "
+        "arithmetic allows, and constant.",
+        may_be_log=True,
+        in_overview=False,
+    ),
+    Panel(
+        name="verifier",
+        quantity="Verdicts on the responses",
+        unit="share of responses",
+        curves=tuple(Curve(key, label) for key, label in STATUSES.items()),
+        finding=shares(STATUSES, "pacs/verifier/no_answer_fraction"),
+        reading="What the verifier said, as shares of the step's responses.",
+        kind="stack",
+        beside=True,
+        is_share=True,
+    ),
+    Panel(
+        name="time",
+        quantity="Time of a training step",
+        unit="seconds",
+        curves=tuple(Curve(key, label) for key, label in PHASES.items()),
+        finding=phases("timing_s/step", PHASES),
+        reading="The phases of a step on each other, up to the whole step; a step that validates or saves takes longer.",
+        kind="stack",
+        total="timing_s/step",
+        beside=True,
+    ),
+)
