@@ -1,10 +1,17 @@
-"""From run folders to something worth showing: one figure, one self-contained HTML page, plain-text tables.
+"""From run folders to something worth showing: figures, one self-contained HTML page, plain-text tables.
 
-read.py     a run folder -> a typed `Run`
-plots.py    runs -> one figure of small multiples; `PANELS` says which
-page.py     runs, figure, tables -> one HTML page
-table.py    a table of cells -> aligned text
-command.py  `pacs report`
+read.py         a run folder -> a typed `Run`
+settings.py     its settings as dotted keys, without secrets
+groups.py       runs that differ in their seeds -> one `Group`: a mean and a band
+panels.py       what is drawn, as data: `PANELS`
+trends.py       what a curve did, in words
+findings.py     what the title of a figure says (validation.py, calibration.py: of these two)
+style.py        colours, dashes, titles, legends
+draw.py         a panel's data over the training step (draw_calibration.py: the reliability diagram)
+figures.py      one figure a panel, and the overview
+page.py         groups, pictures, tables -> one HTML page
+table.py        a table of cells -> aligned text
+command.py      `pacs report`
 inspect_command.py  `pacs inspect`, for what a run saved when it stopped for updates that were not finite
 """
 
@@ -12,37 +19,62 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pacs.report.page import build_page
+from pacs.report.groups import group_runs
+from pacs.report.page import Picture, build_page
+from pacs.report.panels import PANELS
 from pacs.report.read import Run, RunError, read_run, read_runs
 from pacs.report.table import Cell, Table, format_table
 
 __all__ = ["Cell", "Run", "RunError", "Table", "format_table", "read_run", "read_runs", "write_report"]
 
+PAGE = "index.html"
+OVERVIEW = "overview"
+
 
 def write_report(
-    runs: Sequence[Path], out: Path, *, tables: Mapping[str, Table] | None = None, title: str = ""
-) -> Path:
-    """Write `out/overview.png` and `out/index.html` for one run, or for several laid over each other.
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    tables: Mapping[str, Table] | None = None,
+    title: str = "",
+    each: bool = False,
+) -> list[Path]:
+    """Write the page, the overview and a figure of each panel that has data, of one run or of several.
 
-    `tables` (caption -> table) open the page; numbers of an evaluation before and after, say. Each file
-    appears complete or not at all. Returns the page's path.
+    Each file appears complete or not at all. A figure of an earlier report in `out` that has no data now is removed.
+
+    Args:
+        runs: folders of training runs.
+        out: the folder to write to.
+        tables: caption -> table, to open the page; numbers of an evaluation before and after, say.
+        title: of the page.
+        each: draw every run by itself, also those that differ only in their seeds.
+
+    Returns:
+        The files: `index.html`, `overview.png`, then the figures.
+
+    Raises:
+        RunError: a folder that is not a run's, or has nothing to draw.
     """
-    pass
+    from pacs.report import figures  # matplotlib is slow to import, and `pacs train --help` passes here
 
-    loaded = read_runs(runs)
-    figure = plots.overview(loaded)
-    png = plots.render_png(figure)
-    page = build_page(
-        loaded,
-        png=png,
-        alt="Small multiples over the training step: " + "; ".join(plots.panel_titles(figure)),
-        tables=tables or {},
-        title=title,
-    )
+    groups = group_runs(read_runs(runs), each=each)
+    panels = figures.panels_of(groups)
+    titles = {panel.name: figures.title_of(panel, groups) for panel in panels}
+    whole = figures.render_png(figures.overview(groups, panels))
+    pictures = {OVERVIEW: Picture(whole, "Small multiples over the training step: " + "; ".join(titles.values()))}
+    for panel in panels:
+        png = figures.render_png(figures.figure_of(panel, groups))
+        pictures[panel.name] = Picture(png, titles[panel.name], panel.quantity, panel.reading, panel.metrics)
+    page = build_page(groups, pictures=list(pictures.values()), tables=tables or {}, title=title)
+    contents = {PAGE: page.encode()} | {f"{name}.png": picture.png for name, picture in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
-    _write_atomically(out / "overview.png", png)
-    _write_atomically(out / "index.html", page.encode())
-    return out / "index.html"
+    for name, content in contents.items():
+        _write_atomically(out / name, content)
+    for panel in PANELS:
+        if panel.name not in pictures:
+            (out / f"{panel.name}.png").unlink(missing_ok=True)
+    return [out / name for name in contents]
 
 
 def _write_atomically(path: Path, content: bytes) -> None:

@@ -26,8 +26,8 @@ class Bin(NamedTuple):
 
 def thirds(group: Group) -> list[tuple[int, int]]:
     """The first and the last third of the steps that have bins, each as its first and last step; one step is both."""
-    rows = [ROWS.format(number) for number in range(BINS)]
-    steps = sorted({s for run in group.runs for s, row in run.steps.items() if any(row.get(key, 0) > 0 for key in rows)})
+    points = {point for key in group.keys(ANY) for run in group.runs for point in zip(*run.series(key), strict=True)}
+    steps = sorted({step for step, rows in points if rows > 0})
     if not steps:
         return []
     size = math.ceil(len(steps) / 3)
@@ -64,7 +64,7 @@ def finding(groups: Sequence[Group]) -> str:
             own = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
             whole = calibration_error(pooled(group.runs, *span))
             errors[label] = (min(whole, *own), whole, max(whole, *own))
-        return f"Calibration error in the last third: {rank(errors, share)}"
+        return f"Calibration error in the last third: {rank(errors, '', share)}"
     ((group, span),) = late.values()
     bins = pooled(group.runs, *span)
     total = sum(row.rows for row in bins)

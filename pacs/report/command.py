@@ -12,17 +12,21 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores by
-verdict, the implicit critic, distance from the reference, what the update has to work with, the gap between
-vLLM and the trainer, gradient norm and time by phase. A quantity that no run has logged is left out, so runs
-of PACS, PPO and GRPO go into one picture.
+verdict, the implicit critic and its calibration, distance from the reference, what the update has to work with,
+gradient norm, the gap between vLLM and the trainer, verdicts and time by phase. The title of each figure says what
+its data show. A quantity that no run has logged is left out, so runs of PACS, PPO and GRPO go into one picture.
 
-Writes DIR/index.html, which holds everything it shows and can be sent as it is, and DIR/overview.png.
+Runs that differ in nothing but seeds, names and folders are drawn as one: their mean, with a band from the lowest to
+the highest.
+
+Writes DIR/index.html, which holds everything it shows and can be sent as it is, DIR/overview.png, and a PNG a figure.
 """
 
 EXAMPLES = """\
 examples:
   pacs report outputs/pacs-qwen3-8b --out report
   pacs report outputs/pacs outputs/grpo --out comparison
+  pacs report outputs/pacs-seed* outputs/grpo-seed* --out comparison
 """
 
 
@@ -37,6 +41,7 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a training run")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    parser.add_argument("--each", action="store_true", help="draw every run by itself, no means and bands")
     parser.set_defaults(handler=main)
     return parser
 
@@ -44,9 +49,9 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> int:
     """Write the report and say where it is; 2 and one line on stderr where that is impossible."""
     try:
-        page = write_report(args.runs, args.out)
+        files = write_report(args.runs, args.out, each=args.each)
     except (RunError, OSError) as error:
         print(f"pacs report: {error}", file=sys.stderr)
         return 2
-    print(f"{page}\n{page.with_name('overview.png')}")
+    print(*files, sep="\n")
     return 0

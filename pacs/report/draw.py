@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -28,6 +29,8 @@ LOG_FROM_RATIO = 100.0
 """Two decades between the smallest and the largest value ask for a logarithmic axis."""
 OUTLIER_RATIO = 3.0
 """Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so."""
+SMALLEST_PART = 0.005
+"""A part of a total that has less than this share of it goes into what is left."""
 
 
 def draw_over_steps(axes: Axes, panel: Panel, groups: Sequence[Group], *, width: float, steps: Sequence[int]) -> None:
@@ -103,8 +106,9 @@ def _shape_axis(axes: Axes, panel: Panel, values: Sequence[float]) -> None:
 def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
     """The curves as areas on each other, and what they leave of the total on top of them."""
     parts = {curve.label: dict(zip(*group.band(curve.key)[:2], strict=True)) for curve in panel.curves}
-    parts = {label: part for label, part in parts.items() if any(part.values())}
     total = dict(zip(*group.band(panel.total)[:2], strict=True)) if panel.total else {}
+    least = SMALLEST_PART * sum(total.values())
+    parts = {label: part for label, part in parts.items() if sum(part.values()) > least}
     steps = sorted(total) if total else sorted({step for part in parts.values() for step in part})
     if panel.total and not parts:
         _draw_lines(axes, panel, [Curve(panel.total)], [group], width)
@@ -130,10 +134,10 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
 
 def _draw_area(axes: Axes, steps: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Any:
     """Each step as wide as it is far from the next, so that a single one can be seen."""
-    half = min((after - before for before, after in zip(steps, steps[1:], strict=False)), default=1) / 2
+    half = min((after - before for before, after in pairwise(steps)), default=1) / 2
     edges = [edge for step in steps for edge in (step - half, step + half)]
-    twice = [[value for value in values for _ in range(2)] for values in (low, high)]
-    return axes.fill_between(edges, *twice, color=colour, linewidth=0)
+    bottom, top = ([value for value in values for _ in range(2)] for values in (low, high))
+    return axes.fill_between(edges, bottom, top, color=colour, linewidth=0)
 
 
 def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
@@ -144,11 +148,11 @@ def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
 
 
 def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
-    marks = [(step, index) for index, group in enumerate(groups) for step in group.resets]
-    full = len(marks) <= MAX_FULL_RESETS
-    shape: dict[str, Any] = {"ymax": 1.0, "linestyle": RESET_DASH} if full else {"ymax": 0.03, "linestyle": "-"}
-    for step, index in marks:
-        axes.axvline(step, zorder=1.4, gid="reset", **shape, **reset_style(index, len(groups)))
+    full = sum(len(group.resets) for group in groups) <= MAX_FULL_RESETS
+    height, dash = (1.0, RESET_DASH) if full else (0.03, "-")
+    for index, group in enumerate(groups):
+        style = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
+        axes.vlines(group.resets, 0, height, transform=axes.get_xaxis_transform(), **style)
 
 
 def reset_style(group: int, groups: int) -> dict[str, Any]:

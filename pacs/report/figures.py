@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from PIL import Image
 
 from pacs.report import calibration
 from pacs.report.draw import draw_over_steps, reset_style
@@ -40,6 +42,8 @@ FIGURE_ROW_INCHES = 2.9
 AXES_SHARE = 0.8
 """Of its column, what an axes has beside its labels."""
 PNG_DOTS_PER_INCH = 200
+PNG_COLOURS = 256
+"""A palette makes the file a third as large."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +81,11 @@ def overview(groups: Sequence[Group], panels: Sequence[Panel]) -> Figure:
         groups: what is drawn.
         panels: as `panels_of` gives them.
     """
-    parts = [Part(title_of(panel, groups), _at_a_glance(panel, groups), groups) for panel in panels if panel.in_overview]
+    parts = [
+        Part(title_of(panel, groups), _at_a_glance(panel, groups), groups) for panel in panels if panel.in_overview
+    ]
     parts = [part for part in parts if len(groups) == 1 or part.panel.kind != "stack" or part.panel.total]
-    name = shorten(groups[0].label) if len(groups) == 1 else ""
+    name = _name(groups[0]) if len(groups) == 1 else ""
     return _figure(parts, groups, columns=OVERVIEW_COLUMNS, panel_inches=OVERVIEW_PANEL_INCHES, title=name)
 
 
@@ -92,16 +98,14 @@ def figure_of(panel: Panel, groups: Sequence[Group]) -> Figure:
             for source, keys in _sources(panel, groups).items()
         ]
     elif panel.beside and len(groups) > 1:
-        parts = [Part(shorten(group.label), panel, [group]) for group in groups if _has_data(panel, [group])]
+        parts = [Part(_name(group), panel, [group]) for group in groups if _has_data(panel, [group])]
     else:
         parts = [Part("", panel, groups)]
     if len(parts) == 1:
         parts = [replace(parts[0], title=title)]
         title = ""
     columns = min(FIGURE_COLUMNS, len(parts))
-    return _figure(
-        parts, groups, columns=columns, panel_inches=(PAGE_INCHES / columns, FIGURE_ROW_INCHES), title=title
-    )
+    return _figure(parts, groups, columns=columns, panel_inches=(PAGE_INCHES / columns, FIGURE_ROW_INCHES), title=title)
 
 
 def _has_data(panel: Panel, groups: Sequence[Group]) -> bool:
@@ -126,6 +130,8 @@ def _curves(keys: Mapping[str, str], *, ends_only: bool) -> tuple[Curve, ...]:
 
 
 def _at_a_glance(panel: Panel, groups: Sequence[Group]) -> Panel:
+    if panel.beside and len(groups) > 1:
+        return replace(panel, curves=tuple(replace(curve, spread=None) for curve in panel.curves))
     if panel.kind != "validation":
         return panel
     shown = glance(_sources(panel, groups), several_groups=len(groups) > 1)
@@ -146,8 +152,7 @@ def _figure(
     width, height = panel_inches
     steps = [step for group in groups for run in group.runs for step in run.steps]
     with our_style():
-        figure = Figure(figsize=(columns * width, rows * height + 0.5), layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = Figure(figsize=(columns * width, rows * height + 0.5), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
             _draw(axes, part, AXES_SHARE * width, steps)
@@ -174,6 +179,10 @@ def _level(figure_axes: Sequence[Axes]) -> None:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
+def _name(group: Group) -> str:
+    return shorten(group.label) + (f" ({len(group.runs)} runs)" if len(group.runs) > 1 else "")
+
+
 def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> None:
     """A legend below the axes for what they have in common: the groups, the bands, the resets."""
     handles: list[Any] = []
@@ -181,13 +190,18 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
     laid_over = any(len(part.groups) > 1 for part in parts)
     if laid_over:
         for index, group in enumerate(groups):
-            runs = f" ({len(group.runs)} runs)" if len(group.runs) > 1 else ""
             handles.append(Line2D([], [], **line_style(index, 0, len(groups))))
-            labels.append(shorten(group.label) + runs)
+            labels.append(_name(group))
     most = max(len(group.runs) for group in groups)
     if most > 1 and any(part.panel.kind == "lines" and not part.panel.beside for part in parts):
         handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
         labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {most} runs"))
+    elif most > 1 and len(groups) == 1:
+        handles.append(Line2D([], [], linestyle=""))
+        labels.append(f"means over {most} runs")
+    if any(curve.spread for part in parts for curve in part.panel.curves):
+        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
+        labels.append("band of scores: the middle 80%")
     if any(part.panel.kind != "reliability" for part in parts) and any(group.resets for group in groups):
         handles.append(Line2D([], [], linestyle=RESET_DASH, **reset_style(0, 1)))
         labels.append("after this step the reference was reset to the policy")
@@ -197,7 +211,11 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
 
 def render_png(figure: Figure) -> bytes:
     """The figure as PNG; the same runs give the same bytes."""
-    buffer = io.BytesIO()
+    canvas = FigureCanvasAgg(figure)
     with our_style():
-        figure.savefig(buffer, format="png", dpi=PNG_DOTS_PER_INCH, metadata={"Software": None})
-    return buffer.getvalue()
+        canvas.draw()
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    palette = picture.quantize(PNG_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    png = io.BytesIO()
+    palette.save(png, format="png", optimize=True, dpi=(PNG_DOTS_PER_INCH, PNG_DOTS_PER_INCH))
+    return png.getvalue()

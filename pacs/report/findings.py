@@ -1,7 +1,8 @@
 """What a figure's title says: found in the data that the figure shows, and no more than they show."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
+from statistics import fmean, median
 
 from pacs.report.groups import Band, Group, resets
 from pacs.report.trends import CLEAR, Format, describe, number, share, wobble
@@ -9,7 +10,11 @@ from pacs.report.trends import CLEAR, Format, describe, number, share, wobble
 Finding = Callable[[Sequence[Group]], str]
 """From the groups to a sentence without its full stop; empty where none has the metric that it would be about."""
 
-LABEL_CHARS = 26
+LABEL_CHARS = 40
+MOST_PARTS = 3
+"""Of a whole, that a title names."""
+MOST_LEADERS = 2
+"""Of groups."""
 
 
 def change(key: str, subject: str, unit: str = "", form: Format = number) -> Finding:
@@ -27,12 +32,15 @@ def typical(key: str, subject: str, unit: str = "") -> Finding:
     def find(groups: Sequence[Group]) -> str:
         bands = bands_of(groups, key)
         if len(bands) > 1:
-            medians = {label: (median(band.low), median(band.mean), median(band.high)) for label, band in bands.items()}
-            return f"{subject}, median: {rank(medians, number)}{unit}"
+            medians = {
+                label: (median(band.low) - _noise(band), median(band.mean), median(band.high) + _noise(band))
+                for label, band in bands.items()
+            }
+            return f"Median {subject}: {rank(medians, unit, number)}"
         (band,) = bands.values()
         most = max(band.high)
         where = band.steps[band.high.index(most)]
-        return f"{subject}: median {number(median(band.mean))}{unit}, at most {number(most)} (step {where})"
+        return f"{capital(subject)}: median {number(median(band.mean))}{unit}, at most {number(most)} (step {where})"
 
     return find
 
@@ -52,8 +60,26 @@ def distance(key: str) -> Finding:
     return find
 
 
+def in_thirds(key: str, subject: str, form: Format = number) -> Finding:
+    """The metric's mean in the first and in the last third, for what each reset sets back; of several groups the last.
+
+    A value of a single step would say more about how long ago the last reset was.
+    """
+
+    def find(groups: Sequence[Group]) -> str:
+        bands = bands_of(groups, key)
+        if len(bands) > 1:
+            return f"{subject} in the last third: {rank({k: last_third(band) for k, band in bands.items()}, '', form)}"
+        for band in bands.values():
+            first = fmean(band.mean[: third(band)])
+            return f"{subject}: {form(first)} in the first third, {form(last_third(band)[1])} in the last"
+        return ""
+
+    return find
+
+
 def separation(right: str, wrong: str, statistic: str) -> Finding:
-    """The scores of right and of wrong responses at the last step that has both.
+    """The scores of right and of wrong responses in the last third; of several groups their distance.
 
     Args:
         right, wrong: the metrics.
@@ -61,18 +87,14 @@ def separation(right: str, wrong: str, statistic: str) -> Finding:
     """
 
     def find(groups: Sequence[Group]) -> str:
-        ends = {}
-        for group in groups:
-            highs, lows = (dict(zip(*group.band(key)[:2], strict=True)) for key in (right, wrong))
-            if both := highs.keys() & lows.keys():
-                ends[group.label] = (max(both), highs[max(both)], lows[max(both)])
-        if not ends:
-            return ""
-        best = max(ends, key=lambda label: ends[label][1] - ends[label][2])
-        step, high, low = ends[best]
-        if len(ends) == 1:
-            return f"At step {step} the {statistic} score of right responses is {number(high)}, of wrong {number(low)}"
-        return f"{short(best)} sets right and wrong farthest apart: {statistic}s by {number(high - low)} at step {step}"
+        rights, wrongs = bands_of(groups, right), bands_of(groups, wrong)
+        ends = {label: (last_third(rights[label]), last_third(wrongs[label])) for label in rights if label in wrongs}
+        if len(ends) > 1:
+            gaps = {label: (r[0] - w[2], r[1] - w[1], r[2] - w[0]) for label, (r, w) in ends.items()}
+            return f"{statistic} of right less that of wrong scores, last third: {rank(gaps, '', number)}"
+        for one, other in ends.values():
+            return f"{statistic} score in the last third: {number(one[1])} for right, {number(other[1])} for wrong"
+        return ""
 
     return find
 
@@ -88,7 +110,7 @@ def phases(total: str, parts: Mapping[str, str]) -> Finding:
     def find(groups: Sequence[Group]) -> str:
         bands = bands_of(groups, total)
         if len(bands) > 1:
-            return typical(total, "A step", " s")(groups)
+            return typical(total, "time of a step", " s")(groups)
         ((label, band),) = bands.items()
         (group,) = (group for group in groups if group.label == label)
         text = f"A step takes {number(median(band.mean))} s (median)"
@@ -112,7 +134,9 @@ def shares(parts: Mapping[str, str], contested: str) -> Finding:
             return tell(bands_of(groups, contested), f"Share of “{parts[contested]}”", "", share)
         bands = {name: groups[0].band(key) for key, name in parts.items()}
         seen = {name: band for name, band in bands.items() if any(band.mean)}
-        return ", ".join(f"{name} {share(band.mean[0])} → {share(band.mean[-1])}" for name, band in seen.items())
+        return "Verdicts: " + ", ".join(
+            f"{name} {share(band.mean[0])} → {share(band.mean[-1])}" for name, band in seen.items()
+        )
 
     return find
 
@@ -132,34 +156,55 @@ def tell(bands: Mapping[str, Band], subject: str, unit: str, form: Format) -> st
     if not common:
         return ""
     ends = {label: _at(band, max(common)) for label, band in bands.items()}
-    return f"{subject} at step {max(common)}: {rank(ends, form)}{unit}"
+    return f"{subject} at step {max(common)}: {rank(ends, unit, form)}"
+
+
+def third(band: Band) -> int:
+    """How many of its points are a third of them."""
+    return math.ceil(len(band.steps) / 3)
+
+
+def last_third(band: Band) -> tuple[float, float, float]:
+    """Lowest, mean and highest on average over the last third; a single run's as far as its noise reaches."""
+    low, mean, high = (fmean(column[-third(band) :]) for column in (band.low, band.mean, band.high))
+    noise = _noise(band)
+    return low - noise, mean, high + noise
 
 
 def _at(band: Band, step: int) -> tuple[float, float, float]:
-    """Lowest, mean and highest at a step; a single run's as far as its noise reaches, half of a clear change."""
-    place = band.steps.index(step)
-    noise = CLEAR / 2 * wobble(band.mean) if band.low == band.high else 0.0
+    """Lowest, mean and highest at a step; a single run's as far as its noise reaches."""
+    place, noise = band.steps.index(step), _noise(band)
     return band.low[place] - noise, band.mean[place], band.high[place] + noise
 
 
-def rank(values: Mapping[str, tuple[float, float, float]], form: Format) -> str:
+def _noise(band: Band) -> float:
+    """Half of a clear change; none for several runs, whose range says it."""
+    return CLEAR / 2 * wobble(band.mean) if band.low == band.high else 0.0
+
+
+def rank(values: Mapping[str, tuple[float, float, float]], unit: str, form: Format) -> str:
     """Who is highest and who is lowest, unless their intervals overlap.
 
     Args:
         values: of two or more: label -> (lower end, value, upper end).
+        unit: of the values, with its leading space.
         form: a value as text.
     """
     order = sorted(values, key=lambda label: values[label][1], reverse=True)
     top, bottom = order[0], order[-1]
     high, low = form(values[top][1]), form(values[bottom][1])
-    is_clear = values[top][0] > values[bottom][2]
+    if values[top][0] <= values[bottom][2] or low == high:
+        return f"no clear difference ({high if low == high else f'{low} to {high}'}{unit})"
     if len(order) == 2:
-        return f"{short(top)} {high}, {short(bottom)} {low}" + ("" if is_clear else " (no clear difference)")
-    if not is_clear:
-        return f"no clear difference, {low} to {high}"
-    close = sum(values[label][2] >= values[top][0] for label in order[1:])
-    near = f" ({close} close to it)" if close else ""
-    return f"{short(top)} highest, {high}{near}; {short(bottom)} lowest, {low}"
+        return f"{high}{unit} for {short(top)}, {low} for {short(bottom)}"
+    leaders = [short(label) for label in order if values[label][2] >= values[top][0]]
+    who = " and ".join(leaders) if len(leaders) <= MOST_LEADERS else f"{len(leaders)} of {len(order)} about equally"
+    return f"{who} highest ({high}{unit}; lowest {low})"
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter, and the others as they are."""
+    return text[0].upper() + text[1:]
 
 
 def short(label: str) -> str:

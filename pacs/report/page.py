@@ -1,31 +1,30 @@
 """One self-contained HTML page: no script, no template engine, nothing fetched from anywhere.
 
-Everything that comes from a run or a caller is escaped. What looks like a secret in the settings or in the
-command line is blanked, because the page is made to be shown.
+Everything that comes from a run or a caller is escaped.
 """
 
 import base64
-import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+from pacs.report.groups import Group, experiment
 from pacs.report.read import Run
+from pacs.report.settings import blank_secret, differing, flatten
 from pacs.report.table import Table, column_names, format_cell
 
-SECRET = re.compile(r"(?i)(api_?key|secret|passw(or)?d|credential|(^|[._])(hf|hub|wandb|auth|access)_?token$)")
-BLANK = "(not shown)"
-
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 66rem;
+body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 58rem;
        margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0.2rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.1rem; margin-top: 2rem; overflow-wrap: anywhere; }
-p.note { color: #555; margin-top: 0; }
-figure { margin: 1.5rem 0; }
+h2 { font-size: 1.1rem; margin-top: 2.5rem; overflow-wrap: anywhere; }
+h3 { font-size: 1rem; margin: 2rem 0 0.3rem; }
+p.note, figcaption { color: #555; margin-top: 0; }
+figure { margin: 0.5rem 0 1.5rem; }
 figure img { width: 100%; height: auto; }
+figure.one { max-width: 44rem; }
+figcaption { font-size: 0.9rem; }
 div.wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; white-space: nowrap; font-weight: 600; padding-bottom: 0.3rem; }
@@ -38,26 +37,11 @@ code, table.settings { font-family: ui-monospace, monospace; font-size: 0.85em; 
 code { overflow-wrap: anywhere; }
 summary { cursor: pointer; margin: 1rem 0; }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; } details:not([open]) { display: none; }
-               figure, table { break-inside: avoid; } table.settings { break-inside: auto; } }
+               figure, table { break-inside: avoid; } h2, h3 { break-after: avoid; }
+               table.settings { break-inside: auto; } figure.one { max-width: 6.5in; } }
 """.strip()
 
-
-def build_page(runs: Sequence[Run], *, png: bytes, alt: str, tables: Mapping[str, Table], title: str = "") -> str:
-    """The page as text: title, the caller's tables (caption -> table), the figure, what made the runs."""
-    if not title:
-        title = f"Training run {runs[0].name}" if len(runs) == 1 else f"{len(runs)} training runs compared"
-    body = [f"<h1>{escape(title)}</h1>", f'<p class="note">{escape(_summary(runs))}</p>']
-    body += [_number_table(caption, table) for caption, table in tables.items()]
-    image = base64.b64encode(png).decode()
-    body.append(f'<figure><img alt="{escape(alt)}" src="data:image/png;base64,{image}"></figure>')
-    if len(runs) > 1:
-        body.append(_differences(runs))
-    for run in runs:
-        body += [f"<h2>{escape(run.name)}</h2>", _info(run), _settings(run)]
-    return _HEAD.format(title=escape(title), style=STYLE) + "\n".join(body) + "\n</body>\n</html>\n"
-
-
-_HEAD = """\
+HEAD = """\
 <!DOCTYPE html>
 <html lang="en">
 <head>
@@ -74,35 +58,71 @@ _HEAD = """\
 """
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """A nested configuration as dotted keys, as one writes them on the command line; secrets blanked."""
-    flat: dict[str, str] = {}
-    for name, value in config.items():
-        key = f"{prefix}{name}"
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{key}.")
-        elif SECRET.search(key) and value not in (None, ""):
-            flat[key] = BLANK
-        else:
-            flat[key] = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    return flat
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page.
+
+    Attributes:
+        png: the picture.
+        alt: what it says, for those who do not see it.
+        quantity: its heading; the overview has none.
+        reading: how to read it.
+        metrics: the keys that it shows.
+    """
+
+    png: bytes
+    alt: str
+    quantity: str = ""
+    reading: str = ""
+    metrics: tuple[str, ...] = ()
 
 
-def differing_settings(runs: Sequence[Run]) -> dict[str, dict[str, str | None]]:
-    """The settings that are not the same in all runs: setting -> run -> value, None where a run lacks it."""
-    flat = {run.name: flatten(run.config) for run in runs}
-    keys = dict.fromkeys(key for settings in flat.values() for key in settings)
-    table = {key: {name: settings.get(key) for name, settings in flat.items()} for key in keys}
-    return {key: row for key, row in table.items() if len(set(row.values())) > 1}
-
-
-def _summary(runs: Sequence[Run]) -> str:
-    parts = []
+def build_page(
+    groups: Sequence[Group], *, pictures: Sequence[Picture], tables: Mapping[str, Table], title: str = ""
+) -> str:
+    """The page as text: title, runs, the caller's tables (caption -> table), the pictures, what made the runs."""
+    runs = [run for group in groups for run in group.runs]
+    if not title:
+        title = f"Training run {runs[0].name}" if len(runs) == 1 else f"{len(runs)} training runs compared"
+    body = [f"<h1>{escape(title)}</h1>", _runs(groups)]
+    body += [_number_table(caption, table) for caption, table in tables.items()]
+    body += [_picture(picture) for picture in pictures]
+    if len(runs) > 1:
+        body += _differences(groups)
     for run in runs:
-        steps = f"up to step {max(run.steps)}"
-        started = run.info.get("started")
-        parts.append(f"{run.name}: {steps}" + (f", started {started}" if started else ""))
-    return "; ".join(parts)
+        body += [f"<h2>{escape(run.name)}</h2>", _info(run), _settings(run)]
+    return HEAD.format(title=escape(title), style=STYLE) + "\n".join(body) + "\n</body>\n</html>\n"
+
+
+def _runs(groups: Sequence[Group]) -> str:
+    """What is drawn: the run in a sentence, or a table of the groups."""
+    if len(groups) == 1 and len(groups[0].runs) == 1:
+        return f'<p class="note">{escape(_progress(groups[0].runs[0]))}</p>'
+    rows = {group.label: ["; ".join(f"{run.name}: {_progress(run)}" for run in group.runs)] for group in groups}
+    note = ""
+    if any(len(group.runs) > 1 for group in groups):
+        note = (
+            '<p class="note">Runs that differ in seeds, names and folders only are drawn as one: the mean, and a band '
+            "from the lowest to the highest, at the steps that all of them have.</p>\n"
+        )
+    return note + _text_table(rows, columns=["runs"])
+
+
+def _progress(run: Run) -> str:
+    started = run.info.get("started")
+    return f"up to step {max(run.steps)}" + (f", started {started}" if started else "")
+
+
+def _picture(picture: Picture) -> str:
+    image = base64.b64encode(picture.png).decode()
+    image = f'<img alt="{escape(picture.alt)}" src="data:image/png;base64,{image}">'
+    if not picture.quantity:
+        return f"<figure>{image}</figure>"
+    keys = ", ".join(f"<code>{escape(key)}</code>" for key in picture.metrics)
+    return (
+        f"<h3>{escape(picture.quantity)}</h3>\n"
+        f'<figure class="one">{image}\n<figcaption>{escape(picture.reading)} Metrics: {keys}.</figcaption></figure>'
+    )
 
 
 def _number_table(caption: str, table: Table) -> str:
@@ -133,13 +153,26 @@ def _text_table(rows: Mapping[str, Sequence[str]], *, columns: Sequence[str] = (
     return f'<div class="wide"><table class="{kind}">\n{thead}<tbody>\n{body}\n</tbody></table></div>'
 
 
-def _differences(runs: Sequence[Run]) -> str:
-    table = differing_settings(runs)
-    if not table:
-        return "<h2>Settings that differ</h2>\n<p>None.</p>"
-    rows = {key: [format_cell(cell) for cell in row.values()] for key, row in table.items()}
-    names = [run.name for run in runs]
-    return "<h2>Settings that differ</h2>\n" + _text_table(rows, columns=names, kind="settings")
+def _differences(groups: Sequence[Group]) -> list[str]:
+    """The settings that tell the groups apart; folded away those that only tell runs apart."""
+    by_group = differing({group.label: experiment(group.runs[0]) for group in groups})
+    by_run = differing({run.name: flatten(run.config) for group in groups for run in group.runs})
+    between = {key: row for key, row in by_run.items() if key in by_group}
+    within = {key: row for key, row in by_run.items() if key not in by_group}
+    parts = ["<h2>Settings that differ</h2>"]
+    if between:
+        cells = {
+            key: ["; ".join(dict.fromkeys(format_cell(row[run.name]) for run in group.runs)) for group in groups]
+            for key, row in between.items()
+        }
+        parts.append(_text_table(cells, columns=[group.label for group in groups], kind="settings"))
+    else:
+        parts.append("<p>None, but for seeds, names and folders.</p>" if within else "<p>None.</p>")
+    if within:
+        cells = {key: [format_cell(cell) for cell in row.values()] for key, row in within.items()}
+        table = _text_table(cells, columns=list(next(iter(within.values()))), kind="settings")
+        parts.append(f"<details><summary>Seeds, names and folders</summary>\n{table}\n</details>")
+    return parts
 
 
 def _info(run: Run) -> str:
@@ -148,17 +181,12 @@ def _info(run: Run) -> str:
         if isinstance(value, Mapping):
             cell = escape(", ".join(f"{key} {item}" for key, item in value.items()))
         elif isinstance(value, list):
-            cell = f"<code>{escape(shlex.join(_blank_secret(str(word)) for word in value))}</code>"
+            cell = f"<code>{escape(shlex.join(blank_secret(str(word)) for word in value))}</code>"
         else:
             cell = escape(str(value))
         rows.append(f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td class="text">{cell}</td></tr>')
     rows.append(f'<tr><th scope="row">folder</th><td class="text">{escape(str(run.path))}</td></tr>')
     return "<table><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
-
-
-def _blank_secret(word: str) -> str:
-    key, equals, _ = word.partition("=")
-    return f"{key}={BLANK}" if equals and SECRET.search(key) else word
 
 
 def _settings(run: Run) -> str:

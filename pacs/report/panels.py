@@ -1,10 +1,10 @@
 """What is drawn, as data: a `Panel` is one figure, and one of the overview's small multiples."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 from pacs.report import calibration, validation
-from pacs.report.findings import Finding, change, distance, phases, separation, shares, typical
+from pacs.report.findings import Finding, change, distance, in_thirds, phases, separation, shares, typical
 from pacs.report.trends import share
 
 
@@ -47,8 +47,14 @@ class Panel:
     may_be_log: bool = False
     """A logarithmic axis where the values span decades."""
     in_overview: bool = True
-    fallback: Self | None = None
+    fallback: "Panel | None" = None
     """Drawn instead where a run has no data of this panel but has of that one, as an older run."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All keys and globs that it reads."""
+        total = (self.total,) if self.total else ()
+        return (*(key for curve in self.curves for key in (curve.key, *curve.also, *(curve.spread or ()))), *total)
 
 
 def _validation(pattern: str, reading: str, fallback: Panel | None = None) -> Panel:
@@ -69,7 +75,7 @@ def _scores(statistic: str, reading: str, *curves: Curve, fallback: Panel | None
     return Panel(
         name="scores",
         quantity="Scores of right and wrong responses",
-        unit=f"{statistic} ψ, β × nats",
+        unit=f"{statistic.lower()} ψ, β × nats",
         curves=curves,
         finding=separation(curves[0].key, curves[1].key, statistic),
         reading=reading,
@@ -125,17 +131,17 @@ PANELS = (
         quantity="Length of a response",
         unit="mean, tokens",
         curves=(Curve("response_length/mean"),),
-        finding=change("response_length/mean", "Responses' mean length", " tokens"),
+        finding=change("response_length/mean", "Mean length of a response", " tokens"),
         reading="The mean length of the step's responses, truncated ones included.",
     ),
     _scores(
-        "median",
+        "Median",
         "The line is the median score of the class, the band holds its middle 80%. The loss drives the two apart; "
         "where the bands overlap, the score does not yet tell right from wrong.",
         Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
         Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90")),
         fallback=_scores(
-            "mean",
+            "Mean",
             "The mean score of the class. The loss drives the two apart.",
             Curve("pacs/score/correct_mean", "right"),
             Curve("pacs/score/wrong_mean", "wrong"),
@@ -150,7 +156,7 @@ PANELS = (
             Curve("pacs/residual_mean", "residual |σ(ψ) − R|"),
             Curve("pacs/critic/calibration_error_mean", "ECE"),
         ),
-        finding=change("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
+        finding=in_thirds("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
         reading="Accuracy: the sign of ψ is that of the verdict. Residual: what the gradient of a response is "
         "proportional to; the update vanishes with it. ECE: the expected calibration error. Groups of one class "
         "have scores of both signs, so that accuracy falls as they become more.",
@@ -196,7 +202,7 @@ PANELS = (
         quantity="Gradient norm before clipping",
         unit="L2 norm",
         curves=(Curve("actor/grad_norm"),),
-        finding=typical("actor/grad_norm", "Gradient norm"),
+        finding=typical("actor/grad_norm", "gradient norm"),
         reading="The mean over the step's updates, before clipping. A score sums over a response's tokens, so that "
         "norms grow with the length of responses.",
         may_be_log=True,
@@ -206,7 +212,7 @@ PANELS = (
         quantity="Gap between vLLM and trainer",
         unit="mean |Δ log π|, nats a token",
         curves=(Curve("pacs/rollout_gap/per_token"),),
-        finding=typical("pacs/rollout_gap/per_token", "Gap between vLLM and trainer", " nats a token"),
+        finding=typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
         reading="How far the log-probabilities of the two are apart at equal weights. It should be as small as the "
         "arithmetic allows, and constant.",
         may_be_log=True,
@@ -229,7 +235,7 @@ PANELS = (
         unit="seconds",
         curves=tuple(Curve(key, label) for key, label in PHASES.items()),
         finding=phases("timing_s/step", PHASES),
-        reading="The phases of a step on each other, up to the whole step; a step that validates or saves takes longer.",
+        reading="The phases of a step on each other, up to the whole step. One that validates or saves takes longer.",
         kind="stack",
         total="timing_s/step",
         beside=True,

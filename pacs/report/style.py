@@ -1,7 +1,7 @@
 """How our figures look: for paper and screen, and so that colour is never the only difference.
 
-Within one group of runs colour tells the curves of a panel apart; with several, colour is the group and the line's
-dash the curve. The colours are Okabe and Ito's, which colour-blind readers can tell apart.
+Within one group of runs colour and marker tell the curves of a panel apart; with several, colour is the group and the
+line's dash the curve. The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
 
 import math
@@ -21,15 +21,17 @@ MARK_COLOUR = "#444444"
 RESET_COLOUR = "#666666"
 RESET_DASH = (0, (5, 3))
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)), (0, (5, 1, 1, 1, 1, 1)))
-MARKERS = ("", "o", "s", "^", "D", "v")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 BAND_ALPHA = 0.2
 
 SPARSE_POINTS = 40
 """A curve of at most this many points shows each of them."""
+MARKS = 8
+"""How many it shows otherwise."""
 DENSE_POINTS = 150
 """A curve of more points than this is drawn thinner."""
 TITLE_CHARS_PER_INCH = 13.0
-LEGEND_CHARS_PER_INCH = 15.0
+LEGEND_CHARS_PER_INCH = 16.5
 LEGEND_MARK_CHARS = 6
 LEGEND_ROW_POINTS = 10.5
 NAME_CHARS = 40
@@ -77,30 +79,31 @@ def our_style() -> Iterator[None]:
 
 def line_style(group: int, curve: int, groups: int) -> dict[str, Any]:
     """How a curve of a group is drawn; both are numbers from 0."""
-    coloured, dashed = (group, curve) if groups > 1 else (curve, 0)
+    colour, dash, marker = (group, curve, group // len(COLOURS)) if groups > 1 else (curve, 0, curve)
     return {
-        "color": COLOURS[coloured % len(COLOURS)],
-        "marker": MARKERS[coloured // len(COLOURS) % len(MARKERS)],
-        "linestyle": DASHES[dashed % len(DASHES)],
+        "color": COLOURS[colour % len(COLOURS)],
+        "linestyle": DASHES[dash % len(DASHES)],
+        "marker": MARKERS[marker % len(MARKERS)],
     }
 
 
 def for_density(style: dict[str, Any], points: int) -> dict[str, Any]:
-    """Few points are each marked, many are drawn thin."""
+    """Few points are each marked; many are drawn thin, and marked now and then where the marker tells curves apart."""
     if points <= SPARSE_POINTS:
-        return {**style, "marker": style["marker"] or "o"}
-    return {**style, "markevery": 0.1, "linewidth": 0.9 if points > DENSE_POINTS else 1.5}
+        return style
+    marker = "" if style["marker"] == MARKERS[0] else style["marker"]
+    width = 0.9 if points > DENSE_POINTS else 1.5
+    return {**style, "marker": marker, "markevery": points // MARKS, "linewidth": width}
 
 
 def set_title(axes: Axes, text: str, width_inches: float) -> None:
-    """A title in as many lines as the axes' width asks for; a dollar sign in a name is one."""
-    axes.set_title(fill(text, int(width_inches * TITLE_CHARS_PER_INCH)), parse_math=False)
+    """A title in as many lines as the axes' width asks for."""
+    axes.set_title(_wrap(text, width_inches), parse_math=False)  # a dollar sign in a name is one
 
 
 def set_figure_title(figure: Figure, text: str) -> None:
     """A title over all axes."""
-    wrapped = fill(text, int(figure.get_figwidth() * TITLE_CHARS_PER_INCH))
-    figure.suptitle(wrapped, x=0.01, ha="left", parse_math=False)
+    figure.suptitle(_wrap(text, figure.get_figwidth()), x=0.01, ha="left", parse_math=False)
 
 
 def legend_above(axes: Axes, handles: Sequence[Any], labels: Sequence[str], width_inches: float) -> None:
@@ -114,6 +117,12 @@ def legend_above(axes: Axes, handles: Sequence[Any], labels: Sequence[str], widt
 def legend_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """Under all axes."""
     _legend(figure, handles, labels, loc="outside lower center", ncols=_columns(labels, figure.get_figwidth()))
+
+
+def _wrap(text: str, width_inches: float) -> str:
+    """In lines of that width; an arrow stays with what it leads from and to."""
+    unbroken = text.replace(" → ", "\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}")
+    return fill(unbroken, int(width_inches * TITLE_CHARS_PER_INCH))
 
 
 def _legend(parent: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from pacs.report.findings import Finding, bands_of, tell
+from pacs.report.findings import Finding, bands_of, capital, tell
 from pacs.report.groups import Group
 from pacs.report.trends import describe, share
 
@@ -61,9 +61,8 @@ def outcome(pattern: str) -> Finding:
         statistics = {statistic for statistic, _ in first.values()}
         what = statistics.pop() if len(statistics) == 1 else "pass rate"
         subject = f"{what} on {next(iter(first))}" if len(first) == 1 else f"Mean {what} of {len(first)} sources"
-        subject = subject[0].upper() + subject[1:]
         bands = bands_of(groups, *keys)
-        text = tell(bands, subject, "", share)
+        text = tell(bands, capital(subject), "", share)
         if len(bands) != 1:
             return text
         (own,) = sources.values() if len(sources) == 1 else ({},)
@@ -73,7 +72,8 @@ def outcome(pattern: str) -> Finding:
             return f"{text}; {last} {describe(band.steps, band.mean, form=share)}"
         if len(sources) > 1:
             ends = [next(iter(bands_of(groups, key).values())).mean for key in keys]
-            return f"{text}; it ended higher on {sum(values[-1] > values[0] for values in ends)}"
+            higher = sum(values[-1] > values[0] for values in ends)
+            return f"{text}; {higher} of {len(ends)} ended higher"
         return text
 
     return find
