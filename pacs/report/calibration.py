@@ -13,7 +13,6 @@ BINS = 10
 ROWS = "pacs/critic/bin_{}/rows_count"
 PROBABILITY = "pacs/critic/bin_{}/probability_mean"
 CORRECT = "pacs/critic/bin_{}/correct_fraction"
-ANY = "pacs/critic/bin_*/rows_count"
 
 
 class Bin(NamedTuple):
@@ -26,7 +25,12 @@ class Bin(NamedTuple):
 
 def thirds(group: Group) -> list[tuple[int, int]]:
     """The first and the last third of the steps that have bins, each as its first and last step; one step is both."""
-    points = {point for key in group.keys(ANY) for run in group.runs for point in zip(*run.series(key), strict=True)}
+    points = {
+        point
+        for key in group.keys(ROWS.format("*"))
+        for run in group.runs
+        for point in zip(*run.series(key), strict=True)
+    }
     steps = sorted({step for step, rows in points if rows > 0})
     if not steps:
         return []

@@ -134,9 +134,11 @@ def shares(parts: Mapping[str, str], contested: str) -> Finding:
             return tell(bands_of(groups, contested), f"Share of “{parts[contested]}”", "", share)
         bands = {name: groups[0].band(key) for key, name in parts.items()}
         seen = {name: band for name, band in bands.items() if any(band.mean)}
-        return "Verdicts: " + ", ".join(
-            f"{name} {share(band.mean[0])} → {share(band.mean[-1])}" for name, band in seen.items()
+        largest = sorted(seen, key=lambda name: max(seen[name].mean), reverse=True)[:MOST_PARTS]
+        ends = (
+            f"{name} {share(band.mean[0])} → {share(band.mean[-1])}" for name, band in seen.items() if name in largest
         )
+        return f"Verdicts: {', '.join(ends)}"
 
     return find
 

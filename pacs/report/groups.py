@@ -19,7 +19,6 @@ RESET = "pacs/reference/reset_count"
 #: Settings (globs) that do not make another experiment.
 INCIDENTAL = (
     # seeds
-    "seed",
     "*.seed",
     "*_seed",
     "pacs.rollouts.seeded",
@@ -38,7 +37,10 @@ INCIDENTAL = (
     "trainer.max_*_ckpt_to_keep",
     "trainer.resume_*",
     "trainer.save_freq",
+    "trainer.test_freq",
+    "trainer.log_val_generations",
     "pacs.faults.*",
+    "pacs.metrics.*",
     "pacs.resume.*",
     "pacs.sample_groups",
 )
@@ -110,9 +112,8 @@ def group_runs(runs: Sequence[Run], *, each: bool = False) -> list[Group]:
     """
     together: dict[object, list[Run]] = {}
     for run in runs:
-        settings = experiment(run)
-        alone = each or not settings  # of a run without settings nobody knows what it is
-        together.setdefault(run.name if alone else frozenset(settings.items()), []).append(run)
+        alone = each or not run.config  # of a run without settings nobody knows what it is
+        together.setdefault(run.name if alone else frozenset(experiment(run).items()), []).append(run)
     groups = list(together.values())
     labels = _names(groups) if each or len(groups) == 1 else _by_settings(groups) or _names(groups)
     return [Group(label, tuple(members)) for label, members in zip(labels, groups, strict=True)]
@@ -121,7 +122,7 @@ def group_runs(runs: Sequence[Run], *, each: bool = False) -> list[Group]:
 def _by_settings(groups: Sequence[Sequence[Run]]) -> list[str]:
     """What each group has set otherwise; nothing where that is too much for a legend."""
     table = differing({str(index): experiment(members[0]) for index, members in enumerate(groups)})
-    if len(table) > LABEL_SETTINGS:
+    if not 1 <= len(table) <= LABEL_SETTINGS:
         return []
     short = {key: key.rsplit(".", 1)[-1] for key in table}
     if len(set(short.values())) < len(short):

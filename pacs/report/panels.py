@@ -166,7 +166,9 @@ PANELS = (
         name="calibration",
         quantity="Calibration of the implicit critic",
         unit="share of responses that are right",
-        curves=(Curve(calibration.ANY),),
+        curves=tuple(
+            Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)
+        ),
         finding=calibration.finding,
         reading="Responses in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being right. Above it the "
         "critic says too little, below too much. A point's area is its bin's share of the responses.",

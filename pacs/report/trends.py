@@ -1,17 +1,16 @@
 """What a curve did, in words that its own noise allows.
 
-The yardstick is the curve's *wobble*: the median change from one point to the next. A change counts as clear
-beyond three times that, which noise alone exceeds in about one curve of twenty (of independent Gaussian values,
-the difference of two has a standard deviation of 1.48 wobbles).
+The yardstick is the curve's *wobble*: how far a point lies from midway between its neighbours, in the median. Of
+independent Gaussian values it is 0.83 standard deviations, and the difference of two is beyond 3.4 wobbles in one
+curve of twenty: a larger change counts as clear.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from statistics import fmean, median
 
 Format = Callable[[float], str]
 
-CLEAR = 3.0
+CLEAR = 3.4
 """Wobbles between two points that differ."""
 FEW_POINTS = 5
 """Fewer points than this say nothing of their noise: what they are is told, not judged."""
@@ -31,8 +30,9 @@ def share(value: float) -> str:
 
 
 def wobble(values: Sequence[float]) -> float:
-    """The median change from one point to the next; 0 for a single point."""
-    return median([abs(after - before) for before, after in pairwise(values)] or [0.0])
+    """The median distance of a point from midway between its neighbours; 0 where none has two."""
+    triples = zip(values, values[1:], values[2:], strict=False)
+    return median([abs(value - (before + after) / 2) for before, value, after in triples] or [0.0])
 
 
 def smooth(values: Sequence[float]) -> list[float]:

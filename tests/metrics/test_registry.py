@@ -21,7 +21,8 @@ from pacs.metrics import (
 )
 from pacs.metrics.ours import OURS, STATUSES
 from pacs.metrics.reduce import REDUCERS
-from pacs.report.plots import PANELS, RESET
+from pacs.report.groups import RESET
+from pacs.report.panels import PANELS
 from pacs.rewards.math import Status
 
 
@@ -107,9 +108,8 @@ def test_the_statuses_are_those_of_our_verifier() -> None:
 
 def test_what_is_shown_is_known() -> None:
     """The console's and the report's keys."""
-    curves = [curve.key for panel in PANELS for curve in panel.curves]
-    totals = [panel.stack_to for panel in PANELS if panel.stack_to]
-    shown = [RESET, *curves, *totals, *(key for _, key, _ in CONSOLE)]
+    panels = [*PANELS, *(panel.fallback for panel in PANELS if panel.fallback)]
+    shown = [RESET, *(key for panel in panels for key in panel.metrics), *(key for _, key, _ in CONSOLE)]
     assert [key for key in shown if find(key) is None] == []
 
 

@@ -18,7 +18,8 @@ BOTH = {
     "timing_s/gen": lambda step: 1.0,
     "timing_s/update_actor": lambda step: 1.5,
 }
-PACS_ONLY = {
+#: What runs of older versions have, too.
+OLD_PACS = {
     "pacs/score/correct_mean": lambda step: 0.1 * step,
     "pacs/score/wrong_mean": lambda step: -0.2 * step,
     "pacs/critic/accuracy_fraction": lambda step: 0.75,
@@ -29,7 +30,22 @@ PACS_ONLY = {
     "pacs/saturated_fraction": lambda step: 0.05 * step,
     "pacs/gradient/clipped_fraction": lambda step: 1.0,
     "pacs/rollout_gap/per_token": lambda step: 1e-5,
+    "pacs/verifier/correct_fraction": lambda step: 0.3 + 0.05 * step,
+    "pacs/verifier/wrong_fraction": lambda step: 0.6 - 0.05 * step,
+    "pacs/verifier/no_answer_fraction": lambda step: 0.1,
+    "pacs/verifier/timeout_fraction": lambda step: 0.0,
 }
+PACS_ONLY = OLD_PACS | {
+    **{f"pacs/score/correct_q{q}": lambda step, q=q: 0.01 * q + 0.1 * step for q in (10, 50, 90)},
+    **{f"pacs/score/wrong_q{q}": lambda step, q=q: 0.01 * q - 0.2 * step for q in (10, 50, 90)},
+    # Of 100 responses 80 have sigma(psi) = 0.55, and half of these are right; 20 have 0.95, and all are.
+    **{f"pacs/critic/bin_{k}/rows_count": lambda step, k=k: {5: 80, 9: 20}.get(k, 0) for k in range(10)},
+    "pacs/critic/bin_5/probability_mean": lambda step: 0.55,
+    "pacs/critic/bin_5/correct_fraction": lambda step: 0.5,
+    "pacs/critic/bin_9/probability_mean": lambda step: 0.95,
+    "pacs/critic/bin_9/correct_fraction": lambda step: 1.0,
+}
+VALIDATION = ("pacs/validation/arithmetic/pass@1", "pacs/validation/arithmetic/pass@8")
 CONFIG = """\
 actor_rollout_ref:
   rollout: {'n': 8, temperature: 1.0}
@@ -54,13 +70,15 @@ def make_run(tmp_path: Path) -> MakeRun:
         *,
         steps: int = 6,
         pacs: bool = True,
+        old: bool = False,
         resets: Iterable[int] = (),
-        validation: Iterable[str] = ("val-core/arithmetic/reward/mean@8",),
+        validation: Iterable[str] = VALIDATION,
         more: Mapping[str, Callable[[int], float]] | None = None,
         config: str | None = CONFIG,
         info: Mapping[str, Any] | None = INFO,
     ) -> Path:
-        metrics = BOTH | (PACS_ONLY if pacs else {}) | dict(more or {})
+        own = (OLD_PACS if old else PACS_ONLY) if pacs else {}
+        metrics = BOTH | own | dict(more or {})
         lines: list[dict[str, float]] = [{"step": 0} | dict.fromkeys(validation, 0.25)]
         for step in range(1, steps + 1):
             line = {"step": step} | {key: value(step) for key, value in metrics.items()}

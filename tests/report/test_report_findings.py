@@ -1,0 +1,183 @@
+"""The titles: their numbers are those of the series, worked out by hand."""
+
+import pytest
+
+from pacs.report import read_runs
+from pacs.report.figures import title_of
+from pacs.report.findings import rank
+from pacs.report.groups import group_runs
+from pacs.report.panels import PANELS
+from pacs.report.trends import number
+
+NAMED = {panel.name: panel for panel in PANELS}
+
+
+def title(name, folders, *, fallback=False, each=True):
+    panel = NAMED[name].fallback if fallback else NAMED[name]
+    return title_of(panel, group_runs(read_runs(folders), each=each))
+
+
+def constant(value):
+    return lambda step: value
+
+
+def test_the_titles_of_one_run(make_run):
+    """0.3 + 0.05 * step from 1 to 6 for the pass rate, and so on: see conftest."""
+    folder = [make_run(resets=[3, 6])]
+    titles = {name: title(name, folder) for name in NAMED}
+    assert titles == {
+        "pass_rate": "Right answers in training rose from 0.35 to 0.60",
+        "validation": "Pass@1 on arithmetic went from 0.25 to 0.50; pass@8 went from 0.25 to 0.50",
+        "entropy": "Entropy fell from 1 to 0.167 nats a token",
+        "response_length": "Mean length of a response rose from 15 to 20 tokens",
+        # steps 5 and 6: 0.5 + 0.55, and 0.5 - 1.1
+        "scores": "Median score in the last third: 1.05 for right, −0.6 for wrong",
+        "critic": "Accuracy of the implicit critic: 0.75 in the first third, 0.75 in the last",
+        # 0.8 * 0.55 + 0.2 * 0.95, 0.8 * 0.5 + 0.2 * 1, and 0.05 everywhere
+        "calibration": "σ(ψ) averages 0.63 where 0.60 are right: ECE 0.05 (steps 5 to 6)",
+        "log_ratio": "The policy went up to 0.06 nats from its reference; resets: 2",
+        "update": "Share of mixed groups stayed at 0.60",
+        "gradient_norm": "Gradient norm: median 9.65, at most 9.9 (step 1)",
+        "rollout_gap": "Gap between vLLM and trainer: median 1e-05 nats a token, at most 1e-05 (step 1)",
+        "verifier": "Verdicts: correct 0.35 → 0.60, wrong 0.55 → 0.30, no answer 0.10 → 0.10",
+        "time": "A step takes 4 s (median), 38% of it update",
+    }
+
+
+def test_the_titles_of_an_older_run(make_run):
+    folder = [make_run(old=True, validation=["val-core/arithmetic/reward/mean@8"])]
+    assert title("scores", folder, fallback=True) == "Mean score in the last third: 0.55 for right, −1.1 for wrong"
+    assert title("validation", folder, fallback=True) == "Mean@8 on arithmetic went from 0.25 to 0.50"
+
+
+def test_seeds_are_told_as_their_mean(make_run):
+    folders = [
+        make_run(
+            f"s{i}", more={"critic/score/mean": lambda step, i=i: 0.1 * step + 0.2 * i}, config=f"data: {{seed: {i}}}"
+        )
+        for i in (0, 1)
+    ]
+    assert title("pass_rate", folders, each=False) == "Right answers in training rose from 0.20 to 0.70"
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((0.9, 0.8), "0.90 for a, 0.80 for b"),
+        ((0.8, 0.9), "0.90 for b, 0.80 for a"),
+        ((0.8, 0.8001), "no clear difference (0.80)"),
+        ((0.9, 0.8, 0.7), "a highest (0.90; lowest 0.70)"),
+        ((0.7, 0.9, 0.9), "b and c highest (0.90; lowest 0.70)"),
+        ((0.9, 0.9, 0.9, 0.7), "3 of 4 about equally highest (0.90; lowest 0.70)"),
+    ],
+)
+def test_of_several_runs_the_title_names_who_ended_highest(make_run, ends, text):
+    """Without noise: each is constant."""
+    folders = [
+        make_run(name, more={"critic/score/mean": constant(end)}) for name, end in zip("abcd", ends, strict=False)
+    ]
+    assert title("pass_rate", folders) == f"Right answers in training at step 6: {text}"
+
+
+def test_noisy_runs_are_not_ranked(make_run):
+    """Ends 0.1 apart, in curves whose neighbours are 0.2 apart."""
+    more = [{"critic/score/mean": lambda step, up=up: 0.5 + up + 0.2 * (step % 2)} for up in (0.0, 0.1)]
+    folders = [make_run(name, more=metrics) for name, metrics in zip("ab", more, strict=True)]
+    assert title("pass_rate", folders) == "Right answers in training at step 6: no clear difference (0.50 to 0.60)"
+
+
+def test_groups_of_seeds_are_ranked_by_their_ranges(make_run):
+    """0.5 and 0.6 against 0.7 and 0.8, then against 0.55 and 0.8."""
+
+    def seeds(name, ends):
+        return [
+            make_run(f"{name}{i}", more={"critic/score/mean": constant(end)}, config=f"x: {name}\ndata: {{seed: {i}}}")
+            for i, end in enumerate(ends)
+        ]
+
+    low, high, wide = seeds("low", (0.5, 0.6)), seeds("high", (0.7, 0.8)), seeds("wide", (0.55, 0.8))
+    apart = title("pass_rate", [*low, *high], each=False)
+    assert apart == "Right answers in training at step 6: 0.75 for x=high, 0.55 for x=low"
+    overlapping = title("pass_rate", [*low, *wide], each=False)
+    assert overlapping == "Right answers in training at step 6: no clear difference (0.55 to 0.68)"
+
+
+def test_runs_of_unequal_length_are_compared_where_both_are(make_run):
+    folders = [make_run("long", steps=9), make_run("short", steps=4, more={"critic/score/mean": constant(0.9)})]
+    assert title("pass_rate", folders) == "Right answers in training at step 4: 0.90 for short, 0.50 for long"
+
+
+def test_runs_without_a_common_step_are_not_compared(make_run):
+    nan = float("nan")
+    more = [{"critic/score/mean": lambda step, odd=odd: 0.5 if step % 2 == odd else nan} for odd in (0, 1)]
+    folders = [make_run(f"r{i}", more=metrics) for i, metrics in enumerate(more)]
+    assert title("pass_rate", folders) == "Right answers in training"
+
+
+def test_what_only_one_of_several_has_is_told_of_that_one(make_run):
+    folders = [make_run("pacs"), make_run("grpo", pacs=False)]
+    assert title("update", folders) == "Share of mixed groups stayed at 0.60"
+    assert title("scores", folders) == "Median score in the last third: 1.05 for right, −0.6 for wrong"
+
+
+def test_where_the_metric_of_the_title_is_missing_the_quantity_is_told(make_run):
+    folder = [make_run(pacs=False, more={"pacs/residual_mean": constant(0.5)})]
+    assert title("critic", folder) == "The implicit critic: σ(ψ) against R"
+    one_verdict = [make_run("right", pacs=False, more={"pacs/score/correct_q50": constant(0.5)})]
+    assert title("scores", one_verdict) == "Scores of right and wrong responses"
+
+
+def test_scores_of_several_runs_are_told_by_their_distance(make_run):
+    """1.05 + 0.6 against 0.5 - 0.5 + 0.3 * 5.5."""
+    other = {"pacs/score/correct_q50": constant(0.5), "pacs/score/wrong_q50": lambda step: 0.5 - 0.1 * step}
+    folders = [make_run("a"), make_run("b", more=other)]
+    assert title("scores", folders) == "Median of right less that of wrong scores, last third: 1.65 for a, 0.55 for b"
+
+
+def test_the_farthest_of_several_runs_is_named_with_its_resets(make_run):
+    folders = [make_run("near", resets=[1, 2, 3]), make_run("far", steps=9, resets=[5])]
+    assert title("log_ratio", folders) == "far went farthest: up to 0.09 nats from its reference; resets: 1"
+
+
+def test_seeds_of_unequal_resets_are_told_as_a_range(make_run):
+    folders = [make_run(f"s{i}", resets=range(1, 2 + i), config=f"data: {{seed: {i}}}") for i in (0, 2)]
+    text = title("log_ratio", folders, each=False)
+    assert text == "The policy went up to 0.06 nats from its reference; resets: 1 to 3"
+
+
+def test_medians_of_several_runs(make_run):
+    folders = [make_run("a"), make_run("b", more={"timing_s/step": constant(9.0)})]
+    assert title("time", folders) == "Median time of a step: 9 s for b, 4 for a"
+
+
+def test_a_time_without_phases_is_told_without_them(make_run):
+    none = dict.fromkeys(["timing_s/gen", "timing_s/update_actor"], constant(float("nan")))
+    assert title("time", [make_run(more=none)]) == "A step takes 4 s (median)"
+
+
+def test_verdicts_of_several_runs_are_told_by_the_missing_answers(make_run):
+    folders = [make_run("a"), make_run("b", more={"pacs/verifier/no_answer_fraction": constant(0.3)})]
+    assert title("verifier", folders) == "Share of “no answer” at step 6: 0.30 for b, 0.10 for a"
+
+
+def test_the_three_largest_verdicts_are_told(make_run):
+    more = {"pacs/verifier/timeout_fraction": constant(0.2), "pacs/verifier/error_fraction": constant(0.01)}
+    text = title("verifier", [make_run(more=more)])
+    assert text == "Verdicts: correct 0.35 → 0.60, wrong 0.55 → 0.30, timeout 0.20 → 0.20"
+
+
+def test_calibration_of_several_runs(make_run):
+    """0.05 against 0.8 * 0.55 + 0.2 * 0.05."""
+    folders = [make_run("a"), make_run("b", more={"pacs/critic/bin_5/correct_fraction": constant(0.0)})]
+    assert title("calibration", folders) == "Calibration error in the last third: 0.45 for b, 0.05 for a"
+
+
+def test_several_sources_are_told_as_their_mean(make_run):
+    keys = [f"pacs/validation/{source}/pass@{k}" for source in ("a", "org/b") for k in (1, 8)]
+    text = title("validation", [make_run(validation=keys)])
+    assert text == "Mean pass@1 of 2 sources went from 0.25 to 0.50; 2 of 2 ended higher"
+
+
+def test_a_long_label_keeps_its_end():
+    text = rank({"x" * 50 + "-end": (1, 1, 1), "b": (0, 0, 0)}, " s", number)
+    assert text == f"1 s for …{'x' * 35}-end, 0 for b"
