@@ -41,7 +41,7 @@ def write_report(
 ) -> list[Path]:
     """Write the page, the overview and a figure of each panel that has data, of one run or of several.
 
-    Each file appears complete or not at all. A figure of an earlier report in `out` that has no data now is removed.
+    An earlier report in `out` is replaced as a whole, or left as it is where that fails.
 
     Args:
         runs: folders of training runs.
@@ -54,10 +54,12 @@ def write_report(
         The files: `index.html`, `overview.png`, then the figures.
 
     Raises:
-        RunError: a folder that is not a run's, or has nothing to draw.
+        RunError: a folder that is not a run's or has nothing to draw, or an `out` that is no folder.
     """
     from pacs.report import figures  # matplotlib is slow to import, and `pacs train --help` passes here
 
+    if out.exists() and not out.is_dir():
+        raise RunError(f"{out} is not a folder: --out names the one to write to")
     groups = group_runs(read_runs(runs), each=each)
     panels = figures.panels_of(groups)
     titles = {panel.name: figures.title_of(panel, groups) for panel in panels}
@@ -69,18 +71,21 @@ def write_report(
     page = build_page(groups, pictures=list(pictures.values()), tables=tables or {}, title=title)
     contents = {PAGE: page.encode()} | {f"{name}.png": picture.png for name, picture in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        _write_atomically(out / name, content)
+    _write_together(out, contents)
     for panel in PANELS:
         if panel.name not in pictures:
             (out / f"{panel.name}.png").unlink(missing_ok=True)
     return [out / name for name in contents]
 
 
-def _write_atomically(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _write_together(out: Path, contents: Mapping[str, bytes]) -> None:
+    """All files, or the old ones as they were if there is no room for all."""
+    aside = {name: out / f".{name}.{os.getpid()}.tmp" for name in contents}
     try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
+        for name, content in contents.items():
+            aside[name].write_bytes(content)
+        for name, temporary in aside.items():
+            temporary.replace(out / name)
     finally:
-        temporary.unlink(missing_ok=True)
+        for temporary in aside.values():
+            temporary.unlink(missing_ok=True)

@@ -63,6 +63,8 @@ def _draw_lines(axes: Axes, panel: Panel, curves: Sequence[Curve], groups: Seque
     for number, group in enumerate(groups):
         for index, curve in enumerate(drawn):
             band = _band(group, curve)
+            if not band.steps:
+                continue
             style = line_style(number, index, len(groups))
             _draw_band(axes, group, curve, band, style["color"])
             axes.plot(band.steps, band.mean, **for_density(style, len(band.steps)))
@@ -151,8 +153,9 @@ def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
     full = sum(len(group.resets) for group in groups) <= MAX_FULL_RESETS
     height, dash = (1.0, RESET_DASH) if full else (0.03, "-")
     for index, group in enumerate(groups):
-        style = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
-        axes.vlines(group.resets, 0, height, transform=axes.get_xaxis_transform(), **style)
+        if group.resets:
+            style = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
+            axes.vlines(group.resets, 0, height, transform=axes.get_xaxis_transform(), **style)
 
 
 def reset_style(group: int, groups: int) -> dict[str, Any]:

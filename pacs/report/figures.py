@@ -94,7 +94,7 @@ def figure_of(panel: Panel, groups: Sequence[Group]) -> Figure:
     title = title_of(panel, groups)
     if panel.kind == "validation":
         parts = [
-            Part(source, replace(panel, kind="lines", curves=_curves(keys, ends_only=len(groups) > 1)), groups)
+            Part(source if len(keys) > 1 else f"{source} {next(iter(keys))}", _of_source(panel, keys, groups), groups)
             for source, keys in _sources(panel, groups).items()
         ]
     elif panel.beside and len(groups) > 1:
@@ -123,10 +123,10 @@ def _sources(panel: Panel, groups: Sequence[Group]) -> Sources:
     return sources_of(groups, panel.curves[0].key)
 
 
-def _curves(keys: Mapping[str, str], *, ends_only: bool) -> tuple[Curve, ...]:
-    """A source's statistics; of several groups, which have the colours, its first and its last."""
-    shown = [next(iter(keys)), list(keys)[-1]] if ends_only else list(keys)
-    return tuple(Curve(keys[statistic], statistic) for statistic in dict.fromkeys(shown))
+def _of_source(panel: Panel, keys: Mapping[str, str], groups: Sequence[Group]) -> Panel:
+    """A source's statistics as lines; of several groups, which have the colours, its first and its last."""
+    shown = list(keys) if len(groups) == 1 else dict.fromkeys([next(iter(keys)), list(keys)[-1]])
+    return replace(panel, kind="lines", curves=tuple(Curve(keys[statistic], statistic) for statistic in shown))
 
 
 def _at_a_glance(panel: Panel, groups: Sequence[Group]) -> Panel:

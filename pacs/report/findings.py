@@ -121,10 +121,11 @@ def phases(total: str, parts: Mapping[str, str]) -> Finding:
     return find
 
 
-def shares(parts: Mapping[str, str], contested: str) -> Finding:
+def shares(subject: str, parts: Mapping[str, str], contested: str) -> Finding:
     """From where to where the shares of a whole went; of several groups, one of them.
 
     Args:
+        subject: what the whole is.
         parts: share -> what it is called.
         contested: the share that tells groups apart.
     """
@@ -138,7 +139,7 @@ def shares(parts: Mapping[str, str], contested: str) -> Finding:
         ends = (
             f"{name} {share(band.mean[0])} → {share(band.mean[-1])}" for name, band in seen.items() if name in largest
         )
-        return f"Verdicts: {', '.join(ends)}"
+        return f"{subject}: {', '.join(ends)}"
 
     return find
 

@@ -30,7 +30,7 @@ MARKS = 8
 """How many it shows otherwise."""
 DENSE_POINTS = 150
 """A curve of more points than this is drawn thinner."""
-TITLE_CHARS_PER_INCH = 13.0
+TITLE_CHARS_PER_INCH = 12.0
 LEGEND_CHARS_PER_INCH = 16.5
 LEGEND_MARK_CHARS = 6
 LEGEND_ROW_POINTS = 10.5

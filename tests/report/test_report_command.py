@@ -1,10 +1,12 @@
 import argparse
-import os
 from pathlib import Path
 
 import pytest
 
 from pacs.report.command import add_parser
+
+#: Runs with few figures, which are quicker to draw.
+FEW = {"pacs": False, "validation": ()}
 
 
 def run_command(*words: object) -> int:
@@ -16,9 +18,20 @@ def run_command(*words: object) -> int:
 
 def test_a_report_is_written_and_named(make_run, tmp_path, capsys):
     out = tmp_path / "out"
-    assert run_command(make_run("a"), make_run("b"), "--out", out) == 0
-    assert capsys.readouterr().out.splitlines() == [str(out / "index.html"), str(out / "overview.png")]
-    assert all(Path(line).stat().st_size > 1000 for line in (out / "index.html", out / "overview.png"))
+    assert run_command(make_run("a", **FEW), make_run("b", **FEW), "--out", out) == 0
+    written = capsys.readouterr().out.splitlines()
+    assert written[:3] == [str(out / "index.html"), str(out / "overview.png"), str(out / "pass_rate.png")]
+    assert sorted(written) == sorted(map(str, out.iterdir()))
+    assert all(Path(line).stat().st_size > 1000 for line in written)
+
+
+def test_each_draws_equal_runs_apart(make_run, tmp_path):
+    runs = [make_run(name, **FEW) for name in ("a", "b")]
+    pages = []
+    for words in ([], ["--each"]):
+        assert run_command(*runs, "--out", tmp_path / "out", *words) == 0
+        pages.append((tmp_path / "out" / "index.html").read_text(encoding="utf-8"))
+    assert ["drawn as one" in page for page in pages] == [True, False]
 
 
 def assert_one_line_error(capsys, *needles: str) -> None:
@@ -50,7 +63,7 @@ def test_a_broken_line(make_run, tmp_path, capsys):
 def test_an_output_that_is_a_file(make_run, tmp_path, capsys):
     (tmp_path / "out").write_text("mine")
     assert run_command(make_run(), "--out", tmp_path / "out") == 2
-    assert_one_line_error(capsys, os.fspath(tmp_path / "out"))
+    assert_one_line_error(capsys, f"{tmp_path / 'out'} is not a folder: --out names the one to write to")
     assert (tmp_path / "out").read_text() == "mine"
 
 
@@ -67,4 +80,6 @@ def test_help_teaches_what_is_written(capsys):
         run_command("--help")
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    assert [word for word in ("index.html", "overview.png", "examples:", "--out DIR") if word not in text] == []
+    assert [
+        word for word in ("index.html", "overview.png", "examples:", "--out DIR", "--each") if word not in text
+    ] == []

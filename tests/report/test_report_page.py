@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from pacs.report import read_run, read_runs, write_report
-from pacs.report.page import build_page, differing_settings, flatten
+from pacs.report.groups import group_runs
+from pacs.report.page import Picture, build_page
+from pacs.report.panels import PANELS
+from pacs.report.settings import flatten
 
 VOID = {"meta", "img"}
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -50,8 +53,9 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def page_of(folders: list[Path], **options) -> Page:
-    return Page(build_page(read_runs(folders), **{"png": PNG, "alt": "", "tables": {}} | options))
+def page_of(folders: list[Path], *, each: bool = False, **options) -> Page:
+    groups = group_runs(read_runs(folders), each=each)
+    return Page(build_page(groups, **{"pictures": [Picture(PNG, "")], "tables": {}} | options))
 
 
 def assert_self_contained(page: Page) -> None:
@@ -64,7 +68,7 @@ def assert_self_contained(page: Page) -> None:
 
 def test_the_page_shows_tables_figure_info_and_settings(make_run):
     table = {"greedy": {"before": 0.61, "after": 0.957}, "seconds": {"after": 412.0}}
-    page = page_of([make_run("my-run", steps=6)], tables={"Held-out": table}, alt="nine panels")
+    page = page_of([make_run("my-run", steps=6)], tables={"Held-out": table}, pictures=[Picture(PNG, "nine panels")])
     assert page.of("title") == [{}]
     assert "Training run my-run" in page.text
     assert "Held-out" in page.text
@@ -103,10 +107,11 @@ def test_whatever_comes_from_outside_is_escaped(make_run, name):
         config=f"{yaml_string(name)}: {yaml_string(name)}\n",
     )
     other = make_run("other")
-    page = page_of([folder, other], tables={name: {name: {name: name}}}, alt=name, title=name)
+    pictures = [Picture(PNG, name), Picture(PNG, name, quantity=name, reading=name, metrics=(name,))]
+    page = page_of([folder, other], tables={name: {name: {name: name}}}, pictures=pictures, title=name)
     assert_self_contained(page)
     assert page.text.count(name) >= 11
-    assert [attributes["alt"] for attributes in page.of("img")] == [name]
+    assert [attributes["alt"] for attributes in page.of("img")] == [name, name]
     assert page.of("b") == []
     assert len(page.of("details")) == 2
 
@@ -119,14 +124,50 @@ def test_two_runs_show_the_settings_that_differ_and_only_those(make_run):
     first = make_run("a", config="x: 1\nsame: {y: 2}\nonly_a: {z: null}\n")
     second = make_run("b", config="x: 3\nsame: {y: 2}\n")
     page = page_of([first, second])
-    start = page.rows.index(["", "a", "b"])
+    start = page.rows.index(["", "x=1, z=null", "x=3, z=–"])
     assert page.rows[start + 1 : start + 3] == [["x", "1", "3"], ["only_a.z", "null", "–"]]
     assert "2 training runs compared" in page.text
-    assert set(differing_settings(read_runs([first, second]))) == {"x", "only_a.z"}
+    assert "Seeds, names and folders" not in page.text
+
+
+def test_seeds_are_a_column_of_their_group_and_folded_away(make_run):
+    config = "x: {}\ndata: {{seed: {}, path: q-seed{}/data}}\n"
+    runs = [make_run(f"{x}-seed{seed}", config=config.format(x, seed, seed)) for x in (1, 2) for seed in (0, 7)]
+    page = page_of(runs)
+    assert ["", "x=1", "x=2"] in page.rows
+    assert ["x", "1", "2"] in page.rows
+    names = ["1-seed0", "1-seed7", "2-seed0", "2-seed7"]
+    assert ["", *names] in page.rows
+    assert ["data.seed", "0", "7", "0", "7"] in page.rows
+    assert ["data.path", "q-seed0/data", "q-seed7/data", "q-seed0/data", "q-seed7/data"] in page.rows
+    assert "Seeds, names and folders" in page.text
+    apart = page_of(runs, each=True)
+    assert ["", *names] in apart.rows
+    assert ["x", "1", "1", "2", "2"] in apart.rows
+
+
+def test_the_groups_are_listed_with_their_runs(make_run):
+    page = page_of([make_run("q-seed0", steps=3), make_run("q-seed1", steps=6, info={})])
+    assert page.rows[:2] == [
+        ["", "runs"],
+        ["q-seed*", "q-seed0: up to step 3, started 2026-01-02T03:04:05+00:00; q-seed1: up to step 6"],
+    ]
+    assert "drawn as one" in page.text
+    assert "drawn as one" not in page_of([make_run("x", config=None), make_run("y", config=None)]).text
 
 
 def test_runs_of_equal_settings_say_so(make_run):
     assert "Settings that differNone." in page_of([make_run("a"), make_run("b")]).text.replace("\n", "")
+    seeds = [make_run(f"s{seed}", config=f"data: {{seed: {seed}}}") for seed in (0, 1)]
+    assert "None, but for seeds, names and folders." in page_of(seeds).text
+
+
+def test_a_picture_has_its_heading_its_reading_and_its_metrics(make_run):
+    picture = Picture(PNG, "Entropy fell", "Entropy of the policy", "Near 0 it repeats itself.", ("actor/entropy",))
+    page = page_of([make_run()], pictures=[picture])
+    assert "Entropy of the policy" in page.text
+    assert "Near 0 it repeats itself. Metrics: actor/entropy." in page.text
+    assert [attributes["alt"] for attributes in page.of("img")] == ["Entropy fell"]
 
 
 def test_settings_are_flattened_to_the_keys_of_the_command_line():
@@ -158,58 +199,68 @@ def test_a_run_without_settings_or_info_has_a_page(make_run):
     assert "folder" in page.text
 
 
-def test_write_report_writes_both_files_and_nothing_else(make_run, tmp_path):
+def png_of(image: dict[str, str | None]) -> bytes:
+    return base64.b64decode((image["src"] or "").removeprefix("data:image/png;base64,"))
+
+
+#: Runs with few figures, which are quicker to draw.
+FEW = {"pacs": False, "validation": ()}
+FIGURES = ["overview", "pass_rate", "entropy", "response_length", "gradient_norm", "time"]
+
+
+def test_write_report_writes_page_and_pictures_and_nothing_else(make_run, tmp_path):
     out = tmp_path / "deep" / "report"
-    run = make_run(resets=[3])
-    index = write_report([run], out, tables={"Numbers": {"pass@1": {"after": 0.875}}})
-    assert index == out / "index.html"
-    assert sorted(path.name for path in out.iterdir()) == ["index.html", "overview.png"]
-    page = Page(index.read_text(encoding="utf-8"))
-    (image,) = page.of("img")
-    png = base64.b64decode(image["src"].removeprefix("data:image/png;base64,"))
-    assert png == (out / "overview.png").read_bytes()
-    assert "Entropy of the policy" in image["alt"]
+    files = write_report([make_run(**FEW)], out, tables={"Numbers": {"pass@1": {"after": 0.875}}})
+    assert files == [out / "index.html", *(out / f"{name}.png" for name in FIGURES)]
+    assert sorted(out.iterdir()) == sorted(files)
+    page = Page(files[0].read_text(encoding="utf-8"))
+    assert [png_of(image) for image in page.of("img")] == [file.read_bytes() for file in files[1:]]
+    alts = [image["alt"] for image in page.of("img")]
+    assert alts[2] == "Entropy fell from 1 to 0.167 nats a token"
+    assert alts[0] == "Small multiples over the training step: " + "; ".join(map(str, alts[1:]))
     assert ["pass@1", "0.875"] in page.rows
     assert_self_contained(page)
 
 
+@pytest.mark.slow
+def test_every_panel_is_a_picture_of_the_page(make_run, tmp_path):
+    files = write_report([make_run(resets=[3])], tmp_path / "report")
+    assert [file.stem for file in files] == ["index", "overview", *(panel.name for panel in PANELS)]
+    page = Page(files[0].read_text(encoding="utf-8"))
+    assert [panel.quantity for panel in PANELS if panel.quantity not in page.text] == []
+    assert [panel.reading for panel in PANELS if panel.reading not in page.text] == []
+    assert len(page.of("img")) == len(PANELS) + 1
+
+
 def test_write_report_replaces_an_older_report(make_run, tmp_path):
     out = tmp_path / "report"
-    write_report([make_run("first")], out)
-    write_report([make_run("second")], out)
+    out.mkdir()
+    (out / "mine.png").write_bytes(PNG)
+    (out / "scores.png").write_bytes(PNG)
+    write_report([make_run("first", **FEW)], out)
+    write_report([make_run("second", **FEW)], out)
     text = (out / "index.html").read_text(encoding="utf-8")
     assert "Training run second" in text
     assert "first" not in text
+    assert sorted(path.stem for path in out.iterdir()) == sorted(["index", "mine", *FIGURES])
 
 
 def test_a_write_that_fails_leaves_the_older_report_and_no_litter(make_run, tmp_path, monkeypatch):
     out = tmp_path / "report"
-    write_report([make_run("first")], out)
+    write_report([make_run("first", **FEW)], out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     write_bytes = Path.write_bytes
 
-    def fail_half_way(path: Path, content: bytes) -> int:
+    def fail_at_the_last(path: Path, content: bytes) -> int:
+        if "time.png" not in path.name:
+            return write_bytes(path, content)
         write_bytes(path, content[: len(content) // 2])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", fail_half_way)
+    monkeypatch.setattr(Path, "write_bytes", fail_at_the_last)
     with pytest.raises(OSError, match="No space left"):
-        write_report([make_run("second")], out)
+        write_report([make_run("second", **FEW)], out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-
-
-def test_the_files_appear_complete_under_their_names(make_run, tmp_path, monkeypatch):
-    written = []
-    write_bytes = Path.write_bytes
-
-    def record(path: Path, content: bytes) -> int:
-        written.append(path)
-        return write_bytes(path, content)
-
-    monkeypatch.setattr(Path, "write_bytes", record)
-    write_report([make_run()], tmp_path / "report")
-    assert len(written) == 2
-    assert not {path.name for path in written} & {"index.html", "overview.png"}
 
 
 def test_an_unreadable_run_leaves_no_folder_behind(tmp_path):

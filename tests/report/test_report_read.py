@@ -26,7 +26,7 @@ def test_a_run_is_read(make_run):
     assert run.name == "my-run"
     assert list(run.steps) == [0, 1, 2, 3]
     assert run.series("response_length/mean") == ((1, 2, 3), (15.0, 16.0, 17.0))
-    assert run.series("val-core/arithmetic/reward/mean@8") == ((0, 3), (0.25, 0.5))
+    assert run.series("pacs/validation/arithmetic/pass@8") == ((0, 3), (0.25, 0.5))
     assert run.series("pacs/reference/reset_count") == ((2,), (1.0,))
     assert run.series("no/such/metric") == ((), ())
     assert run.config["actor_rollout_ref"]["actor"]["optim"]["lr"] == 1e-6
