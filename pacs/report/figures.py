@@ -101,9 +101,8 @@ def figure_of(panel: Panel, groups: Sequence[Group]) -> Figure:
         parts = [Part(_name(group), panel, [group]) for group in groups if _has_data(panel, [group])]
     else:
         parts = [Part("", panel, groups)]
-    if len(parts) == 1:
-        parts = [replace(parts[0], title=title)]
-        title = ""
+    if len(parts) == 1 and parts[0].groups is groups:
+        parts, title = [replace(parts[0], title=title)], ""
     columns = min(FIGURE_COLUMNS, len(parts))
     return _figure(parts, groups, columns=columns, panel_inches=(PAGE_INCHES / columns, FIGURE_ROW_INCHES), title=title)
 

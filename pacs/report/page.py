@@ -82,8 +82,7 @@ def build_page(
 ) -> str:
     """The page as text: title, runs, the caller's tables (caption -> table), the pictures, what made the runs."""
     runs = [run for group in groups for run in group.runs]
-    if not title:
-        title = f"Training run {runs[0].name}" if len(runs) == 1 else f"{len(runs)} training runs compared"
+    title = title or _title(groups)
     body = [f"<h1>{escape(title)}</h1>", _runs(groups)]
     body += [_number_table(caption, table) for caption, table in tables.items()]
     body += [_picture(picture) for picture in pictures]
@@ -92,6 +91,13 @@ def build_page(
     for run in runs:
         body += [f"<h2>{escape(run.name)}</h2>", _info(run), _settings(run)]
     return HEAD.format(title=escape(title), style=STYLE) + "\n".join(body) + "\n</body>\n</html>\n"
+
+
+def _title(groups: Sequence[Group]) -> str:
+    runs = sum(len(group.runs) for group in groups)
+    if len(groups) > 1:
+        return f"{runs} training runs compared"
+    return f"Training run {groups[0].label}" if runs == 1 else f"{runs} training runs: {groups[0].label}"
 
 
 def _runs(groups: Sequence[Group]) -> str:

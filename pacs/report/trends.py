@@ -1,8 +1,8 @@
 """What a curve did, in words that its own noise allows.
 
 The yardstick is the curve's *wobble*: how far a point lies from midway between its neighbours, in the median. Of
-independent Gaussian values it is 0.83 standard deviations, and the difference of two is beyond 3.4 wobbles in one
-curve of twenty: a larger change counts as clear.
+independent Gaussian values it is 0.83 standard deviations, so that two of them are more than 3.4 wobbles apart in one
+case of twenty: a larger change counts as clear.
 """
 
 from collections.abc import Callable, Sequence

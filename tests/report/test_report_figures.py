@@ -1,5 +1,7 @@
 import io
+import re
 from itertools import chain, combinations
+from pathlib import Path
 
 import matplotlib
 import pytest
@@ -122,6 +124,11 @@ def test_nothing_to_draw_is_an_error(make_run):
     )
     with pytest.raises(RunError, match="nothing to draw"):
         figures.panels_of(groups_of(make_run()), [panel])
+
+
+def test_the_docs_tell_how_to_read_every_figure():
+    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(NAMED)
 
 
 def test_every_axis_is_labelled_and_every_title_is_the_finding(make_run):
@@ -315,6 +322,14 @@ def test_verdicts_are_stacked_up_to_1_without_those_that_never_occur(make_run):
 def test_the_area_of_a_single_step_can_be_seen(make_run):
     (correct, *_) = bands_of(axes_of("verifier", groups_of(make_run(steps=1))))
     assert list(correct) == [0.5, 1.5]
+
+
+def test_where_only_one_of_several_runs_has_the_data_it_is_named(make_run):
+    groups = groups_of(make_run("grpo", pacs=False), make_run("pacs"))
+    (panel,) = (panel for panel in figures.panels_of(groups) if panel.name == "verifier")
+    figure = figures.figure_of(panel, groups)
+    assert [unwrapped(axes) for axes in figure.axes] == ["pacs"]
+    assert figure.get_suptitle() == figures.title_of(panel, groups)
 
 
 @pytest.mark.parametrize(("factor", "scale"), [(1.5, "linear"), (3.0, "log")])

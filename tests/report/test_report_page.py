@@ -152,6 +152,7 @@ def test_the_groups_are_listed_with_their_runs(make_run):
         ["", "runs"],
         ["q-seed*", "q-seed0: up to step 3, started 2026-01-02T03:04:05+00:00; q-seed1: up to step 6"],
     ]
+    assert "2 training runs: q-seed*" in page.text
     assert "drawn as one" in page.text
     assert "drawn as one" not in page_of([make_run("x", config=None), make_run("y", config=None)]).text
 
