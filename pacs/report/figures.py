@@ -31,7 +31,7 @@ from pacs.report.style import (
     set_title,
     shorten,
 )
-from pacs.report.validation import Sources, glance, sources_of
+from pacs.report.validation import Sources, glance, shared, sources_of
 
 OVERVIEW_COLUMNS = 3
 OVERVIEW_PANEL_INCHES = (3.3, 2.6)
@@ -64,7 +64,7 @@ def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list
             shown.append(older)
         elif _has_data(panel, groups):
             shown.append(panel)
-    if not shown:
+    if not any(panel.in_overview for panel in shown):
         raise RunError(f"nothing to draw: {groups[0].runs[0].path} has none of the metrics of any panel")
     return shown
 
@@ -133,7 +133,7 @@ def _at_a_glance(panel: Panel, groups: Sequence[Group]) -> Panel:
         return replace(panel, curves=tuple(replace(curve, spread=None) for curve in panel.curves))
     if panel.kind != "validation":
         return panel
-    shown = glance(_sources(panel, groups), several_groups=len(groups) > 1)
+    shown = glance(shared(_sources(panel, groups), groups), several_groups=len(groups) > 1)
     curves = tuple(Curve(key, label, also=tuple(also)) for label, (key, *also) in shown.items())
     return replace(panel, kind="lines", curves=curves)
 

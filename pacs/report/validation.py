@@ -36,6 +36,19 @@ def _named(keys: dict[tuple[int, str, str], str]) -> dict[str, str]:
     }
 
 
+def shared(sources: Sources, groups: Sequence[Group]) -> Sources:
+    """The sources that every group has which validates at all, so that means can be compared; all, if there is none."""
+    validating = [
+        group for group in groups if any(group.keys(key) for keys in sources.values() for key in keys.values())
+    ]
+    found = {
+        source: keys
+        for source, keys in sources.items()
+        if all(any(group.keys(key) for key in keys.values()) for group in validating)
+    }
+    return found or sources
+
+
 def glance(sources: Sources, *, several_groups: bool) -> dict[str, tuple[str, ...]]:
     """What the overview has room for: label -> the keys whose mean is drawn.
 
@@ -55,7 +68,7 @@ def outcome(pattern: str) -> Finding:
     """What became of the smallest k, and of one source's largest; of several sources the mean."""
 
     def find(groups: Sequence[Group]) -> str:
-        sources = sources_of(groups, pattern)
+        sources = shared(sources_of(groups, pattern), groups)
         first = {source: next(iter(keys.items())) for source, keys in sources.items()}
         keys = [key for _, key in first.values()]
         statistics = {statistic for statistic, _ in first.values()}

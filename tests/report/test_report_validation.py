@@ -3,7 +3,7 @@ import pytest
 from pacs.report import read_runs
 from pacs.report.figures import figure_of, panels_of
 from pacs.report.groups import group_runs
-from pacs.report.validation import PASS_AT_K, VERLS, glance, sources_of
+from pacs.report.validation import PASS_AT_K, VERLS, glance, outcome, shared, sources_of
 
 
 def sources(make_run, keys, pattern=PASS_AT_K):
@@ -49,6 +49,16 @@ TWO = {**ONE, "b": {"pass@1": "b1", "pass@2": "b2"}}
 )
 def test_what_the_overview_shows(found, several, shown):
     assert glance(found, several_groups=several) == shown
+
+
+def test_only_sources_that_all_runs_have_are_compared(make_run):
+    both = [f"pacs/validation/{source}/pass@1" for source in ("a", "b")]
+    folders = [make_run("x", validation=both), make_run("y", validation=both[:1]), make_run("z", validation=())]
+    groups = group_runs(read_runs(folders), each=True)
+    assert outcome(PASS_AT_K)(groups) == "Pass@1 on a at step 6: no clear difference (0.50)"
+    found = sources_of(groups, PASS_AT_K)
+    assert list(shared(found, groups)) == ["a"]
+    assert shared({"b": found["b"]}, groups[1:]) == {"b": found["b"]}
 
 
 def validation_axes(folders):
