@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self, get_args
 
+import numpy as np
+import numpy.typing as npt
+
 from pacs.evaluation.bootstrap import Estimate, estimate
 from pacs.evaluation.majority import maj_at_k, votes
 from pacs.evaluation.pass_at_k import pass_at_k
@@ -128,7 +131,12 @@ def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = No
 
 def pass_at_ks(counts: Sequence[ProblemCount], ks: Sequence[int]) -> dict[int, Estimate]:
     """Each k -> pass@k, its mean over problems and interval."""
-    return {k: estimate([pass_at_k(count.n, count.right, k) for count in counts]) for k in ks}
+    return {k: estimate(pass_at_values(counts, k)) for k in ks}
+
+
+def pass_at_values(counts: Sequence[ProblemCount], k: int) -> npt.NDArray[np.float64]:
+    """(P,) pass@k of each problem."""
+    return np.array([pass_at_k(count.n, count.right, k) for count in counts])
 
 
 def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:
