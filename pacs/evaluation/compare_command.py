@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
             print("\n".join(reported_names()))
             return 0
         return _compare(args)
-    except (EvaluationError, OSError) as error:
+    except EvaluationError as error:
         print(f"pacs evaluate compare: {error}", file=sys.stderr)
         return 2
 
@@ -70,7 +70,10 @@ def _compare(args: argparse.Namespace) -> int:
     else:
         text = comparison_page(evaluations, tasks, columns, said)
     if args.out:
-        write_atomically(args.out, text)
+        try:
+            write_atomically(args.out, text)
+        except OSError as error:
+            raise EvaluationError(f"--out {args.out} cannot be written ({error.strerror}): choose another") from error
         print(args.out)
     else:
         print(text, end="")

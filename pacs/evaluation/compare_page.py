@@ -9,9 +9,9 @@ from pacs.evaluation.compare import Evaluation, TaskComparison
 from pacs.evaluation.markdown import interval, percent, table
 from pacs.evaluation.reported import Reported, remarks
 
-EXPLANATION = """\
-pass@k in percent, with the 95% interval of the bootstrap over problems. Differences are to {first}, problem by problem
-(the paired bootstrap), and marked `*` where their interval excludes 0."""
+EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
+DIFFERENCES = """\
+Differences are to {first}, problem by problem (the paired bootstrap), and marked `*` where the interval excludes 0."""
 
 
 def comparison_page(
@@ -31,8 +31,9 @@ def comparison_page(
     parts = ["# Comparison"]
     if notes:
         parts.append("**Not everything but the model is the same:**\n\n" + "\n".join(f"- {note}" for note in notes))
+    first, *others = evaluations
     parts += [
-        EXPLANATION.format(first=evaluations[0].label),
+        EXPLANATION + (f"\n{DIFFERENCES.format(first=first.label)}" if others else ""),
         table(
             ["", "model", "sha256"],
             [[e.label, e.settings["model"]["given"], e.settings["model"]["sha256"][:12]] for e in evaluations],

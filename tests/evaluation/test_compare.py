@@ -197,7 +197,7 @@ def test_wrong_input(folders: list[Path], tmp_path: Path, capsys: pytest.Capture
     assert "ends in .md or .json" in refuses(capsys, base, tuned, "--out", tmp_path / "x.html")
     assert "exists: choose another" in refuses(capsys, base, tuned, "--out", there)
     assert there.read_text() == "mine"
-    assert refuses(capsys, base, tuned, "--out", tmp_path / "no" / "x.md")
+    assert "x.md cannot be written (No such file" in refuses(capsys, base, tuned, "--out", tmp_path / "no" / "x.md")
 
 
 def test_no_task_in_common(folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
