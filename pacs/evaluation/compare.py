@@ -111,19 +111,18 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
 
 def _in_order_of(first: TaskResult, other: TaskResult, first_label: str, label: str) -> list[ProblemCount]:
     """The problems of `other` in the order of `first`, once they are known to be the same."""
-    theirs = {count.id: count for count in other.problems}
-    ids = [count.id for count in first.problems]
+    ours, theirs = ({count.id: count for count in result.problems} for result in (first, other))
     differing = {
-        f"only {first_label} has": [i for i in ids if i not in theirs],
-        f"only {label} has": [i for i in theirs if i not in set(ids)],
-        "of another right answer": [c.id for c in first.problems if c.id in theirs and theirs[c.id].gold != c.gold],
+        f"only {first_label} has": [i for i in ours if i not in theirs],
+        f"only {label} has": [i for i in theirs if i not in ours],
+        "of another right answer": [i for i in ours if i in theirs and theirs[i].gold != ours[i].gold],
     }
     if any(differing.values()):
         said = "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems)
         raise EvaluationError(
             f"{first.task} has other problems in {label} than in {first_label} ({said}): evaluate both on one data file"
         )
-    return [theirs[i] for i in ids]
+    return [theirs[i] for i in ours]
 
 
 def _some(problems: Sequence[str]) -> str:

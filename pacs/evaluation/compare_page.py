@@ -36,7 +36,7 @@ def comparison_page(
         EXPLANATION + (f"\n{DIFFERENCES.format(first=first.label)}" if others else ""),
         table(
             ["", "model", "sha256"],
-            [[e.label, e.settings["model"]["given"], e.settings["model"]["sha256"][:12]] for e in evaluations],
+            [[e.label, e.settings["model"]["name"], e.settings["model"]["sha256"][:12]] for e in evaluations],
         ),
         "## pass@1",
         _pass_at_1(evaluations, tasks, columns),

@@ -19,7 +19,7 @@ def results_page(settings: Mapping[str, Any], results: Sequence[TaskResult], dat
         results: of each task.
         date: of the page.
     """
-    name = settings["model"]["given"]
+    name = settings["model"]["name"]
     mean = sum(result.accuracy.mean for result in results) / len(results)
     parts = [
         f"# Evaluation of {name}",

@@ -68,11 +68,6 @@ class TaskResult:
     seconds: float | None
     tokens_per_second: float | None
 
-    @property
-    def no_answer(self) -> float:
-        """Share of samples without an answer."""
-        return self.statuses["no_answer"]
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON, whose keys are text."""
         return asdict(self) | {
@@ -111,13 +106,12 @@ def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = No
     lengths = {right: [g.sample.tokens for g in samples if (g.status == "correct") == right] for right in (True, False)}
     tokens = sum(lengths[True]) + sum(lengths[False])
     statuses = Counter(graded.status for graded in samples)
-    pass_at = pass_at_ks(counts, ks)
     return TaskResult(
         task=task.name,
         samples=sizes[0],
         problems=counts,
         accuracy=pass_at_ks(counts, [1])[1],
-        pass_at=pass_at,
+        pass_at=pass_at_ks(counts, ks),
         maj_at=_maj_at_ks(task, ks),
         statuses={status: statuses[status] / len(samples) for status in get_args(Status)},
         truncated=sum(graded.sample.truncated for graded in samples) / len(samples),

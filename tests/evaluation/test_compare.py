@@ -27,7 +27,7 @@ def right(seed: int, lift: float = 0.0, problems: int = 20) -> dict[str, int]:
 
 def settings(**sampling: object) -> dict:
     return {
-        "model": {"given": "org/model", "sha256": "0123456789abcdef"},
+        "model": {"name": "org/model", "sha256": "0123456789abcdef"},
         "sampling": {"temperature": 0.6, "seed": 0, **sampling},
         "tasks": {"aime24": {"sha256": "d1"}},
         "versions": {"vllm": "1"},
