@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from pacs import training
 from pacs.data import command as data
+from pacs.diversity import command as diversity
 from pacs.export import command as export
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
@@ -46,7 +47,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, runs, report, export, inspect):
+    for command in (data, runs, report, diversity, export, inspect):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     status: int = parsed.handler(parsed)

@@ -191,7 +191,7 @@ def overview(runs: Sequence[Run], panels: Sequence[Panel] = PANELS) -> Figure:
         raise RunError(f"nothing to draw: {runs[0].path} has none of the metrics of any panel")
     columns = min(COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
-    with _style():
+    with house_style():
         width, height = PANEL_SIZE_INCHES
         figure = Figure(figsize=(columns * width, rows * height + 0.5), layout="constrained")
         FigureCanvasAgg(figure)
@@ -204,7 +204,7 @@ def overview(runs: Sequence[Run], panels: Sequence[Panel] = PANELS) -> Figure:
 def render_png(figure: Figure) -> bytes:
     """The figure as PNG; the same runs give the same bytes."""
     buffer = io.BytesIO()
-    with _style():
+    with house_style():
         figure.savefig(buffer, format="png", dpi=PNG_DOTS_PER_INCH, metadata={"Software": None})
     return buffer.getvalue()
 
@@ -215,7 +215,7 @@ def panel_titles(figure: Figure) -> list[str]:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """Our settings over matplotlib's own defaults, whatever the user's matplotlibrc says."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
