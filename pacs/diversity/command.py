@@ -29,8 +29,8 @@ examples:
 
 SUPPORT = """\
 Which problems a trained model solves within k samples that its base model does not, and the other way round, from the
-samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv 2507.14843),
-and the entropy of answers beside that of tokens.
+samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
+2507.14843), and the entropy of answers beside that of tokens.
 
 Writes DIR/support.json, DIR/support.md and DIR/support.png.
 """
@@ -89,8 +89,16 @@ def _add_diversity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--problem", metavar="ID", help="draw the responses to this problem alone (default: to all)")
     add = parser.add_argument_group("embedding").add_argument
     add("--embedding-model", default=EMBEDDING_MODEL, metavar="M", help="id or folder (default: %(default)s)")
-    add("--max-tokens", type=_positive, metavar="N", help="of a response, at most (default: as many as the model takes)")
-    add("--batch-size", type=_positive, default=BATCH_SIZE, metavar="N", help="responses at a time (default: %(default)s)")
+    add(
+        "--max-tokens", type=_positive, metavar="N", help="of a response, at most (default: as many as the model takes)"
+    )
+    add(
+        "--batch-size",
+        type=_positive,
+        default=BATCH_SIZE,
+        metavar="N",
+        help="responses at a time (default: %(default)s)",
+    )
     add(
         "--dtype",
         choices=("float32", "bfloat16", "float16"),

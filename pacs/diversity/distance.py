@@ -19,7 +19,8 @@ def unit_vectors(embeddings: npt.NDArray[np.floating]) -> Array:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not (np.isfinite(lengths) & (lengths > 0)).all():
         raise ValueError("an embedding is zero or not finite: it has no direction")
-    return rows / lengths
+    units: Array = rows / lengths
+    return units
 
 
 def mean_cosine_distance(units: Array) -> float:

@@ -31,7 +31,7 @@ def to_json(
             "difference": {
                 measure: {**asdict(found[0]), "problems": found[1]}
                 for measure in MEASURES
-                if len(measured) == 2 and (found := difference(*measured, measure)) is not None
+                if len(measured) == 2 and (found := difference(measured[0], measured[1], measure)) is not None
             },
         }
     return {"settings": dict(settings), "tasks": tasks}
@@ -105,7 +105,6 @@ def _counts(names: Sequence[str], measured: Sequence[Measured]) -> str:
             f"{have} problems have the two that make a pair, {one.problems - have} are left out of the distance"
         )
         lines.append(line + (f"; {one.cut:,} responses were cut at the embedding model's limit" if one.cut else ""))
-    if len(measured) == 2 and (found := difference(*measured, COSINE)):
+    if len(measured) == 2 and (found := difference(measured[0], measured[1], COSINE)):
         lines.append(f"- the difference of the distance is over the {found[1]} problems that have pairs in both")
     return "\n".join(lines)
-

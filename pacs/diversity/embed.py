@@ -54,7 +54,7 @@ class Embedder:
         self._cache = cache
         self._batch_size = batch_size
         self._model = _load(name, dtype)
-        longest = self._model.max_seq_length
+        longest: int = self._model.max_seq_length
         if max_tokens is not None:
             if max_tokens > longest:
                 raise EvaluationError(f"--max-tokens {max_tokens}: {name} takes {longest} at most")
@@ -101,9 +101,7 @@ class Embedder:
                 f"--batch-size {self._batch_size}: too much for the device's memory; give a smaller one"
             ) from error
         whole = self._model.tokenizer(texts, verbose=False)["input_ids"]
-        return [
-            Embedding(vector, len(ids) > self.max_tokens) for vector, ids in zip(vectors, whole, strict=True)
-        ]
+        return [Embedding(vector, len(ids) > self.max_tokens) for vector, ids in zip(vectors, whole, strict=True)]
 
 
 def _load(name: str, dtype: DType) -> "SentenceTransformer":

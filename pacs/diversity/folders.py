@@ -41,7 +41,9 @@ def read_tasks(folders: Sequence[Path], tasks: Sequence[str] | None) -> dict[str
     for name in tasks or ():
         if name not in common:
             near = get_close_matches(name, common, cutoff=0.5) or common
-            raise EvaluationError(f"--task {name}: not in {' and '.join(map(str, folders))}; there is {', '.join(near)}")
+            raise EvaluationError(
+                f"--task {name}: not in {' and '.join(map(str, folders))}; there is {', '.join(near)}"
+            )
     read = {}
     for name in dict.fromkeys(tasks or common):
         read[name] = [read_task(folder, name) for folder in folders]

@@ -49,9 +49,8 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
         axes.set_ylim(-reach, reach)
         axes.set_aspect("equal")
         axes.grid(False)
-        for i, label in enumerate((axes.set_xlabel, axes.set_ylabel)):
-            of = ", ".join(f"{one.shares[i]:.0%} of {name}" for name, one in zip(names, points, strict=True))
-            label(f"component {i + 1}: {of}", parse_math=False)
+        axes.set_xlabel(_axis(0, names, points), parse_math=False)
+        axes.set_ylabel(_axis(1, names, points), parse_math=False)
         axes.set_title(title, parse_math=False)
         handles = [
             Line2D([], [], color=COLOURS[i], marker=MARKERS[i], linestyle=DASHES[i], markersize=4)
@@ -78,7 +77,9 @@ def title_of(task: str, names: Sequence[str], means: Sequence[Estimate | None], 
     if gap is None or not gap.excludes_zero:
         says = f"responses of {names[1]} and {names[0]} lie about equally far apart"
     else:
-        says = f"responses of {names[1]} lie {'farther apart' if gap.mean > 0 else 'closer together'} than of {names[0]}"
+        says = (
+            f"responses of {names[1]} lie {'farther apart' if gap.mean > 0 else 'closer together'} than of {names[0]}"
+        )
     return f"{task}: {says}\nmean cosine distance within a problem {spread}"
 
 
@@ -90,9 +91,14 @@ def _sample(points: Points) -> Points:
     return Points(points.plane[chosen], np.full(MAX_POINTS, 1 / MAX_POINTS), points.shares)
 
 
+def _axis(index: int, names: Sequence[str], points: Sequence[Points]) -> str:
+    shares = ", ".join(f"{one.shares[index]:.0%} of {name}" for name, one in zip(names, points, strict=True))
+    return f"component {index + 1}: {shares}"
+
+
 def _scatter(axes: Axes, points: Points, index: int) -> None:
     axes.scatter(
-        *points.plane.T, s=9, marker=MARKERS[index], facecolors="none", edgecolors=COLOURS[index], linewidths=0.5,
+        points.plane[:, 0], points.plane[:, 1], s=9, marker=MARKERS[index], facecolors="none", edgecolors=COLOURS[index], linewidths=0.5,
         alpha=0.35 if len(points.plane) > 200 else 0.8,
     )  # fmt: skip
 

@@ -39,10 +39,7 @@ def project(models: Sequence[Mapping[str, Array]]) -> list[Points] | None:
     Returns:
         The points of each model; None if a model has no problem with two rows, or all rows of a problem are the same.
     """
-    centred = [
-        [units - units.mean(axis=0) for units in model.values() if len(units) > 1]
-        for model in models
-    ]
+    centred = [[units - units.mean(axis=0) for units in model.values() if len(units) > 1] for model in models]
     if not all(centred):
         return None
     covariances = [np.mean([rows.T @ rows / (len(rows) - 1) for rows in problems], axis=0) for problems in centred]

@@ -1,0 +1,98 @@
+"""What a trained model has gained and lost, and its answer entropy against its token entropy."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from pacs.diversity.support import Support
+from pacs.diversity.support_task import TaskSupport
+from pacs.report.plots import COLOURS, house_style
+
+WIDTH_INCHES = 6.6
+ROW_INCHES = 0.42
+#: Category -> colour and hatch: told apart without colour, too.
+LOOKS = {"kept": ("#BBBBBB", ""), "gained": (COLOURS[0], "//"), "lost": (COLOURS[1], "\\\\"), "neither": ("#FFFFFF", "")}
+
+
+def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
+    """The figure: a bar of problems a task and k; below it, where tokens' entropy was recorded, the entropies.
+
+    Args:
+        names: the base model's and the trained one's.
+        results: of each task.
+    """
+    bars = {
+        f"{task}, k = {k}": part
+        for task, result in results.items()
+        for k, part in sorted(result.at.items(), reverse=True)
+    }
+    both = {task: result for task, result in results.items() if len(result.entropies) == 2}
+    heights = [1.1 + ROW_INCHES * len(bars), *([3.2] if both else [])]
+    with house_style():
+        figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+        _bars(panels[0], names, bars)
+        if both:
+            _entropies(panels[1], names, both)
+    return figure
+
+
+def _bars(axes: Axes, names: Sequence[str], bars: Mapping[str, Support]) -> None:
+    gained, lost = (sum(len(getattr(part, what)) for part in bars.values()) for what in ("gained", "lost"))
+    one = len(bars) == 1
+    axes.set_title(
+        f"{names[1]} has gained {gained} and lost {lost} problems of {names[0]}"
+        if one
+        else f"What {names[1]} has gained and lost against {names[0]}",
+        pad=20,
+        parse_math=False,
+    )
+    left = dict.fromkeys(bars, 0.0)
+    for category, (colour, hatch) in LOOKS.items():
+        counts = {bar: len(getattr(part, category)) for bar, part in bars.items()}
+        shares = {bar: counts[bar] / _problems(part) for bar, part in bars.items()}
+        axes.barh(
+            list(bars),
+            list(shares.values()),
+            left=list(left.values()),
+            color=colour,
+            hatch=hatch,
+            edgecolor="#444444" if category == "neither" else "#FFFFFF",
+            linewidth=0.6,
+            height=0.66,
+            label=category,
+        )
+        for bar, share in shares.items():
+            if share > 0.04:
+                axes.text(
+                    left[bar] + share / 2, bar, str(counts[bar]), ha="center", va="center", fontsize=7.5,
+                    bbox={"facecolor": "#FFFFFF", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
+                )  # fmt: skip
+            left[bar] += share
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of problems")
+    axes.grid(False)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+
+
+def _problems(part: Support) -> int:
+    return sum(len(getattr(part, category)) for category in LOOKS)
+
+
+def _entropies(axes: Axes, names: Sequence[str], results: Mapping[str, TaskSupport]) -> None:
+    axes.set_title("Entropy of answers against entropy of tokens, from base to trained model", parse_math=False)
+    for index, (task, result) in enumerate(results.items()):
+        token, answer = result.entropies["token_entropy"], result.entropies["answer_entropy"]
+        start, end = (token.base.mean, answer.base.mean), (token.model.mean, answer.model.mean)
+        colour = COLOURS[index % len(COLOURS)]
+        axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 0})
+        axes.plot(*start, marker="o", markerfacecolor="#FFFFFF", color=colour, linestyle="")
+        axes.plot(*end, marker="o", color=colour, linestyle="")
+        axes.annotate(task, start, xytext=(6, 4), textcoords="offset points", fontsize=7.5, parse_math=False)
+    axes.set_xlabel(f"token entropy, nats a token (open: {names[0]}, filled: {names[1]})", parse_math=False)
+    axes.set_ylabel("answer entropy, nats a problem")
+    axes.margins(0.15)
