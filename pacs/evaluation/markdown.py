@@ -1,0 +1,37 @@
+"""Tables in Markdown that can be read as plain text, too."""
+
+from collections.abc import Sequence
+
+from pacs.evaluation.bootstrap import Estimate
+
+ABSENT = "–"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose columns are padded to their widest cell, the first to the left and the others to the right."""
+    lines = [[cell.replace("|", "\\|") for cell in line] for line in (header, *rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    padded = [
+        [
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        for line in lines
+    ]
+    rule = ["-" * (width - 1) + ":" if i else "-" * width for i, width in enumerate(widths)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (padded[0], rule, *padded[1:]))
+
+
+def percent(share: float | None) -> str:
+    """In percent with two decimals, as the paper prints it."""
+    return ABSENT if share is None else f"{100 * share:.2f}"
+
+
+def interval(value: Estimate | None) -> str:
+    """The mean and its interval, in percent."""
+    return ABSENT if value is None else f"{percent(value.mean)} [{percent(value.low)}, {percent(value.high)}]"
+
+
+def number(value: float | None) -> str:
+    """A length, a time or a speed: one decimal."""
+    return ABSENT if value is None else f"{value:,.1f}"

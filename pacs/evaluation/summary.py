@@ -1,0 +1,147 @@
+"""What the graded samples of a task come to."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self, get_args
+
+from pacs.evaluation.bootstrap import Estimate, estimate
+from pacs.evaluation.majority import maj_at_k, votes
+from pacs.evaluation.pass_at_k import pass_at_k
+from pacs.evaluation.sample import Graded, GradedTask, Problem
+from pacs.rewards.verdict import Status
+
+#: The verifier whose answers are programs: no two are the same, so that there is no majority among them.
+NO_MAJORITY = "code"
+
+
+@dataclass(frozen=True)
+class ProblemCount:
+    """How often a problem was solved.
+
+    Attributes:
+        id: the problem's.
+        gold: a hash of what is right, by which two problems of the same id are told apart.
+        n: samples.
+        right: how many of them are right.
+    """
+
+    id: str
+    gold: str
+    n: int
+    right: int
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One task, of one model. Shares and means of lengths are over all samples, estimates over problems.
+
+    Attributes:
+        task: its name.
+        samples: a problem.
+        problems: in the order of their file.
+        accuracy: share of right samples, which is pass@1.
+        pass_at: k -> pass@k.
+        maj_at: k -> maj@k; empty where answers cannot be compared with each other (programs).
+        statuses: the verifier's status -> share.
+        truncated: share cut off at the limit of tokens.
+        mean_tokens, mean_tokens_right, mean_tokens_wrong: of the responses; None where there is none.
+        seconds: that generating took; None where it is not known.
+        tokens_per_second: generated.
+    """
+
+    task: str
+    samples: int
+    problems: list[ProblemCount]
+    accuracy: Estimate
+    pass_at: dict[int, Estimate]
+    maj_at: dict[int, Estimate]
+    statuses: dict[str, float]
+    truncated: float
+    mean_tokens: float
+    mean_tokens_right: float | None
+    mean_tokens_wrong: float | None
+    seconds: float | None
+    tokens_per_second: float | None
+
+    @property
+    def no_answer(self) -> float:
+        """Share of samples without an answer."""
+        return self.statuses["no_answer"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, whose keys are text."""
+        return asdict(self) | {
+            name: {str(k): asdict(value) for k, value in getattr(self, name).items()} for name in ("pass_at", "maj_at")
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        at = {name: {int(k): Estimate(**value) for k, value in values[name].items()} for name in ("pass_at", "maj_at")}
+        problems = [ProblemCount(**count) for count in values["problems"]]
+        return cls(**{**values, "problems": problems, "accuracy": Estimate(**values["accuracy"]), **at})
+
+
+def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = None) -> TaskResult:
+    """The numbers of a task.
+
+    Args:
+        task: its samples, graded.
+        ks: of pass@k and maj@k.
+        seconds: that generating all of its samples took, if it is known.
+
+    Raises:
+        ValueError: a k that is not between 1 and the samples a problem; no problem, or problems without as many samples
+            as the others.
+    """
+    counts = [_count(problem, task.samples[problem.id]) for problem in task.problems]
+    sizes = sorted({count.n for count in counts})
+    if len(sizes) != 1:
+        raise ValueError(f"{task.name}: problems have {sizes} samples, where all must have equally many")
+    samples = [graded for problem in task.problems for graded in task.samples[problem.id]]
+    lengths = {right: [g.sample.tokens for g in samples if (g.status == "correct") == right] for right in (True, False)}
+    tokens = sum(lengths[True]) + sum(lengths[False])
+    statuses = Counter(graded.status for graded in samples)
+    pass_at = pass_at_ks(counts, ks)
+    return TaskResult(
+        task=task.name,
+        samples=sizes[0],
+        problems=counts,
+        accuracy=pass_at_ks(counts, [1])[1],
+        pass_at=pass_at,
+        maj_at=_maj_at_ks(task, ks),
+        statuses={status: statuses[status] / len(samples) for status in get_args(Status)},
+        truncated=sum(graded.sample.truncated for graded in samples) / len(samples),
+        mean_tokens=tokens / len(samples),
+        mean_tokens_right=_mean(lengths[True]),
+        mean_tokens_wrong=_mean(lengths[False]),
+        seconds=seconds,
+        tokens_per_second=tokens / seconds if seconds else None,
+    )
+
+
+def pass_at_ks(counts: Sequence[ProblemCount], ks: Sequence[int]) -> dict[int, Estimate]:
+    """Each k -> pass@k, its mean over problems and interval."""
+    return {k: estimate([pass_at_k(count.n, count.right, k) for count in counts]) for k in ks}
+
+
+def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:
+    if any(problem.extra_info.get("verifier") == NO_MAJORITY for problem in task.problems):
+        return {}
+    polls = [(*votes(task.samples[problem.id]), len(task.samples[problem.id])) for problem in task.problems]
+    return {k: estimate([maj_at_k(right, wrong, n, k) for right, wrong, n in polls]) for k in ks}
+
+
+def _count(problem: Problem, samples: Sequence[Graded]) -> ProblemCount:
+    gold = hashlib.sha256(problem.ground_truth.encode()).hexdigest()[:16]
+    return ProblemCount(problem.id, gold, len(samples), sum(graded.status == "correct" for graded in samples))
+
+
+def _mean(values: Sequence[int]) -> float | None:
+    return sum(values) / len(values) if values else None
