@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace) -> None:
     }
     pictures = draw_all(names, results, args.problem)
     measured = {task: result.measured for task, result in results.items()}
-    places = {task: (picture.title.replace("\n", "; "), picture.file) for task, picture in pictures.items()}
+    places = {task: (picture.title, picture.file) for task, picture in pictures.items()}
     for picture in pictures.values():
         write_atomically(args.out / picture.file, picture.png)
     page = to_markdown(settings, names, measured, places)
@@ -123,7 +123,8 @@ def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str |
         elif problem in units[0]:
             units = [{problem: one[problem]} for one in units]
             distances = [one.values[COSINE].get(problem, np.nan) for one in measured]
-            title = f"{task}, problem {problem}: mean cosine distance {' against '.join(f'{d:.4f}' for d in distances)}"
+            spread = ", ".join(f"{distance:.4f} of {name}" for name, distance in zip(names, distances, strict=True))
+            title = f"{task}, problem {problem}: mean cosine distance {spread}"
             file = f"diversity-{task}-one-problem.png"
         else:
             continue

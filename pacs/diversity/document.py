@@ -101,7 +101,7 @@ def _counts(names: Sequence[str], measured: Sequence[Measured]) -> str:
     for name, one in zip(names, measured, strict=True):
         have = len(one.values[COSINE])
         line = (
-            f"- {name}: {one.problems} problems, {one.samples} responses each, {one.selected:,} of all embedded; "
+            f"- {name}: {one.problems} problems, {one.samples} responses each, {one.selected:,} in all embedded; "
             f"{have} problems have the two that make a pair, {one.problems - have} are left out of the distance"
         )
         lines.append(line + (f"; {one.cut:,} responses were cut at the embedding model's limit" if one.cut else ""))

@@ -1,26 +1,31 @@
 """The centred 2-D picture: two models' responses over each other, with density contours."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from scipy.stats import gaussian_kde
 
 from pacs.diversity.distance import Array
 from pacs.diversity.projection import Points, project
 from pacs.evaluation.bootstrap import Estimate
 from pacs.report.plots import COLOURS, house_style
 
-SIZE_INCHES = (5.0, 5.4)
+SIZE_INCHES = (5.0, 5.6)
+TITLE_CHARS = 62
 MARKERS = ("o", "^")
 DASHES = ("-", (0, (4, 1.5)))
 #: Shares of the responses that lie within the contours, and the width of these.
 CONTOURS = {0.9: 0.9, 0.5: 1.8}
-GRID = 160
+KEY = "each problem's mean is at 0; half of the responses lie within a thick line, 90% within a thin one"
+GRID = 300
 #: Most points of a model that are drawn and whose density is estimated: more hide each other.
 MAX_POINTS = 3000
+MANY_POINTS = 200
 SEED = 0
 
 
@@ -40,23 +45,23 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         shown = [_sample(one) for one in points]
-        reach = 1.05 * max(float(np.abs(one.plane).max()) for one in shown)
+        reach = max(float(np.abs(one.plane).max()) for one in shown)
         for index, one in enumerate(shown):
             _scatter(axes, one, index)
         for index, one in enumerate(shown):
-            _contours(axes, one, index, reach)
-        axes.set_xlim(-reach, reach)
-        axes.set_ylim(-reach, reach)
+            reach = max(reach, _contours(axes, one, index, reach))
+        axes.set_xlim(-1.05 * reach, 1.05 * reach)
+        axes.set_ylim(-1.05 * reach, 1.05 * reach)
         axes.set_aspect("equal")
         axes.grid(False)
         axes.set_xlabel(_axis(0, names, points), parse_math=False)
         axes.set_ylabel(_axis(1, names, points), parse_math=False)
-        axes.set_title(title, parse_math=False)
+        axes.set_title(fill(title, TITLE_CHARS), parse_math=False)
         handles = [
-            Line2D([], [], color=COLOURS[i], marker=MARKERS[i], linestyle=DASHES[i], markersize=4)
+            Line2D([], [], color=COLOURS[i], marker=MARKERS[i], markerfacecolor="none", linestyle=DASHES[i])
             for i in range(len(names))
         ]
-        legend = figure.legend(handles, names, loc="outside lower center", ncols=2)
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=2, handlelength=3, title=KEY)
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure
@@ -71,24 +76,24 @@ def title_of(task: str, names: Sequence[str], means: Sequence[Estimate | None], 
         means: of their cosine distances.
         gap: second minus first, over the problems that both have.
     """
-    spread = " against ".join(f"{mean.mean:.4f}" for mean in means if mean)
+    spread = ", ".join(f"{mean.mean:.4f} of {name}" for name, mean in zip(names, means, strict=True) if mean)
     if len(names) == 1:
-        return f"{task}: responses to a problem are {spread} apart (cosine distance)"
-    if gap is None or not gap.excludes_zero:
-        says = f"responses of {names[1]} and {names[0]} lie about equally far apart"
+        says = f"how far apart responses of {names[0]} lie"
+    elif gap is None or not gap.excludes_zero:
+        says = f"responses of {names[1]} and of {names[0]} lie about equally far apart"
     else:
-        says = (
-            f"responses of {names[1]} lie {'farther apart' if gap.mean > 0 else 'closer together'} than of {names[0]}"
-        )
-    return f"{task}: {says}\nmean cosine distance within a problem {spread}"
+        how = "farther apart" if gap.mean > 0 else "closer together"
+        says = f"responses of {names[1]} lie {how} than those of {names[0]}"
+    return f"{task}: {says} (mean cosine distance {spread})"
 
 
 def _sample(points: Points) -> Points:
     count = len(points.weights)
     if count <= MAX_POINTS:
         return points
-    chosen = np.random.default_rng(SEED).choice(count, MAX_POINTS, replace=False, p=points.weights)
-    return Points(points.plane[chosen], np.full(MAX_POINTS, 1 / MAX_POINTS), points.shares)
+    chosen = np.random.default_rng(SEED).choice(count, MAX_POINTS, replace=False)
+    weights = points.weights[chosen]
+    return Points(points.plane[chosen], weights / weights.sum(), points.shares)
 
 
 def _axis(index: int, names: Sequence[str], points: Sequence[Points]) -> str:
@@ -98,25 +103,27 @@ def _axis(index: int, names: Sequence[str], points: Sequence[Points]) -> str:
 
 def _scatter(axes: Axes, points: Points, index: int) -> None:
     axes.scatter(
-        points.plane[:, 0], points.plane[:, 1], s=9, marker=MARKERS[index], facecolors="none", edgecolors=COLOURS[index], linewidths=0.5,
-        alpha=0.35 if len(points.plane) > 200 else 0.8,
+        points.plane[:, 0], points.plane[:, 1], s=9, marker=MARKERS[index], facecolors="none", linewidths=0.5,
+        edgecolors=COLOURS[index], alpha=0.35 if len(points.plane) > MANY_POINTS else 0.8,
     )  # fmt: skip
 
 
-def _contours(axes: Axes, points: Points, index: int, reach: float) -> None:
-    """Lines within which the densest given shares of the responses lie; none where they lie on a line."""
-    from scipy.stats import gaussian_kde
+def _contours(axes: Axes, points: Points, index: int, reach: float) -> float:
+    """Draw the lines within which the densest given shares of the responses lie; say how far out they go.
 
+    None where the responses lie on a line and have no density in the plane.
+    """
     if np.linalg.matrix_rank(points.plane) < 2:
-        return
+        return 0.0
     density = gaussian_kde(points.plane.T, weights=points.weights)
     at_points = density(points.plane.T)
     order = np.argsort(at_points)[::-1]
     held = np.cumsum(points.weights[order])
     widths = {at_points[order[np.searchsorted(held, share)]]: width for share, width in CONTOURS.items()}
-    ticks = np.linspace(-reach, reach, GRID)
+    ticks = np.linspace(-2 * reach, 2 * reach, GRID)
     grid = np.stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
-    axes.contour(
+    lines = axes.contour(
         ticks, ticks, density(grid).reshape(GRID, GRID), levels=list(widths), colors=COLOURS[index],
         linewidths=list(widths.values()), linestyles=[DASHES[index]],
     )  # fmt: skip
+    return max(float(np.abs(path.vertices).max()) for path in lines.get_paths() if len(path.vertices))

@@ -1,6 +1,5 @@
 """Which problems two models solve within k samples, after "The Invisible Leash" (Wu et al., arXiv 2507.14843)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -85,11 +84,12 @@ def together(parts: Sequence[Support]) -> Support:
 
 
 def threshold(k: int, zeta: float = ZETA) -> float:
-    """Epsilon = -log(zeta) / k, Appendix C.4.
+    """Epsilon = 1 - zeta^(1/k): an answer that none of k samples gives is as rare as this, with confidence 1 - zeta.
 
-    An answer that none of k samples gives has, with confidence 1 - zeta, at most this probability.
+    Of a likelier one all k would miss with a probability below zeta. Appendix C.4 has the bound -log(zeta) / k, which is
+    a little above and for small k above 1.
     """
-    return -math.log(zeta) / k
+    return float(1 - zeta ** (1 / k))
 
 
 def _ratio(part: float, whole: float) -> float | None:

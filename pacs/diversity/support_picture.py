@@ -6,14 +6,19 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pacs.diversity.support import Support
-from pacs.diversity.support_task import TaskSupport
+from pacs.diversity.support import Support, together
+from pacs.diversity.support_task import ENTROPIES, TaskSupport
 from pacs.report.plots import COLOURS, house_style
 
 WIDTH_INCHES = 6.6
 ROW_INCHES = 0.42
 #: Category -> colour and hatch: told apart without colour, too.
-LOOKS = {"kept": ("#BBBBBB", ""), "gained": (COLOURS[0], "//"), "lost": (COLOURS[1], "\\\\"), "neither": ("#FFFFFF", "")}
+LOOKS = {
+    "kept": ("#BBBBBB", ""),
+    "gained": (COLOURS[0], "//"),
+    "lost": (COLOURS[1], "\\\\"),
+    "neither": ("#FFFFFF", ""),
+}
 
 
 def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
@@ -34,22 +39,17 @@ def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
         figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), layout="constrained")
         FigureCanvasAgg(figure)
         panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
-        _bars(panels[0], names, bars)
+        whole = together([result.at[result.k] for result in results.values()])
+        k = max(result.k for result in results.values())
+        solved = f"{names[1]} gains {len(whole.gained)} and loses {len(whole.lost)} of {_problems(whole)} problems"
+        _bars(panels[0], f"{solved} within k = {k}, against {names[0]}", bars)
         if both:
             _entropies(panels[1], names, both)
     return figure
 
 
-def _bars(axes: Axes, names: Sequence[str], bars: Mapping[str, Support]) -> None:
-    gained, lost = (sum(len(getattr(part, what)) for part in bars.values()) for what in ("gained", "lost"))
-    one = len(bars) == 1
-    axes.set_title(
-        f"{names[1]} has gained {gained} and lost {lost} problems of {names[0]}"
-        if one
-        else f"What {names[1]} has gained and lost against {names[0]}",
-        pad=20,
-        parse_math=False,
-    )
+def _bars(axes: Axes, title: str, bars: Mapping[str, Support]) -> None:
+    axes.set_title(title, pad=20, parse_math=False)
     left = dict.fromkeys(bars, 0.0)
     for category, (colour, hatch) in LOOKS.items():
         counts = {bar: len(getattr(part, category)) for bar, part in bars.items()}
@@ -72,6 +72,8 @@ def _bars(axes: Axes, names: Sequence[str], bars: Mapping[str, Support]) -> None
                     bbox={"facecolor": "#FFFFFF", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
                 )  # fmt: skip
             left[bar] += share
+    for bar, part in bars.items():
+        axes.text(1.01, bar, f"+{len(part.gained)} −{len(part.lost)}", va="center", fontsize=7.5)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of problems")
@@ -84,7 +86,11 @@ def _problems(part: Support) -> int:
 
 
 def _entropies(axes: Axes, names: Sequence[str], results: Mapping[str, TaskSupport]) -> None:
-    axes.set_title("Entropy of answers against entropy of tokens, from base to trained model", parse_math=False)
+    falls = {name: sum(result.entropies[name].difference.mean < 0 for result in results.values()) for name in ENTROPIES}
+    axes.set_title(
+        f"Answer entropy falls in {falls['answer_entropy']} of {len(results)} tasks, token entropy in "
+        f"{falls['token_entropy']}"
+    )
     for index, (task, result) in enumerate(results.items()):
         token, answer = result.entropies["token_entropy"], result.entropies["answer_entropy"]
         start, end = (token.base.mean, answer.base.mean), (token.model.mean, answer.model.mean)

@@ -1,13 +1,13 @@
 """What lies in an evaluation's folder, for all that read it.
 
-    settings.json                      see `pacs.evaluation.settings`
-    samples/TASK/problems.jsonl        a `Problem` a line: the folder needs no other data
-    samples/TASK/generated-0000.jsonl  a `Sample` a line and the model's hash; a new file after so many lines
-    samples/TASK/grades.jsonl          the verifier's word on each sample
-    samples/TASK/timing.json           seconds and tokens of the generation
-    results.json, results.md           see `pacs.evaluation.results`
-    model/                             a training checkpoint, merged
-    logs/engine-0.log                  what vLLM printed
+settings.json                      see `pacs.evaluation.settings`
+samples/TASK/problems.jsonl        a `Problem` a line: the folder needs no other data
+samples/TASK/generated-0000.jsonl  a `Sample` a line and the model's hash; a new file after so many lines
+samples/TASK/grades.jsonl          the verifier's word on each sample
+samples/TASK/timing.json           seconds and tokens of the generation
+results.json, results.md           see `pacs.evaluation.results`
+model/                             a training checkpoint, merged
+logs/engine-0.log                  what vLLM printed
 """
 
 import json

@@ -25,7 +25,9 @@ def read_lines(file: Path) -> Iterator[dict[str, Any]]:
             except ValueError:
                 value = None
             if not isinstance(value, dict):
-                raise EvaluationError(f"{file}: line {number} is no JSON object: remove it, and the same command goes on")
+                raise EvaluationError(
+                    f"{file}: line {number} is no JSON object: remove it, and the same command goes on"
+                )
             yield value
 
 

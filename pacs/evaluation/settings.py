@@ -19,13 +19,13 @@ class ModelSettings:
     """Which model was sampled.
 
     Attributes:
-        given: as the command named it.
+        name: as the command gave it.
         folder: that vLLM loaded.
         sha256: of the contents of its files.
         checkpoint: sha256 of the marker of the training checkpoint that it was merged from, if it was.
     """
 
-    given: str
+    name: str
     folder: str
     sha256: str
     checkpoint: str | None = None
@@ -111,8 +111,8 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
     """
     if old.model.sha256 != new.model.sha256:
         raise EvaluationError(
-            f"--out {out} has samples of another model ({old.model.given}, sha256 {old.model.prefix}; this one, "
-            f"{new.model.given}, is {new.model.prefix}): give that model, or another --out"
+            f"--out {out} has samples of another model ({old.model.name}, sha256 {old.model.prefix}; this one, "
+            f"{new.model.name}, is {new.model.prefix}): give that model, or another --out"
         )
     was, is_now = asdict(old.sampling), asdict(new.sampling)
     differing = [f"{key} {was[key]}, not {is_now[key]}" for key in was if was[key] != is_now[key]]
@@ -124,7 +124,7 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
         if before and before.sha256 != task.sha256:
             raise EvaluationError(
                 f"--out {out}: {name} was sampled from another data file ({before.data}, sha256 "
-                f"{before.sha256[:HASH_CHARS]}; {task.data} is {task.sha256[:HASH_CHARS]}): give that one, or another --out"
+                f"{before.sha256[:HASH_CHARS]}; {task.data} is {task.sha256[:HASH_CHARS]}): give that, or another --out"
             )
         if before and before.samples > task.samples:
             raise EvaluationError(

@@ -26,6 +26,7 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.integration.monitor import Monitor, cause_of, is_death
 from pacs.integration.run_log import RunLog
+from pacs.metrics import validation_metrics
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
@@ -200,6 +201,21 @@ class DurableTrainer(PPOTrainerSync):
         self.prompts_fetched += len(batch)
         tu.assign_non_tensor_stack(batch, "uid", [f"{self.global_steps}-{first + i}" for i in range(len(batch))])
         return batch
+
+    def _val_metrics_update(
+        self,
+        data_sources: list[str],
+        sample_uids: list[str],
+        reward_extra_infos_dict: dict[str, list[Any]],
+        sample_turns: list[int],
+        expected_acc_counts: dict[tuple[str, str], int],
+    ) -> dict[str, float]:
+        """verl's metrics of a validation, and ours."""
+        verls: dict[str, float] = super()._val_metrics_update(
+            data_sources, sample_uids, reward_extra_infos_dict, sample_turns, expected_acc_counts=expected_acc_counts
+        )
+        problems = list(zip(map(str, data_sources), map(str, sample_uids), strict=True))
+        return verls | validation_metrics(expected_acc_counts, problems, reward_extra_infos_dict["reward"])
 
     def _save_checkpoint(self) -> None:
         """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""

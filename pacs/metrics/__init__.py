@@ -5,12 +5,14 @@ ours.py       our metrics
 verl_keys.py  verl's keys
 registry.py   both; `find`
 reduce.py     tables of rows -> metrics
+validation.py a validation's scores -> metrics
 document.py   docs/metrics.md, which `python -m pacs.metrics` prints
 """
 
 from pacs.metrics.entry import SUFFIXES, Entry, Metric, VerlKey
 from pacs.metrics.reduce import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, batch_metrics, update_metrics
 from pacs.metrics.registry import ENTRIES, find
+from pacs.metrics.validation import validation_metrics
 
 __all__ = [
     "ENTRIES",
@@ -23,4 +25,5 @@ __all__ = [
     "batch_metrics",
     "find",
     "update_metrics",
+    "validation_metrics",
 ]

@@ -26,7 +26,7 @@ registry that also computes our metrics, and a test compares the two.
 - **The rows that count** are those in N of Eq. 8: no padding, no response that is left alone by its group, and with
   `pacs.single_class_groups=drop` no group of one class.
 - **Reset** means that the reference became the policy; the start of a run is one, too.
-- **The last part of our names says how they are reduced:**
+- **The last part of our names says how they are reduced**, but for families:
 
 """
 
@@ -37,7 +37,7 @@ FIRST_LOOK = """
 
 | question | key |
 |---|---|
-| Does it learn? | `critic/score/mean`, `val-core/*` |
+| Does it learn? | `critic/score/mean`, `pacs/validation/*/pass@*` |
 | Is there anything to learn from? | `pacs/groups/mixed_fraction`, `pacs/truncated_fraction` |
 | Has the update vanished? | `pacs/residual_mean`, `pacs/saturated_fraction`, `pacs/effective_advantage_rms` |
 | How far is the reference? | `pacs/log_ratio/sequence_mean`, `pacs/reference/reset_count` |

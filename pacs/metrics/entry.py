@@ -56,7 +56,7 @@ class Metric(Entry):
     Attributes:
         over: what it is reduced over; for a column, one of the selections of `reduce.py`.
         column: the column that is reduced; empty where the trainer writes the number itself.
-        reduced_by: the suffix of a name that cannot end in it, because it is verl's.
+        reduced_by: the suffix of a name that cannot end in it, because it is verl's or a family's.
 
     Raises:
         ValueError: the suffix is not known, or a name that is not verl's lacks the prefix `pacs/`.
@@ -69,7 +69,8 @@ class Metric(Entry):
     def __post_init__(self) -> None:
         if self.suffix not in SUFFIXES:
             raise ValueError(f"{self.name} cannot be reduced by {self.suffix!r}: use one of {', '.join(SUFFIXES)}")
-        if self.name.startswith(PREFIX) == bool(self.reduced_by):
+        names_it = self.name.startswith(PREFIX) and not self.name.endswith("*")
+        if names_it == bool(self.reduced_by):
             raise ValueError(f"{self.name}: a name of ours starts with {PREFIX} and ends in its suffix")
 
     @property

@@ -488,6 +488,22 @@ _VERIFIER = tuple(
     )
 )
 
+_VALIDATION = (
+    Metric(
+        name="pacs/validation/*/pass@*",
+        reduced_by="mean",
+        over="the source's problems",
+        formula="`pacs/validation/SOURCE/pass@k`: the unbiased estimate 1 - C(n-c, k) / C(n, k) from the n = "
+        "`actor_rollout_ref.rollout.val_kwargs.n` responses to a problem of which c have the score 1, for each power "
+        "of two k <= n; what `pacs evaluate` reports. A response whose rollout failed counts as wrong",
+        unit=_SHARE,
+        healthy="pass@1 rises; the largest k, what the policy can reach at all, does not fall.",
+        remedy="pass@1 rises while the largest k falls: the policy narrows to what it could do already; see "
+        "`actor/entropy`. Flat: see `critic/score/mean`. A few problems or responses make it jump: raise "
+        "`data.val_max_samples` or `actor_rollout_ref.rollout.val_kwargs.n`.",
+    ),
+)
+
 #: Title of a section -> its metrics.
 OURS: dict[str, tuple[Metric, ...]] = {
     "The loss": _LOSS,
@@ -498,4 +514,5 @@ OURS: dict[str, tuple[Metric, ...]] = {
     "The policy": _POLICY,
     "The sampled batch": _BATCH,
     "The verifier": _VERIFIER,
+    "Validation": _VALIDATION,
 }

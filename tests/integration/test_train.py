@@ -1,7 +1,10 @@
 """Real runs of `pacs train`: Ray, FSDP2, vLLM, weight sync, checkpoint, resume."""
 
 import json
+from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -65,6 +68,22 @@ def test_every_logged_key_is_in_the_registry(run: RealRun) -> None:
     keys = {key for line in run.steps() for key in line} - {"step"}
     assert len(keys) > 80
     assert sorted(key for key in keys if find(key) is None) == []
+
+
+def test_a_validation_logs_pass_at_k_of_the_samples_it_wrote(run: RealRun) -> None:
+    right = defaultdict(list)
+    for line in (run.folder / "samples/validation/0.jsonl").read_text().splitlines():
+        sample = json.loads(line)
+        right[sample["uid"].split("_")[0]].append(sample["score"] == 1)
+    assert [len(samples) for samples in right.values()] == [4] * 4
+    logged = {key: value for key, value in run.steps()[0].items() if key.startswith("pacs/validation/")}
+    assert logged == {
+        f"pacs/validation/sums/pass@{k}": pytest.approx(
+            fmean(any(drawn) for samples in right.values() for drawn in combinations(samples, k))
+        )
+        for k in (1, 2, 4)
+    }
+    assert run.steps()[0]["val-core/sums/reward/mean@4"] == logged["pacs/validation/sums/pass@1"]
 
 
 def test_each_step_takes_only_the_passes_it_needs(run: RealRun) -> None:

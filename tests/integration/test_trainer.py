@@ -74,6 +74,25 @@ def test_the_worker_group_holds_a_reference_unless_it_is_always_the_policy(
     assert not trainer.use_reference_policy  # verl asks for no pass of it
 
 
+def test_a_validation_gives_pass_at_k_beside_verls_own_metrics(trainer: PacsTrainer) -> None:
+    """Two sources; of one a problem has a right answer in two, of the other a rollout failed."""
+    metrics = trainer._val_metrics_update(
+        data_sources=["a", "a", "a", "a", "org/b"],
+        sample_uids=["1", "1", "2", "2", "3"],
+        reward_extra_infos_dict={"reward": [1.0, 0.0, 0.0, 0.0, 1.0]},
+        sample_turns=[2] * 5,
+        expected_acc_counts={("a", "1"): 2, ("a", "2"): 2, ("org/b", "3"): 2},
+    )
+    assert {key: value for key, value in metrics.items() if key.startswith("pacs/")} == {
+        "pacs/validation/a/pass@1": 0.25,
+        "pacs/validation/a/pass@2": 0.5,
+        "pacs/validation/org/b/pass@1": 0.5,
+        "pacs/validation/org/b/pass@2": 1.0,
+    }
+    assert metrics["val-core/a/reward/mean@2"] == 0.25
+    assert [key for key in metrics if find(key) is None] == []
+
+
 class Workers:
     """Notes what the workers of a run would be told."""
 

@@ -1,0 +1,47 @@
+"""A validation's pass@k against drawing from the list of its scores."""
+
+import random
+from itertools import combinations
+from statistics import fmean
+
+import pytest
+
+from pacs.metrics import validation_metrics
+
+
+def test_equals_drawing_from_the_scores() -> None:
+    generator = random.Random(0)
+    scores = {("sums", str(i)): [float(generator.random() < i / 6) for _ in range(6)] for i in range(7)}
+    rows = [(problem, score) for problem, values in scores.items() for score in values]
+    generator.shuffle(rows)
+    problems, values = zip(*rows, strict=True)
+    assert validation_metrics(dict.fromkeys(scores, 6), problems, values) == {
+        f"pacs/validation/sums/pass@{k}": pytest.approx(
+            fmean(max(drawn) for problem in scores.values() for drawn in combinations(problem, k))
+        )
+        for k in (1, 2, 4)  # powers of two; six responses a problem
+    }
+
+
+def test_only_a_score_of_one_is_right() -> None:
+    """Rewards of your own may be anything."""
+    assert validation_metrics({("s", "p"): 3}, [("s", "p")] * 3, [0.5, -1.0, 1.0]) == {
+        "pacs/validation/s/pass@1": pytest.approx(1 / 3),
+        "pacs/validation/s/pass@2": pytest.approx(2 / 3),
+    }
+
+
+def test_failed_rollouts_count_as_wrong() -> None:
+    asked = {("s", "p"): 2, ("s", "all failed"): 2}
+    assert validation_metrics(asked, [("s", "p")], [1.0]) == {
+        "pacs/validation/s/pass@1": 0.25,
+        "pacs/validation/s/pass@2": 0.5,
+    }
+
+
+def test_the_same_problem_name_in_two_sources_is_two_problems() -> None:
+    asked = {("a", "1"): 1, ("b", "1"): 1}
+    assert validation_metrics(asked, [("a", "1"), ("b", "1")], [1.0, 0.0]) == {
+        "pacs/validation/a/pass@1": 1.0,
+        "pacs/validation/b/pass@1": 0.0,
+    }
