@@ -16,12 +16,12 @@ from pacs.evaluation.bootstrap import Estimate
 from pacs.report.plots import COLOURS, house_style
 
 SIZE_INCHES = (5.0, 5.6)
-TITLE_CHARS = 62
+TITLE_CHARS = 54
 MARKERS = ("o", "^")
 DASHES = ("-", (0, (4, 1.5)))
 #: Shares of the responses that lie within the contours, and the width of these.
 CONTOURS = {0.9: 0.9, 0.5: 1.8}
-KEY = "each problem's mean is at 0; half of the responses lie within a thick line, 90% within a thin one"
+KEY = "each problem's mean is at 0\nthick lines hold half of a model's responses, thin lines 90%"
 GRID = 300
 #: Most points of a model that are drawn and whose density is estimated: more hide each other.
 MAX_POINTS = 3000
@@ -61,7 +61,9 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
             Line2D([], [], color=COLOURS[i], marker=MARKERS[i], markerfacecolor="none", linestyle=DASHES[i])
             for i in range(len(names))
         ]
-        legend = figure.legend(handles, names, loc="outside lower center", ncols=2, handlelength=3, title=KEY)
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=2, handlelength=3)
+        legend.set_title(KEY, {"size": 7.5})
+        legend.get_title().set_multialignment("center")
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure
@@ -126,4 +128,4 @@ def _contours(axes: Axes, points: Points, index: int, reach: float) -> float:
         ticks, ticks, density(grid).reshape(GRID, GRID), levels=list(widths), colors=COLOURS[index],
         linewidths=list(widths.values()), linestyles=[DASHES[index]],
     )  # fmt: skip
-    return max(float(np.abs(path.vertices).max()) for path in lines.get_paths() if len(path.vertices))
+    return float(max(np.abs(path.vertices).max(initial=0.0) for path in lines.get_paths()))

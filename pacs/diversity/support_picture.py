@@ -1,6 +1,7 @@
 """What a trained model has gained and lost, and its answer entropy against its token entropy."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,6 +13,7 @@ from pacs.report.plots import COLOURS, house_style
 
 WIDTH_INCHES = 6.6
 ROW_INCHES = 0.42
+TITLE_CHARS = 64
 #: Category -> colour and hatch: told apart without colour, too.
 LOOKS = {
     "kept": ("#BBBBBB", ""),
@@ -19,6 +21,9 @@ LOOKS = {
     "lost": (COLOURS[1], "\\\\"),
     "neither": ("#FFFFFF", ""),
 }
+#: A narrower share has no number in it.
+ROOM_FOR_NUMBER = 0.04
+PLATE = {"facecolor": "#FFFFFF", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
 
 
 def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
@@ -34,7 +39,7 @@ def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
         for k, part in sorted(result.at.items(), reverse=True)
     }
     both = {task: result for task, result in results.items() if len(result.entropies) == 2}
-    heights = [1.1 + ROW_INCHES * len(bars), *([3.2] if both else [])]
+    heights = [1.1 + ROW_INCHES * len(bars), *([2.8] if both else [])]
     with house_style():
         figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), layout="constrained")
         FigureCanvasAgg(figure)
@@ -42,7 +47,7 @@ def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
         whole = together([result.at[result.k] for result in results.values()])
         k = max(result.k for result in results.values())
         solved = f"{names[1]} gains {len(whole.gained)} and loses {len(whole.lost)} of {_problems(whole)} problems"
-        _bars(panels[0], f"{solved} within k = {k}, against {names[0]}", bars)
+        _bars(panels[0], fill(f"{solved} within k = {k}, against {names[0]}", TITLE_CHARS), bars)
         if both:
             _entropies(panels[1], names, both)
     return figure
@@ -50,30 +55,29 @@ def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
 
 def _bars(axes: Axes, title: str, bars: Mapping[str, Support]) -> None:
     axes.set_title(title, pad=20, parse_math=False)
-    left = dict.fromkeys(bars, 0.0)
-    for category, (colour, hatch) in LOOKS.items():
-        counts = {bar: len(getattr(part, category)) for bar, part in bars.items()}
-        shares = {bar: counts[bar] / _problems(part) for bar, part in bars.items()}
-        axes.barh(
-            list(bars),
-            list(shares.values()),
-            left=list(left.values()),
-            color=colour,
-            hatch=hatch,
-            edgecolor="#444444" if category == "neither" else "#FFFFFF",
-            linewidth=0.6,
-            height=0.66,
-            label=category,
-        )
-        for bar, share in shares.items():
-            if share > 0.04:
-                axes.text(
-                    left[bar] + share / 2, bar, str(counts[bar]), ha="center", va="center", fontsize=7.5,
-                    bbox={"facecolor": "#FFFFFF", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
-                )  # fmt: skip
-            left[bar] += share
-    for bar, part in bars.items():
-        axes.text(1.01, bar, f"+{len(part.gained)} −{len(part.lost)}", va="center", fontsize=7.5)
+    for row, part in enumerate(bars.values()):
+        left = 0.0
+        for category, (colour, hatch) in LOOKS.items():
+            count = len(getattr(part, category))
+            share = count / _problems(part)
+            edge = "#444444" if category == "neither" else "#FFFFFF"
+            label = category if row == 0 else None
+            axes.barh(
+                row,
+                share,
+                left=left,
+                color=colour,
+                hatch=hatch,
+                edgecolor=edge,
+                linewidth=0.6,
+                height=0.66,
+                label=label,
+            )
+            if share > ROOM_FOR_NUMBER:
+                axes.text(left + share / 2, row, str(count), ha="center", va="center", fontsize=7.5, bbox=PLATE)
+            left += share
+        axes.text(1.01, row, f"+{len(part.gained)} −{len(part.lost)}", va="center", fontsize=7.5)
+    axes.set_yticks(range(len(bars)), list(bars), parse_math=False)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of problems")
@@ -86,11 +90,7 @@ def _problems(part: Support) -> int:
 
 
 def _entropies(axes: Axes, names: Sequence[str], results: Mapping[str, TaskSupport]) -> None:
-    falls = {name: sum(result.entropies[name].difference.mean < 0 for result in results.values()) for name in ENTROPIES}
-    axes.set_title(
-        f"Answer entropy falls in {falls['answer_entropy']} of {len(results)} tasks, token entropy in "
-        f"{falls['token_entropy']}"
-    )
+    axes.set_title(_direction(results))
     for index, (task, result) in enumerate(results.items()):
         token, answer = result.entropies["token_entropy"], result.entropies["answer_entropy"]
         start, end = (token.base.mean, answer.base.mean), (token.model.mean, answer.model.mean)
@@ -102,3 +102,12 @@ def _entropies(axes: Axes, names: Sequence[str], results: Mapping[str, TaskSuppo
     axes.set_xlabel(f"token entropy, nats a token (open: {names[0]}, filled: {names[1]})", parse_math=False)
     axes.set_ylabel("answer entropy, nats a problem")
     axes.margins(0.15)
+
+
+def _direction(results: Mapping[str, TaskSupport]) -> str:
+    """What the arrows say."""
+    falls = {name: sum(result.entropies[name].difference.mean < 0 for result in results.values()) for name in ENTROPIES}
+    answers, tokens = falls["answer_entropy"], falls["token_entropy"]
+    if len(results) == 1:
+        return f"Entropy of answers {'falls' if answers else 'rises'}, of tokens {'falls' if tokens else 'rises'}"
+    return f"Entropy of answers falls in {answers} of {len(results)} tasks, of tokens in {tokens}"

@@ -15,7 +15,7 @@ ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}
 
 @dataclass(frozen=True)
 class Entropy:
-    """The mean over problems of one entropy, in nats, of the base model, of the trained one, and of their difference."""
+    """The mean over problems of one entropy, in nats: of the base model, of the trained one, of their difference."""
 
     base: Estimate
     model: Estimate
