@@ -73,7 +73,8 @@ class Embedder:
             (n, D), in their order; and how many of them were too long and were cut.
 
         Raises:
-            EvaluationError: the device's memory is too small for a batch, or the cache cannot be used.
+            EvaluationError: the device's memory is too small for a batch, an embedding is zero or not finite, or the
+                cache cannot be used.
         """
         known: dict[str, Embedding] = {}
         missing = []
@@ -95,11 +96,15 @@ class Embedder:
 
     def _compute(self, texts: list[str]) -> list[Embedding]:
         try:
-            vectors = self._model.encode(texts, batch_size=self._batch_size, show_progress_bar=False)
+            vectors = self._model.encode(texts, batch_size=self._batch_size, show_progress_bar=False).astype(np.float32)
         except torch.OutOfMemoryError as error:
             raise EvaluationError(
                 f"--batch-size {self._batch_size}: too much for the device's memory; give a smaller one"
             ) from error
+        if not (np.isfinite(vectors).all() and vectors.any(axis=1).all()):
+            raise EvaluationError(
+                f"--embedding-model {self.name} gives an embedding that is zero or not finite: try --dtype float32"
+            )
         whole = self._model.tokenizer(texts, verbose=False)["input_ids"]
         return [Embedding(vector, len(ids) > self.max_tokens) for vector, ids in zip(vectors, whole, strict=True)]
 

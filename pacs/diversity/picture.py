@@ -15,14 +15,16 @@ from pacs.diversity.projection import Points, project
 from pacs.evaluation.bootstrap import Estimate
 from pacs.report.plots import COLOURS, house_style
 
-SIZE_INCHES = (5.0, 5.6)
-TITLE_CHARS = 54
+SIZE_INCHES = (5.0, 5.9)
+TITLE_CHARS = 60
 MARKERS = ("o", "^")
 DASHES = ("-", (0, (4, 1.5)))
 #: Shares of the responses that lie within the contours, and the width of these.
 CONTOURS = {0.9: 0.9, 0.5: 1.8}
-KEY = "each problem's mean is at 0\nthick lines hold half of a model's responses, thin lines 90%"
-GRID = 300
+KEY = "each problem's mean is at 0; thick lines hold half\nof a model's responses, thin lines 90%"
+GRID = 200
+#: Standard deviations of the density's kernel that the grid goes beyond the responses within the outer line.
+KERNELS = 4.0
 #: Most points of a model that are drawn and whose density is estimated: more hide each other.
 MAX_POINTS = 3000
 MANY_POINTS = 200
@@ -49,21 +51,19 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
         for index, one in enumerate(shown):
             _scatter(axes, one, index)
         for index, one in enumerate(shown):
-            reach = max(reach, _contours(axes, one, index, reach))
+            reach = max(reach, _contours(axes, one, index))
         axes.set_xlim(-1.05 * reach, 1.05 * reach)
         axes.set_ylim(-1.05 * reach, 1.05 * reach)
         axes.set_aspect("equal")
         axes.grid(False)
-        axes.set_xlabel(_axis(0, names, points), parse_math=False)
+        axes.set_xlabel(f"{_axis(0, names, points)}\n{KEY}", parse_math=False)
         axes.set_ylabel(_axis(1, names, points), parse_math=False)
-        axes.set_title(fill(title, TITLE_CHARS), parse_math=False)
+        figure.suptitle(fill(title, TITLE_CHARS), x=0.02, ha="left", fontsize=9.5, weight="bold", parse_math=False)
         handles = [
             Line2D([], [], color=COLOURS[i], marker=MARKERS[i], markerfacecolor="none", linestyle=DASHES[i])
             for i in range(len(names))
         ]
         legend = figure.legend(handles, names, loc="outside lower center", ncols=2, handlelength=3)
-        legend.set_title(KEY, {"size": 7.5})
-        legend.get_title().set_multialignment("center")
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure
@@ -78,7 +78,7 @@ def title_of(task: str, names: Sequence[str], means: Sequence[Estimate | None], 
         means: of their cosine distances.
         gap: second minus first, over the problems that both have.
     """
-    spread = ", ".join(f"{mean.mean:.4f} of {name}" for name, mean in zip(names, means, strict=True) if mean)
+    spread = " against ".join(f"{mean.mean:.4f}" for mean in reversed(means) if mean)
     if len(names) == 1:
         says = f"how far apart responses of {names[0]} lie"
     elif gap is None or not gap.excludes_zero:
@@ -110,19 +110,22 @@ def _scatter(axes: Axes, points: Points, index: int) -> None:
     )  # fmt: skip
 
 
-def _contours(axes: Axes, points: Points, index: int, reach: float) -> float:
+def _contours(axes: Axes, points: Points, index: int) -> float:
     """Draw the lines within which the densest given shares of the responses lie; say how far out they go.
 
     None where the responses lie on a line and have no density in the plane.
     """
-    if np.linalg.matrix_rank(points.plane) < 2:
+    try:
+        density = gaussian_kde(points.plane.T, weights=points.weights)
+    except np.linalg.LinAlgError:
         return 0.0
-    density = gaussian_kde(points.plane.T, weights=points.weights)
     at_points = density(points.plane.T)
     order = np.argsort(at_points)[::-1]
     held = np.cumsum(points.weights[order])
     widths = {at_points[order[np.searchsorted(held, share)]]: width for share, width in CONTOURS.items()}
-    ticks = np.linspace(-2 * reach, 2 * reach, GRID)
+    inner = points.plane[at_points >= min(widths)]
+    far = float(np.abs(inner).max() + KERNELS * np.sqrt(np.diag(density.covariance)).max())
+    ticks = np.linspace(-far, far, GRID)
     grid = np.stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
     lines = axes.contour(
         ticks, ticks, density(grid).reshape(GRID, GRID), levels=list(widths), colors=COLOURS[index],

@@ -109,5 +109,5 @@ def _direction(results: Mapping[str, TaskSupport]) -> str:
     falls = {name: sum(result.entropies[name].difference.mean < 0 for result in results.values()) for name in ENTROPIES}
     answers, tokens = falls["answer_entropy"], falls["token_entropy"]
     if len(results) == 1:
-        return f"Entropy of answers {'falls' if answers else 'rises'}, of tokens {'falls' if tokens else 'rises'}"
-    return f"Entropy of answers falls in {answers} of {len(results)} tasks, of tokens in {tokens}"
+        return f"Entropy of answers {'falls' if answers else 'rises'}, that of tokens {'falls' if tokens else 'rises'}"
+    return f"Entropy of answers falls in {answers} of {len(results)} tasks, that of tokens in {tokens}"

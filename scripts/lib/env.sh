@@ -44,7 +44,7 @@ EOF
     [[ -x $PACS_VENV/bin/python ]] || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     "${pip[@]}" install --quiet --progress-bar off \
-        --constraint "$PACS_ROOT/requirements/cpu.txt" --editable "${PACS_ROOT}[cpu,dev]"
+        --constraint "$PACS_ROOT/requirements/cpu.txt" --editable "${PACS_ROOT}[cpu,dev,diversity]"
     "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/no-deps.txt"
     echo "environment: ready"
 }
