@@ -44,7 +44,7 @@ class Embedder:
         max_tokens: embed this much of a response at most; None: as much as the model takes.
 
     Raises:
-        EvaluationError: sentence-transformers is not installed, or the model cannot be loaded.
+        EvaluationError: sentence-transformers is not installed, or the model cannot be loaded or is a chat model.
     """
 
     def __init__(
@@ -118,6 +118,8 @@ def _load(name: str, dtype: DType) -> "SentenceTransformer":
         model = SentenceTransformer(name, model_kwargs={"dtype": dtype})
     except (OSError, ValueError) as error:
         raise EvaluationError(f"--embedding-model {name} cannot be loaded: {_first_line(error)}") from error
+    if "message" in model.modalities:  # what is embedded would be a chat in which the response is the user's turn
+        raise EvaluationError(f"--embedding-model {name} is a chat model: give one made for sentence-transformers")
     return model.eval()
 
 

