@@ -36,7 +36,7 @@ _pacs_install() {
     fi
     cat <<EOF
 environment: making $PACS_VENV
-  The pinned stack is downloaded by pip: about 1.2 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
+  The pinned stack is downloaded by pip: about 1.1 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
   3.5 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
   works but brings several GB more: see "The CPU build of PyTorch" in the README.
 EOF

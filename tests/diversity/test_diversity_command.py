@@ -134,6 +134,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert caught.value.code == 2
 
 
+@pytest.mark.slow
 def test_without_sentence_transformers_the_error_says_how_to_install_it(tmp_path: Path) -> None:
     base = write_folder(tmp_path / "base", {"sums": responses(0, 9)})
     program = "import sys; sys.modules['sentence_transformers'] = None; from pacs import cli; sys.exit(cli.main())"
