@@ -1,18 +1,23 @@
 """One vLLM engine, in a Ray actor: requests in, finished samples out."""
 
+import multiprocessing
 import os
 import re
-import sys
+import signal
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 #: An exchange ends after this time if anything is finished.
 EXCHANGE_SECONDS = 0.1
-#: vLLM's words for an error whose reason stands above them.
-_REPEATED = ("See root cause above", "EngineCore encountered an issue", "EngineDeadError")
+#: An error that vLLM logs, and its words for one whose reason stands above them.
+_ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
+_REPEATED = ("See root cause above", "EngineCore encountered an issue")
 
 
 class Request(NamedTuple):
@@ -105,6 +110,9 @@ class Engine:
         except Exception as error:
             raise self._failure(error) from None
         self._sampling = settings.sampling_arguments()
+        self._is_exchanging = False
+        signal.signal(signal.SIGUSR1, self._interrupt)
+        threading.Thread(target=_await_death, daemon=True).start()
 
     def max_num_seqs(self) -> int:
         """How many requests it works on at a time."""
@@ -119,6 +127,7 @@ class Engine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
+        self._is_exchanging = True
         try:
             for request in requests:
                 sampling = SamplingParams(**self._sampling, seed=request.seed, output_kind=RequestOutputKind.FINAL_ONLY)
@@ -129,11 +138,18 @@ class Engine:
                 finished += [_finished(output) for output in self._engine.step() if output.finished]
         except Exception as error:
             raise self._failure(error) from None
+        finally:
+            self._is_exchanging = False
         return finished
 
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """End the wait for an engine that is dead; outside of it, vLLM itself finds out at the next request."""
+        if self._is_exchanging:
+            raise ChildProcessError("its EngineCore process died")
+
     def _failure(self, error: Exception) -> RuntimeError:
-        sys.stderr.flush()
-        said = re.findall(r"(?:^|\s)([A-Za-z_.]*(?:Error|Exception): .*)", self._log.read_text(errors="replace"), re.M)
+        """What vLLM logged as the reason, or else the error itself."""
+        said = _ERROR.findall(self._log.read_text(errors="replace"))
         first_hand = [line for line in said if not any(words in line for words in _REPEATED)]
         cause = first_hand[-1] if first_hand else f"{type(error).__name__}: {error}"
         return RuntimeError(f"{' '.join(cause.split())} (all that vLLM printed is in {self._log})")
@@ -150,6 +166,14 @@ def _finished(output: Any) -> Finished:
         response.finish_reason == "length",
         None if log_prob is None else -log_prob / max(count, 1),
     )
+
+
+def _await_death() -> None:
+    """Wait for the end of the engine's core, and interrupt the main thread: vLLM would wait for its answer for ever."""
+    cores = multiprocessing.active_children()
+    if cores:
+        wait([core.sentinel for core in cores])
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
 
 def _print_to(log: Path) -> None:

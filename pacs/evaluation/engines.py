@@ -111,7 +111,7 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
     names = [f"engine {number}" for number in range(count)]
     actors = [remote.remote(settings, logs / f"engine-{number}.log") for number in range(count)]
     calls = {actor.max_num_seqs.remote(): (name, actor) for name, actor in zip(names, actors, strict=True)}
-    engines = []
+    engines: list[RemoteEngine] = []
     while len(engines) < count:
         for call in ray.wait(list(calls), timeout=POLL_SECONDS)[0]:
             name, actor = calls.pop(call)
