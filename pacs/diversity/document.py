@@ -105,6 +105,10 @@ def _counts(names: Sequence[str], measured: Sequence[Measured]) -> str:
             f"{have} problems have the two that make a pair, {one.problems - have} are left out of the distance"
         )
         lines.append(line + (f"; {one.cut:,} responses were cut at the embedding model's limit" if one.cut else ""))
+    if len({one.samples for one in measured}) > 1:
+        lines.append(
+            "- **unequal numbers of responses**: answer entropy and distinct-n depend on them, and cannot be compared"
+        )
     if len(measured) == 2 and (found := difference(measured[0], measured[1], COSINE)):
         lines.append(f"- the difference of the distance is over the {found[1]} problems that have pairs in both")
     return "\n".join(lines)

@@ -37,7 +37,7 @@ def responses(seed: int, vocabulary: int, problems: int = 6, samples: int = 5) -
 def test_json_page_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build_tokenizer(64).save_pretrained(tmp_path / "model")
     base = write_folder(tmp_path / "base", {"sums": responses(0, 14)}, model=str(tmp_path / "model"))
-    pacs = write_folder(tmp_path / "pacs", {"sums": responses(1, 4)})
+    pacs = write_folder(tmp_path / "pacs", {"sums": responses(1, 4, samples=6)})
     out = tmp_path / "out"
     assert cli.main(["diversity", f"{base}", f"{pacs}", "--out", f"{out}", *MODEL]) == 0
     names = ["diversity.json", "diversity.md", "diversity-sums.png"]
@@ -59,6 +59,7 @@ def test_json_page_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str
     page = (out / "diversity.md").read_text()
     assert "4 problems have the two that make a pair, 2 are left out" in page
     assert "(diversity-sums.png)" in page
+    assert "unequal numbers of responses" in page
 
     # Of all responses, and one problem drawn; the right ones come from the cache.
     options = ["--responses", "all", "--problem", "p0", "--cache", f"{out / 'embeddings.sqlite'}", *MODEL]
