@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from pacs import training
 from pacs.data import command as data
+from pacs.diversity import command as diversity
+from pacs.evaluation import command as evaluation
 from pacs.export import command as export
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
@@ -39,6 +41,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     if arguments[:1] == ["train"]:
         # Everything after `train` is Hydra's, except what pacs.training documents.
         return training.main(arguments[1:])
+    if arguments[:1] == ["evaluate"] and arguments[1:2] and arguments[1] in evaluation.SUBCOMMANDS:
+        # What follows `evaluate` is a model else.
+        arguments[:2] = [" ".join(arguments[:2])]
     parser = argparse.ArgumentParser(
         prog="pacs",
         description="PACS: reinforcement learning with verifiable rewards as supervised learning, over verl.",
@@ -46,7 +51,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, runs, report, export, inspect):
+    for command in (data, runs, evaluation, diversity, report, export, inspect):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     status: int = parsed.handler(parsed)

@@ -30,10 +30,14 @@ class Template:
         """The prompt as text."""
         return str(self._tokenizer.apply_chat_template(messages, tokenize=False, **self._arguments))
 
+    def tokens(self, prompts: list[Messages]) -> list[list[int]]:
+        """Each prompt as tokens."""
+        tokens = self._tokenizer.apply_chat_template(prompts, tokenize=True, return_dict=False, **self._arguments)
+        return [list(each) for each in tokens]
+
     def lengths(self, prompts: list[Messages]) -> list[int]:
         """The number of tokens of each prompt."""
-        tokens = self._tokenizer.apply_chat_template(prompts, tokenize=True, return_dict=False, **self._arguments)
-        return [len(each) for each in tokens]
+        return [len(each) for each in self.tokens(prompts)]
 
 
 def _load(model: str) -> Any:

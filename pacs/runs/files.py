@@ -4,16 +4,16 @@ import os
 from pathlib import Path
 
 
-def write_atomically(file: Path, text: str) -> None:
-    """Write `text` beside `file` and put it in its place: a reader sees the old content or the new.
+def write_atomically(file: Path, content: str | bytes) -> None:
+    """Write `content` (text as UTF-8) beside `file` and put it in its place: a reader sees the old content or the new.
 
     Raises:
         OSError: If it cannot be written; the old content stays, and nothing is left beside it.
     """
     aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        with aside.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+        with aside.open("wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         aside.replace(file)

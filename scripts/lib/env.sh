@@ -36,15 +36,15 @@ _pacs_install() {
     fi
     cat <<EOF
 environment: making $PACS_VENV
-  The pinned stack is downloaded by pip: about 1 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
-  3.3 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
+  The pinned stack is downloaded by pip: about 1.1 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
+  3.5 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
   works but brings several GB more: see "The CPU build of PyTorch" in the README.
 EOF
     rm -f "$PACS_VENV/.pacs-environment"
     [[ -x $PACS_VENV/bin/python ]] || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     "${pip[@]}" install --quiet --progress-bar off \
-        --constraint "$PACS_ROOT/requirements/cpu.txt" --editable "${PACS_ROOT}[cpu,dev]"
+        --constraint "$PACS_ROOT/requirements/cpu.txt" --editable "${PACS_ROOT}[cpu,dev,diversity]"
     "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/no-deps.txt"
     echo "environment: ready"
 }

@@ -1,0 +1,141 @@
+"""`pacs diversity`: what it does."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+import numpy as np
+
+from pacs.diversity.cache import Cache
+from pacs.diversity.command import CACHE
+from pacs.diversity.distance import Array, unit_vectors
+from pacs.diversity.document import results_table, to_json, to_markdown
+from pacs.diversity.embed import Embedder
+from pacs.diversity.folders import labels, read_tasks
+from pacs.diversity.measures import COSINE, Measured, difference, measure, select
+from pacs.diversity.picture import draw, title_of
+from pacs.diversity.tokenizer import find_tokenizer
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.sample import GradedTask
+from pacs.report.figures import render_png
+from pacs.runs.files import write_atomically
+
+#: Problem -> the unit vectors of its selected responses.
+Units = dict[str, Array]
+
+
+class Result(NamedTuple):
+    """One task: of each model what was measured, and its embeddings."""
+
+    measured: list[Measured]
+    units: list[Units]
+
+
+class Picture(NamedTuple):
+    """One task's."""
+
+    title: str
+    file: str
+    png: bytes
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure, draw, write and say where it is; 2 and one line on stderr where that is impossible."""
+    try:
+        _run(args)
+    except (EvaluationError, OSError) as error:
+        print(f"pacs diversity: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(args: argparse.Namespace) -> None:
+    if len(args.folders) > 2:
+        raise EvaluationError(f"{len(args.folders)} evaluations: give one, or two to compare")
+    names = labels(args.folders)
+    tasks = read_tasks(args.folders, args.task)
+    if args.problem is not None:
+        _check_problem(args.problem, tasks)
+    unit, tokenize = find_tokenizer(args.folders)
+    args.out.mkdir(parents=True, exist_ok=True)
+    results = {}
+    with Cache(args.cache or args.out / CACHE) as cache:
+        embedder = Embedder(
+            args.embedding_model, cache, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens
+        )
+        for task, models in tasks.items():
+            results[task] = Result([], [])
+            for name, model in zip(names, models, strict=True):
+                units, cut = embed(embedder, model, args.responses == "correct", f"{task} of {name}")
+                results[task].measured.append(measure(model, units, cut, tokenize))
+                results[task].units.append(units)
+    settings = {
+        **{f"evaluation_{name}": str(folder) for name, folder in zip(names, args.folders, strict=True)},
+        "responses_embedded": args.responses,
+        "embedding_model": embedder.name,
+        "embedding_sha256": embedder.identity,
+        "embedding_dtype": args.dtype,
+        "embedding_max_tokens": embedder.max_tokens,
+        "distinct_n_over": unit,
+    }
+    pictures = draw_all(names, results, args.problem)
+    measured = {task: result.measured for task, result in results.items()}
+    places = {task: (picture.title, picture.file) for task, picture in pictures.items()}
+    for picture in pictures.values():
+        write_atomically(args.out / picture.file, picture.png)
+    page = to_markdown(settings, names, measured, places)
+    whole = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
+    write_atomically(args.out / "diversity.md", page)
+    write_atomically(args.out / "diversity.json", whole)
+    for task in results:
+        print(f"{task}\n{results_table(names, measured[task])}\n")
+    for file in ("diversity.json", "diversity.md", *(picture.file for picture in pictures.values())):
+        print(args.out / file)
+
+
+def embed(embedder: Embedder, task: GradedTask, only_correct: bool, what: str) -> tuple[Units, int]:
+    """The unit vectors of a task's selected responses, by problem; and how many of these were cut."""
+    selected = select(task, only_correct)
+    texts = [graded.sample.response for samples in selected.values() for graded in samples]
+    vectors, cut = embedder.embed(texts, what) if texts else (np.zeros((0, 1), np.float32), 0)
+    ends = np.cumsum([len(samples) for samples in selected.values()])
+    parts = np.split(unit_vectors(vectors), ends[:-1])
+    return dict(zip(selected, parts, strict=True)), cut
+
+
+def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str | None) -> dict[str, Picture]:
+    """The picture of each task that has one.
+
+    Args:
+        names: the models'.
+        results: of each task.
+        problem: draw this one alone; tasks without it get no picture.
+    """
+    pictures = {}
+    for task, (measured, units) in results.items():
+        if problem is None:
+            gap = difference(measured[0], measured[1], COSINE) if len(measured) == 2 else None
+            title = title_of(task, names, [one.mean(COSINE) for one in measured], gap and gap[0])
+            file = f"diversity-{task}.png"
+        elif problem in units[0]:
+            units = [{problem: one[problem]} for one in units]
+            distances = [one.values[COSINE].get(problem, np.nan) for one in measured]
+            spread = ", ".join(f"{distance:.4f} of {name}" for name, distance in zip(names, distances, strict=True))
+            title = f"{task}, problem {problem}: mean cosine distance {spread}"
+            file = f"diversity-{task}-one-problem.png"
+        else:
+            continue
+        figure = draw(names, units, title)
+        if figure is not None:
+            pictures[task] = Picture(title, file, render_png(figure))
+    return pictures
+
+
+def _check_problem(problem: str, tasks: Mapping[str, Sequence[GradedTask]]) -> None:
+    known = [name for models in tasks.values() for name in models[0].samples]
+    if problem not in known:
+        near = get_close_matches(problem, known, cutoff=0.3) or known[:3]
+        raise EvaluationError(f"--problem {problem}: not in {', '.join(tasks)}; there is {', '.join(near)}")

@@ -1,0 +1,118 @@
+"""support.json and support.md."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pacs.diversity.document import interval
+from pacs.diversity.support import ZETA, Support, threshold, together
+from pacs.diversity.support_task import TaskSupport
+from pacs.evaluation.markdown import ABSENT, table
+
+CATEGORIES = ("kept", "gained", "lost", "neither")
+#: Problems that the page lists of a category; all are in the JSON.
+LISTED = 20
+
+EXPLANATION = """\
+Problems by whether one of the first k samples is right: *kept* by both models, *gained* by {1} alone, *lost* by {1} and
+solved by {0}, *neither*. SRR = kept / (kept + lost), NDR = gained / (kept + gained), SDS their harmonic mean, NSCR =
+(gained - lost) / (kept + gained + lost), as Wu et al. (arXiv 2507.14843) define them. What is not seen in k samples
+has at most the probability ε, with {2:.0%} confidence. docs/diversity.md says what each number means."""
+
+ENTROPY_NAMES = {"answer_entropy": "answer entropy, nats", "token_entropy": "token entropy, nats"}
+
+
+def metrics(part: Support) -> dict[str, float | None]:
+    """The paper's four."""
+    return {
+        "SRR": part.retention_rate,
+        "NDR": part.discovery_rate,
+        "SDS": part.dynamic_score,
+        "NSCR": part.change_rate,
+    }
+
+
+def to_json(settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport]) -> dict[str, Any]:
+    """Everything, the problems of each category included.
+
+    Args:
+        settings: the evaluations.
+        names: the base model's and the trained one's.
+        results: of each task.
+    """
+    tasks = {
+        task: {
+            "k": {
+                str(k): {
+                    "epsilon": threshold(k),
+                    "counts": {name: len(getattr(part, name)) for name in CATEGORIES},
+                    "metrics": metrics(part),
+                    "problems": {name: list(getattr(part, name)) for name in CATEGORIES},
+                }
+                for k, part in result.at.items()
+            },
+            "right_of_k": {"k": result.k, "base_and_model": {problem: list(r) for problem, r in result.right.items()}},
+            "entropies": {name: asdict(entropy) for name, entropy in result.entropies.items()},
+        }
+        for task, result in results.items()
+    }
+    return {"settings": {**settings, "names": list(names), "zeta": ZETA}, "tasks": tasks}
+
+
+def to_markdown(
+    settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport], picture: str
+) -> str:
+    """The page, with a newline at its end; `picture` is the file's name."""
+    parts = [
+        f"# Support: {names[1]} against {names[0]}",
+        EXPLANATION.format(*names, 1 - ZETA),
+        support_table(results),
+        f"![Problems kept, gained and lost]({picture})",
+        "## Entropy of answers and of tokens",
+        _entropies(names, results),
+    ]
+    for task, result in results.items():
+        part = result.at[result.k]
+        parts.append(f"## {task}, k = {result.k}")
+        parts += [
+            f"{category} ({len(problems)}): {_listed(problems, result)}"
+            for category, problems in (("gained", part.gained), ("lost", part.lost))
+        ]
+    return "\n\n".join([*parts, "## Evaluations", table(["", ""], [[*item] for item in settings.items()])]) + "\n"
+
+
+def support_table(results: Mapping[str, TaskSupport]) -> str:
+    """A row a task and k; all tasks together where they have a k in common."""
+    rows = [_row(task, k, part) for task, result in results.items() for k, part in result.at.items()]
+    if len(results) > 1:
+        common = set.intersection(*(set(result.at) for result in results.values()))
+        rows += [_row("all", k, together([result.at[k] for result in results.values()])) for k in sorted(common)]
+    return table(["", "k", "ε", "problems", *CATEGORIES, "SRR", "NDR", "SDS", "NSCR"], rows)
+
+
+def _row(name: str, k: int, part: Support) -> list[str]:
+    counts = [len(getattr(part, category)) for category in CATEGORIES]
+    shares = [f"{count} ({count / sum(counts):.1%})" for count in counts]
+    values = [ABSENT if value is None else f"{value:.3f}" for value in metrics(part).values()]
+    return [name, str(k), f"{threshold(k):.2g}", str(sum(counts)), *shares, *values]
+
+
+def _entropies(names: Sequence[str], results: Mapping[str, TaskSupport]) -> str:
+    rows = [
+        [
+            f"{task}: {ENTROPY_NAMES[name]}",
+            interval(entropy.base),
+            interval(entropy.model),
+            interval(entropy.difference, signed=True),
+        ]
+        for task, result in results.items()
+        for name, entropy in result.entropies.items()
+    ]
+    return table(["", *names, "difference"], rows)
+
+
+def _listed(problems: Sequence[str], result: TaskSupport) -> str:
+    """Names, and how many of their samples are right with each model."""
+    listed = [f"{problem} ({result.right[problem][0]} → {result.right[problem][1]})" for problem in problems[:LISTED]]
+    more = len(problems) - len(listed)
+    return (", ".join(listed) or "none") + (f", and {more} more in support.json" if more else "")

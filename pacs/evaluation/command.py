@@ -1,0 +1,178 @@
+"""`pacs evaluate MODEL --tasks ... --out DIR`, and the subcommands beside it."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacs.data.errors import DataError
+from pacs.evaluation import grade_command, show_command
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.failures import EngineFailure
+from pacs.evaluation.settings import Sampling
+from pacs.evaluation.stop import Stopped, StopRequest
+from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
+from pacs.export.errors import ExportError
+from pacs.report import RunError
+from pacs.runs.checkpoints import BrokenCheckpoint
+from pacs.runs.supervisor import FAILED, REFUSED, STOPPED
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+#: What stands in the place of MODEL and is none.
+SUBCOMMANDS = ("show", "grade", "compare")
+
+DESCRIPTION = f"""\
+Sample a model with vLLM, grade the samples with the verifier of the training, and report pass@k.
+
+The same command goes on where it stopped: no sample is drawn twice, and none is left out. More samples and more
+tasks may be added to DIR; another model, other settings and other data are refused. Engines run on all GPUs of all
+nodes of a Ray cluster, or on the CPU. Ctrl-C and SIGTERM keep what is finished, and exit with status 75.
+
+Beside it:
+  pacs evaluate show DIR       page through samples: right, wrong, of one problem
+  pacs evaluate grade DIR      grade all samples again; needs no GPU
+  pacs evaluate compare A B    models side by side
+(A model in a folder of such a name is given as ./show.)
+
+Tasks: {", ".join(NAMES)}
+"""
+
+EXAMPLES = """\
+examples:
+  pacs evaluate Qwen/Qwen3-8B --tasks math500,amc23,aime24,aime25,beyondaime --out outputs/evaluation/qwen3_8b
+  pacs evaluate outputs/pacs/qwen3_8b --tasks math500,aime24 --samples math500=16 --k math500=1,4 --out outputs/trained
+  pacs evaluate exported --tasks mine=data/mine/test.parquet --samples 8 --max-tokens 1024 --out outputs/mine
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Add `evaluate` and its subcommands to those of `pacs`; the parsed arguments carry what does it as `handler`."""
+    default = Sampling()
+    parser = subparsers.add_parser(
+        "evaluate",
+        help="sample a model, grade, report pass@k (also: evaluate show, grade, compare)",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
+    add("--tasks", required=True, metavar="T,T,...", help="names, and NAME=FILE.parquet for files in verl's schema")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder of the evaluation, new or to go on with")
+    add(
+        "--data",
+        type=Path,
+        default=Path("data"),
+        metavar="DIR",
+        help="where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)",
+    )
+    add(
+        "--samples",
+        action="append",
+        default=[],
+        metavar="[TASK=]N",
+        help=f"of each problem; again for one task (default: {SAMPLES})",
+    )
+    add(
+        "--k",
+        action="append",
+        default=[],
+        metavar="[TASK=]K,K,...",
+        help=f"of pass@k; again for one task (default: {','.join(map(str, KS))}, those up to the samples)",
+    )
+    how = parser.add_argument_group("sampling (what a folder was made with is not changed)")
+    how.add_argument(
+        "--temperature", type=float, default=default.temperature, metavar="T", help=f"default: {default.temperature}"
+    )
+    how.add_argument("--top-p", type=float, default=default.top_p, metavar="P", help=f"default: {default.top_p}")
+    how.add_argument(
+        "--max-tokens",
+        type=int,
+        default=default.max_tokens,
+        metavar="N",
+        help=f"of a response (default: {default.max_tokens})",
+    )
+    how.add_argument(
+        "--seed", type=int, default=default.seed, metavar="N", help="every sample's own seed comes of it (default: 0)"
+    )
+    how.add_argument("--no-thinking", action="store_true", help="the chat template's enable_thinking=false")
+    how.add_argument("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
+    how.add_argument(
+        "--dtype",
+        default="auto",
+        choices=("auto", "bfloat16", "float16", "float32"),
+        help="of the weights (default: auto, as they are stored)",
+    )
+    where = parser.add_argument_group("engines (may change from start to start)")
+    where.add_argument("--engines", type=int, metavar="N", help="default: as many as GPUs allow; one on the CPU")
+    where.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="GPUs of one engine (default: 1)")
+    where.add_argument(
+        "--gpu-memory", type=float, default=0.9, metavar="SHARE", help="of a GPU, for vLLM (default: 0.9)"
+    )
+    where.add_argument(
+        "--ray-address", metavar="ADDRESS", help="a Ray cluster to join (default: RAY_ADDRESS, or one of its own)"
+    )
+    parser.set_defaults(handler=main)
+    show_command.add_parser(subparsers)
+    grade_command.add_parser(subparsers)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Evaluate; return the exit status: 0 finished, 1 an engine failed, 2 refused, 75 stopped on request."""
+    # Not before there is something to do: transformers takes seconds to import.
+    from pacs.evaluation.evaluate import Asked, evaluate
+
+    try:
+        _check(args)
+        sampling = Sampling(
+            args.temperature,
+            args.top_p,
+            args.max_tokens,
+            not args.no_thinking,
+            args.token_entropy,
+            args.dtype,
+            args.seed,
+        )
+        tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
+        asked = Asked(
+            args.model,
+            tasks,
+            args.data,
+            args.out,
+            sampling,
+            args.tensor_parallel,
+            args.engines,
+            args.gpu_memory,
+            args.ray_address,
+        )
+        evaluate(asked, StopRequest())
+    except (EvaluationError, DataError, ExportError, RunError, BrokenCheckpoint, OSError) as error:
+        print(f"pacs evaluate: {error}", file=sys.stderr)
+        return REFUSED
+    except EngineFailure as error:
+        print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
+        return FAILED
+    except (Stopped, KeyboardInterrupt) as error:
+        print(f"pacs evaluate: stopped by {error or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
+        return STOPPED
+    return 0
+
+
+_GO_ON = "What is finished is kept; the same command goes on from there."
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise `EvaluationError` if a number is out of its range."""
+    bounds = {
+        "temperature": (args.temperature >= 0, "a number of at least 0"),
+        "top-p": (0 < args.top_p <= 1, "a number above 0, up to 1"),
+        "max-tokens": (args.max_tokens >= 1, "a number of at least 1"),
+        "engines": (args.engines is None or args.engines >= 1, "a number of at least 1"),
+        "tensor-parallel": (args.tensor_parallel >= 1, "a number of at least 1"),
+        "gpu-memory": (0 < args.gpu_memory <= 1, "a share above 0, up to 1"),
+    }
+    for name, (is_right, remedy) in bounds.items():
+        if not is_right:
+            raise EvaluationError(f"--{name} {getattr(args, name.replace('-', '_'))}: give {remedy}")

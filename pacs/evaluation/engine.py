@@ -1,0 +1,184 @@
+"""One vLLM engine, in a Ray actor: requests in, finished samples out."""
+
+import multiprocessing
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+#: An exchange ends after this time if anything is finished.
+EXCHANGE_SECONDS = 0.1
+#: An error that vLLM logs, and its words for one whose reason stands above them.
+_ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
+_REPEATED = ("See root cause above", "EngineCore encountered an issue")
+
+
+class Request(NamedTuple):
+    """A sample to draw: tokens of the prompt, and the seed."""
+
+    id: str
+    prompt: list[int]
+    seed: int
+
+
+class Finished(NamedTuple):
+    """A sample that was drawn; see `pacs.evaluation.sample.Sample`."""
+
+    id: str
+    response: str
+    tokens: int
+    truncated: bool
+    token_entropy: float | None
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What every engine is started with.
+
+    Attributes:
+        model: a Hugging Face folder.
+        dtype: of the weights, `auto` for vLLM's choice.
+        tensor_parallel: GPUs of one engine.
+        gpu_memory: share of a GPU's memory.
+        context: the most tokens of prompt and response together.
+        temperature, top_p, max_tokens: of the sampling.
+        token_entropy: whether it is measured.
+        eager: without compiled graphs, as on a CPU.
+    """
+
+    model: str
+    dtype: str
+    tensor_parallel: int
+    gpu_memory: float
+    context: int
+    temperature: float
+    top_p: float
+    max_tokens: int
+    token_entropy: bool
+    eager: bool
+
+    def engine_arguments(self) -> dict[str, Any]:
+        """For vLLM's `EngineArgs`, and for its `LLM`."""
+        parallel = {"distributed_executor_backend": "mp"} if self.tensor_parallel > 1 else {}
+        return parallel | {
+            "model": self.model,
+            "dtype": self.dtype,
+            "tensor_parallel_size": self.tensor_parallel,
+            "gpu_memory_utilization": self.gpu_memory,
+            "max_model_len": self.context,
+            "enable_prefix_caching": True,
+            "enforce_eager": self.eager,
+            "disable_log_stats": True,
+            "logprobs_mode": "processed_logprobs" if self.token_entropy else "raw_logprobs",
+        }
+
+    def sampling_arguments(self) -> dict[str, Any]:
+        """For vLLM's `SamplingParams`."""
+        return {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            "logprobs": 0 if self.token_entropy else None,
+        }
+
+
+class Engine:
+    """vLLM's engine. Its core is a process of its own, and goes on while this one waits for the driver.
+
+    Args:
+        settings: of the engine and of all samples.
+        log: file for all that vLLM prints.
+
+    Raises:
+        RuntimeError: If vLLM cannot start; it names the reason.
+    """
+
+    def __init__(self, settings: EngineSettings, log: Path) -> None:
+        self._log = log
+        _print_to(log)
+        try:
+            from vllm import EngineArgs, LLMEngine
+
+            self._engine = LLMEngine.from_engine_args(EngineArgs(**settings.engine_arguments()))
+        except Exception as error:
+            raise self._failure(error) from None
+        self._sampling = settings.sampling_arguments()
+        self._is_exchanging = False
+        signal.signal(signal.SIGUSR1, self._interrupt)
+        threading.Thread(target=_await_death, daemon=True).start()
+
+    def max_num_seqs(self) -> int:
+        """How many requests it works on at a time."""
+        return int(self._engine.vllm_config.scheduler_config.max_num_seqs)
+
+    def exchange(self, requests: Sequence[Request]) -> list[Finished]:
+        """Take requests on; return what is finished of all that were taken on, once that is at least one.
+
+        Raises:
+            RuntimeError: If the engine is dead; it names the reason.
+        """
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        self._is_exchanging = True
+        try:
+            for request in requests:
+                sampling = SamplingParams(**self._sampling, seed=request.seed, output_kind=RequestOutputKind.FINAL_ONLY)
+                self._engine.add_request(request.id, {"prompt_token_ids": request.prompt}, sampling)
+            finished: list[Finished] = []
+            until = time.monotonic() + EXCHANGE_SECONDS
+            while self._engine.has_unfinished_requests() and not (finished and time.monotonic() > until):
+                finished += [_finished(output) for output in self._engine.step() if output.finished]
+        except Exception as error:
+            raise self._failure(error) from None
+        finally:
+            self._is_exchanging = False
+        return finished
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """End the wait for an engine that is dead; outside of it, vLLM itself finds out at the next request."""
+        if self._is_exchanging:
+            raise ChildProcessError("its EngineCore process died")
+
+    def _failure(self, error: Exception) -> RuntimeError:
+        """What vLLM logged as the reason, or else the error itself."""
+        said = _ERROR.findall(self._log.read_text(errors="replace"))
+        first_hand = [line for line in said if not any(words in line for words in _REPEATED)]
+        cause = first_hand[-1] if first_hand else f"{type(error).__name__}: {error}"
+        return RuntimeError(f"{' '.join(cause.split())} (all that vLLM printed is in {self._log})")
+
+
+def _finished(output: Any) -> Finished:
+    response = output.outputs[0]
+    count = len(response.token_ids)
+    log_prob = response.cumulative_logprob
+    return Finished(
+        output.request_id,
+        response.text,
+        count,
+        response.finish_reason == "length",
+        None if log_prob is None else -log_prob / max(count, 1),
+    )
+
+
+def _await_death() -> None:
+    """Wait for the end of the engine's core, and interrupt the main thread: vLLM would wait for its answer for ever."""
+    cores = multiprocessing.active_children()
+    if cores:
+        wait([core.sentinel for core in cores])
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+
+def _print_to(log: Path) -> None:
+    """Send what this process and its children print to a file; on another node without this folder, one is made."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as stream:
+        for standard in (1, 2):
+            os.dup2(stream.fileno(), standard)

@@ -1,0 +1,147 @@
+"""An engine for each set of GPUs of a Ray cluster, or on the CPU where there is none."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from pacs.evaluation.engine import Engine, EngineSettings
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.failures import EngineFailure
+from pacs.evaluation.stop import StopRequest
+from pacs.integration.monitor import cause_of, death_of
+from pacs.runs.processes import TOKEN
+
+#: Ray's smallest, nearly: what passes through it are prompts and responses.
+OBJECT_STORE_BYTES = 200 * 2**20
+POLL_SECONDS = 0.2
+#: What vLLM's CPU build is given unless the environment says otherwise (KV cache in GiB).
+CPU_VARIABLES = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+
+
+@dataclass(frozen=True)
+class RemoteEngine:
+    """An engine that is ready.
+
+    Attributes:
+        name: for errors.
+        actor: Ray's handle.
+        max_num_seqs: how many requests it works on at a time.
+    """
+
+    name: str
+    actor: Any
+    max_num_seqs: int
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[None]:
+    """A Ray cluster: the one at `address` or in RAY_ADDRESS, or else one of this process's own.
+
+    Raises:
+        EvaluationError: If there is none at the address.
+    """
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    local = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES} if address == "local" else {}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise EvaluationError(
+            f"--ray-address {address}: Ray does not answer ({' '.join(str(error).split())})"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> int:
+    """How many engines there are to be.
+
+    Args:
+        gpus: of each node.
+        tensor_parallel: GPUs of one engine; they are of one node.
+        asked: by --engines; None for as many as there is room for, without a GPU one.
+
+    Raises:
+        EvaluationError: If there is no room for them.
+    """
+    if not any(gpus):
+        if tensor_parallel > 1:
+            raise EvaluationError(f"--tensor-parallel {tensor_parallel}: there is no GPU here: leave it out")
+        return asked or 1
+    room = sum(count // tensor_parallel for count in gpus)
+    if room == 0:
+        raise EvaluationError(f"--tensor-parallel {tensor_parallel}: no node has more than {max(gpus)} GPUs: lower it")
+    if asked and asked > room:
+        raise EvaluationError(f"--engines {asked}: there are GPUs for {room}, {tensor_parallel} for each: lower it")
+    return asked or room
+
+
+def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop: StopRequest) -> list[RemoteEngine]:
+    """Start all engines at once, and wait until the last one is ready.
+
+    Args:
+        settings: of each.
+        asked: by --engines.
+        logs: folder for what they print.
+        stop: asked while they start.
+
+    Raises:
+        EvaluationError: If there is no room for them.
+        EngineFailure: If one cannot start.
+        Stopped: If `stop` asks for the end.
+    """
+    gpus = [int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
+    count = count_engines(gpus, settings.tensor_parallel, asked)
+    has_gpu = any(gpus)
+    print(f"starting {count} vLLM engine{'s' if count > 1 else ''} on the {'GPUs' if has_gpu else 'CPU'}", flush=True)
+    remote = ray.remote(Engine).options(
+        num_cpus=0,
+        num_gpus=settings.tensor_parallel if has_gpu else 0,
+        scheduling_strategy="SPREAD",
+        runtime_env={"env_vars": _environment(count, has_gpu)},
+    )
+    settings = replace(settings, eager=settings.eager or not has_gpu)
+    names = [f"engine {number}" for number in range(count)]
+    actors = [remote.remote(settings, logs / f"engine-{number}.log") for number in range(count)]
+    calls = {actor.max_num_seqs.remote(): (name, actor) for name, actor in zip(names, actors, strict=True)}
+    engines: list[RemoteEngine] = []
+    while len(engines) < count:
+        for call in ray.wait(list(calls), timeout=POLL_SECONDS)[0]:
+            name, actor = calls.pop(call)
+            engines.append(RemoteEngine(name, actor, answer(name, call)))
+        stop.check()
+    return engines
+
+
+def answer(name: str, call: Any) -> Any:
+    """What an engine answers to a call that is done.
+
+    Raises:
+        EngineFailure: If it died, or cannot go on.
+    """
+    try:
+        return ray.get(call)
+    except ray.exceptions.RayActorError as error:
+        cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else None
+        raise EngineFailure(f"{name}: {cause or death_of(error)}") from error
+    except ray.exceptions.RayError as error:
+        raise EngineFailure(f"{name}: {cause_of(error)}") from error
+
+
+def _environment(count: int, has_gpu: bool) -> dict[str, str]:
+    """Variables of the engines' processes."""
+    variables = {TOKEN: os.environ[TOKEN]}
+    # Ours is for training, and imports all of verl in each of vLLM's processes.
+    plugins = [plugin.name for plugin in entry_points(group="vllm.general_plugins") if plugin.name != "pacs"]
+    variables["VLLM_PLUGINS"] = os.environ.get("VLLM_PLUGINS", ",".join(plugins))
+    if not has_gpu:
+        defaults = CPU_VARIABLES | {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count))}
+        variables |= {name: os.environ.get(name, value) for name, value in defaults.items()}
+    return variables

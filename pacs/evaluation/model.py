@@ -1,0 +1,123 @@
+"""The model that is evaluated: where it lies, what it is, how long its context is."""
+
+import hashlib
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacs.data.output import file_sha256
+from pacs.evaluation.errors import EvaluationError
+from pacs.export.source import CHECKPOINTS, Source, find_source
+from pacs.runs.checkpoints import MARKER
+
+#: What decides what a model says: weights, config, tokenizer, chat template, code.
+SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken", ".py")
+WEIGHTS = (".safetensors", ".bin")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that was found.
+
+    Attributes:
+        given: as the command named it.
+        folder: with config and tokenizer, and the weights unless it is a training checkpoint.
+        source: the training checkpoint, if it is one.
+    """
+
+    given: str
+    folder: Path
+    source: Source | None = None
+
+    @property
+    def marker_sha256(self) -> str | None:
+        """Hash of the training checkpoint's marker, which names its files and when they were written."""
+        return file_sha256(self.source.checkpoint.folder / MARKER) if self.source else None
+
+
+def find_model(given: str) -> Model:
+    """Find a model folder, a training checkpoint, or a model of the Hugging Face Hub.
+
+    Raises:
+        EvaluationError: If it is none of them.
+        ExportError, BrokenCheckpoint: If the checkpoint cannot be exported.
+    """
+    path = Path(given).expanduser()
+    if not path.exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", given):
+        return Model(given, _download(given))
+    if not path.is_dir():
+        raise EvaluationError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
+    if path.name.startswith("global_step_") or (path / CHECKPOINTS).is_dir():
+        source = find_source(path)
+        return Model(given, source.huggingface, source)
+    if not (path / "config.json").is_file():
+        raise EvaluationError(f"{given} is no model (it has no config.json), and no training checkpoint or run")
+    if not any(file.suffix in WEIGHTS for file in path.iterdir()):
+        raise EvaluationError(f"{given} has no weights (*.safetensors or *.bin)")
+    return Model(given, path.absolute())
+
+
+def context_length(model: Model) -> tuple[int, str]:
+    """The most tokens of prompt and response together, and the dtype of the weights, by the model's config.
+
+    Raises:
+        EvaluationError: If it has no config that transformers reads.
+    """
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(model.folder).get_text_config()
+        length = int(config.max_position_embeddings)
+    except (OSError, ValueError, AttributeError) as error:
+        why = " ".join(str(error).split())
+        raise EvaluationError(f"{model.given}: its config.json is of no language model: {why}") from error
+    rope: dict[str, Any] = getattr(config, "rope_parameters", None) or {}
+    if "original_max_position_embeddings" in rope:
+        length = max(length, int(rope["original_max_position_embeddings"] * rope.get("factor", 1)))
+    dtype = config.dtype
+    return length, "auto" if dtype is None else str(dtype).removeprefix("torch.")
+
+
+def model_sha256(folder: Path) -> str:
+    """A hash of the contents and the names of a model's files."""
+    files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
+    with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as threads:
+        digests = threads.map(file_sha256, files)
+        lines = [f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def merge_checkpoint(model: Model, out: Path) -> None:
+    """Merge a training checkpoint into the folder `out`, in the dtype that vLLM sampled with in the run.
+
+    Raises:
+        ExportError: If it cannot be merged.
+    """
+    from pacs.export.dtype import choose_dtype
+    from pacs.export.folder import export
+
+    assert model.source is not None
+    dtype, why = choose_dtype(None, model.source)
+    print(f"merging {model.source.checkpoint.folder} in {dtype} ({why})", flush=True)
+    export(model.source, out, dtype)
+
+
+def _download(name: str) -> Path:
+    from huggingface_hub import HfApi, snapshot_download
+
+    patterns = [f"*{suffix}" for suffix in SUFFIXES]
+    try:
+        # Asked first: the download itself would try for long.
+        HfApi().model_info(name, timeout=10)
+        return Path(snapshot_download(name, allow_patterns=patterns))
+    except Exception as error:
+        try:
+            return Path(snapshot_download(name, allow_patterns=patterns, local_files_only=True))
+        except Exception:
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise EvaluationError(
+                f"{name} is no folder, and cannot be had from the Hugging Face Hub ({why}): give a local folder"
+            ) from error

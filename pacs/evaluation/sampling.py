@@ -1,0 +1,152 @@
+"""What is missing in an evaluation's folder, and filling it: generation, and grading beside it."""
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pacs.evaluation.clock import Clock
+from pacs.evaluation.engine import EngineSettings, Finished, Request
+from pacs.evaluation.folder import LOGS, read_grades
+from pacs.evaluation.grade import Grader
+from pacs.evaluation.progress import Progress
+from pacs.evaluation.sample import Problem, Sample
+from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.settings import Settings
+from pacs.evaluation.stop import StopRequest
+from pacs.evaluation.store import Store
+
+#: Between two looks for grades, once all samples are drawn.
+POLL_SECONDS = 0.2
+
+
+class Work:
+    """The samples that are missing, in the order in which they are drawn: problem by problem.
+
+    Args:
+        out: the evaluation's folder; this process holds its lock.
+        settings: the folder's.
+        problems: of the tasks to work on.
+        prompts: by task and problem, as tokens.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        settings: Settings,
+        problems: Mapping[str, list[Problem]],
+        prompts: Mapping[tuple[str, str], list[int]],
+    ) -> None:
+        self._out, self._settings = out, settings
+        self._problems = {(task, problem.id): problem for task, some in problems.items() for problem in some}
+        self._stores = {task: Store(out, task, settings.model.prefix) for task in problems}
+        #: What each request is for: task, problem, index.
+        self._asked: dict[str, tuple[str, str, int]] = {}
+        self.queue: deque[Request] = deque()
+        for (task, problem), prompt in prompts.items():
+            for index in range(settings.tasks[task].samples):
+                if (problem, index) not in self._stores[task].sampled:
+                    request = Request(str(len(self._asked)), prompt, self._seed(task, problem, index))
+                    self._asked[request.id] = (task, problem, index)
+                    self.queue.append(request)
+        self._grader = Grader()
+        self._clock = Clock(out, list(problems))
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._grader.close()
+        if self._progress:
+            self._progress.close()
+        for store in self._stores.values():
+            store.close()
+
+    def say_what_is_there(self) -> None:
+        """Print how much of each task there is, and how much there will be."""
+        for task, store in self._stores.items():
+            about = self._settings.tasks[task]
+            there = f", {len(store.sampled):,} of them are there" if store.sampled else ""
+            print(f"{task}: {about.problems:,} problems, {about.samples:,} samples of each{there}", flush=True)
+
+    def is_done(self) -> bool:
+        """Whether every sample is there, with its grade."""
+        return not self.queue and all(len(store.graded) == len(store.sampled) for store in self._stores.values())
+
+    def run(self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest) -> None:
+        """Draw and grade all that is missing; whatever happens, what is finished is kept.
+
+        Args:
+            settings: of each engine.
+            engines: how many; None for all that there is room for.
+            ray_address: of a cluster to join.
+            stop: asked several times a second.
+
+        Raises:
+            EngineFailure: If an engine cannot start or died.
+            Stopped: If `stop` asks for the end.
+        """
+        for task, store in self._stores.items():
+            for sample in store.ungraded():
+                self._grader.submit(task, self._problems[task, sample.problem], sample)
+        if self.queue:
+            self._generate(settings, engines, ray_address, stop)
+        while self._grader.waiting:
+            self._take_grades()
+            stop.check()
+            time.sleep(POLL_SECONDS)
+
+    def _generate(
+        self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest
+    ) -> None:
+        # Imported late: grading alone needs no Ray.
+        from pacs.evaluation.engines import cluster, start_engines
+        from pacs.evaluation.generate import generate
+
+        with cluster(ray_address):
+            stop.listen()  # Ray has set a handler of its own
+            ready = start_engines(settings, engines, self._out.absolute() / LOGS, stop)
+            self._start_progress()
+            self._clock.start()
+            try:
+                generate(ready, self.queue, self._deliver, self._tick, stop)
+            finally:
+                self._clock.write()
+
+    def _start_progress(self) -> None:
+        """Count all that is there already, too."""
+        tasks = self._settings.tasks
+        total = sum(tasks[task].problems * tasks[task].samples for task in self._stores)
+        done = sum(len(store.sampled) for store in self._stores.values())
+        grades = [grade.status for task in self._stores for grade in read_grades(self._out, task).values()]
+        self._progress = Progress(total, done, right=grades.count("correct"), graded=len(grades))
+
+    def _deliver(self, finished: Finished) -> None:
+        task, problem, index = self._asked.pop(finished.id)
+        seed = self._seed(task, problem, index)
+        sample = Sample(
+            problem, index, seed, finished.response, finished.tokens, finished.truncated, finished.token_entropy
+        )
+        self._stores[task].add(sample)
+        self._clock.sampled(task, sample.tokens)
+        self._grader.submit(task, self._problems[task, problem], sample)
+        if self._progress:
+            self._progress.sampled(sample.tokens)
+
+    def _tick(self) -> None:
+        self._clock.tick()
+        self._take_grades()
+
+    def _take_grades(self) -> None:
+        for task, grade in self._grader.graded():
+            self._stores[task].add_grade(grade)
+            if self._progress:
+                self._progress.graded(grade)
+
+    def _seed(self, task: str, problem: str, index: int) -> int:
+        return sample_seed(self._settings.sampling.seed, task, problem, index)

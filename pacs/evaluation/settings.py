@@ -1,0 +1,140 @@
+"""What an evaluation was made with: `settings.json`, and whether a start may add to it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pacs.evaluation.errors import EvaluationError
+from pacs.runs.files import write_atomically
+
+FILE = "settings.json"
+#: The part of the model's hash that every sample carries.
+HASH_CHARS = 12
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model was sampled.
+
+    Attributes:
+        name: as the command gave it.
+        folder: that vLLM loaded.
+        sha256: of the contents of its files.
+        checkpoint: sha256 of the marker of the training checkpoint that it was merged from, if it was.
+    """
+
+    name: str
+    folder: str
+    sha256: str
+    checkpoint: str | None = None
+
+    @property
+    def prefix(self) -> str:
+        """The model's hash in every sample."""
+        return self.sha256[:HASH_CHARS]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How it was sampled; the defaults are the paper's."""
+
+    temperature: float = 0.6
+    top_p: float = 0.95
+    max_tokens: int = 8192
+    thinking: bool = True
+    token_entropy: bool = False
+    dtype: str = "auto"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """Which problems, and how often.
+
+    Attributes:
+        data: parquet file in verl's schema.
+        sha256: of the file.
+        problems: how many it has.
+        samples: of each problem.
+        ks: of pass@k.
+    """
+
+    data: str
+    sha256: str
+    problems: int
+    samples: int
+    ks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides what is in an evaluation's folder, and the versions that first wrote to it."""
+
+    model: ModelSettings
+    sampling: Sampling
+    tasks: Mapping[str, TaskSettings]
+    versions: Mapping[str, str]
+
+    def write(self, out: Path) -> None:
+        """Write `settings.json`."""
+        write_atomically(out / FILE, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
+
+
+def read_settings(out: Path) -> Settings:
+    """What `settings.json` of an evaluation's folder says.
+
+    Raises:
+        EvaluationError: If there is none, or it cannot be read.
+    """
+    try:
+        values = json.loads((out / FILE).read_text(encoding="utf-8"))
+        tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
+        return Settings(ModelSettings(**values["model"]), Sampling(**values["sampling"]), tasks, values["versions"])
+    except FileNotFoundError:
+        raise EvaluationError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise EvaluationError(f"{out / FILE} cannot be read ({error}): give another folder, or repair it") from error
+
+
+def joined(old: Settings, new: Settings, out: Path) -> Settings:
+    """The settings of a folder after a start with `new`, which may only add tasks and samples.
+
+    Args:
+        old: what the folder was made with.
+        new: what is asked for now.
+        out: the folder, for errors.
+
+    Raises:
+        EvaluationError: If models, settings or data differ, or there would be fewer samples.
+    """
+    if old.model.sha256 != new.model.sha256:
+        raise EvaluationError(
+            f"--out {out} has samples of another model ({old.model.name}, sha256 {old.model.prefix}; this one, "
+            f"{new.model.name}, is {new.model.prefix}): give that model, or another --out"
+        )
+    was, is_now = asdict(old.sampling), asdict(new.sampling)
+    differing = [f"{key} {was[key]}, not {is_now[key]}" for key in was if was[key] != is_now[key]]
+    if differing:
+        raise EvaluationError(f"--out {out} was sampled with {', '.join(differing)}: give the same, or another --out")
+    tasks = dict(old.tasks)
+    for name, task in new.tasks.items():
+        before = tasks.get(name)
+        if before and before.sha256 != task.sha256:
+            raise EvaluationError(
+                f"--out {out}: {name} was sampled from another data file ({before.data}, sha256 "
+                f"{before.sha256[:HASH_CHARS]}; {task.data} is {task.sha256[:HASH_CHARS]}): give that, or another --out"
+            )
+        if before and before.samples > task.samples:
+            raise EvaluationError(
+                f"--out {out} has {before.samples} samples a problem of {name}, and --samples says {task.samples}: "
+                f"samples are only added: give --samples {name}={before.samples} or more, or another --out"
+            )
+        tasks[name] = task
+    return replace(old, tasks=tasks)
+
+
+def as_json(settings: Settings) -> dict[str, Any]:
+    """The settings as JSON has them, for results."""
+    return asdict(settings)

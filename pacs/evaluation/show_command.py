@@ -1,0 +1,108 @@
+"""`pacs evaluate show DIR`: samples with their prompts and answers."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.folder import Grade, read_grades, read_problems, read_samples
+from pacs.evaluation.sample import Problem, Sample
+from pacs.evaluation.settings import read_settings
+from pacs.rewards.verdict import Status
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DESCRIPTION = """\
+Print samples of an evaluation: the prompt, the right answer, the one that the verifier found, the response. An
+evaluation that is running, or was stopped, can be looked at too.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs evaluate show outputs/trained --wrong
+  pacs evaluate show outputs/trained --task math500 --status no_answer -n 10
+  pacs evaluate show outputs/trained --task aime24 --problem 60 -n 128 | less
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> None:
+    """Add `evaluate show`; the parsed arguments carry `main` as `handler`."""
+    parser = subparsers.add_parser(
+        "evaluate show",
+        help="page through an evaluation's samples",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
+    add("--task", metavar="TASK", help="only of this task (default: of all)")
+    add("--problem", metavar="ID", help="only of this problem")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--right", action="store_true", help="only right ones")
+    which.add_argument("--wrong", action="store_true", help="only those that are not right, for whatever reason")
+    which.add_argument("--status", choices=get_args(Status), help="only those to which the verifier gave this status")
+    add("-n", type=int, default=3, metavar="N", help="how many (default: 3)")
+    parser.set_defaults(handler=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the samples; 2 and one line on stderr where that is impossible."""
+    try:
+        if args.n < 1:
+            raise EvaluationError(f"-n {args.n}: give a number of at least 1")
+        shown = 0
+        for text in islice(_matching(args), args.n):
+            print(text)
+            shown += 1
+    except BrokenPipeError:  # of stdout: `pacs` itself ends on it
+        raise
+    except (EvaluationError, OSError) as error:
+        print(f"pacs evaluate show: {error}", file=sys.stderr)
+        return 2
+    if not shown:
+        print("no such samples")
+    return 0
+
+
+def _matching(args: argparse.Namespace) -> Iterator[str]:
+    settings = read_settings(args.out)
+    if args.task and args.task not in settings.tasks:
+        raise EvaluationError(f"--task {args.task}: {args.out} has {', '.join(settings.tasks)}")
+    tasks = [args.task] if args.task else list(settings.tasks)
+    problems = {task: {problem.id: problem for problem in read_problems(args.out, task)} for task in tasks}
+    if args.problem and not any(args.problem in some for some in problems.values()):
+        some = ", ".join(islice((name for each in problems.values() for name in each), 5))
+        raise EvaluationError(f"--problem {args.problem}: no such problem; the first ones are {some}")
+    for task in tasks:
+        grades = read_grades(args.out, task)
+        for sample in read_samples(args.out, task, settings.model.prefix):
+            grade = grades.get((sample.problem, sample.index))
+            if args.problem in (None, sample.problem) and _is_asked_for(args, grade):
+                yield _text(task, problems[task][sample.problem], sample, grade)
+
+
+def _is_asked_for(args: argparse.Namespace, grade: Grade | None) -> bool:
+    """Whether a sample has a status that is asked for; one that is not graded has none."""
+    if args.right:
+        return grade is not None and grade.status == "correct"
+    if args.wrong:
+        return grade is not None and grade.status != "correct"
+    return args.status is None or (grade is not None and grade.status == args.status)
+
+
+def _text(task: str, problem: Problem, sample: Sample, grade: Grade | None) -> str:
+    about = [f"{task} {problem.id}, sample {sample.index}", grade.status if grade else "not graded yet"]
+    about.append(f"{sample.tokens} tokens{', truncated' if sample.truncated else ''}")
+    prompt = "\n".join(f"[{message['role']}]\n{message['content']}" for message in problem.prompt)
+    answers = f"gold: {_shortened(problem.ground_truth)}\npredicted: {grade.predicted if grade else ''}"
+    return f"--- {', '.join(about)}\n{prompt}\n--- response\n{sample.response}\n--- {answers}\n"
+
+
+def _shortened(gold: str, chars: int = 200) -> str:
+    """The tests of a program may be long."""
+    return gold if len(gold) <= chars else f"{gold[:chars]}... ({len(gold):,} characters)"

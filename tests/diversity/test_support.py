@@ -1,0 +1,67 @@
+"""Kept, gained, lost: by hand, and the metrics as the paper's own tables have them."""
+
+import pytest
+
+from pacs.diversity.support import Support, support, threshold, together
+from pacs.diversity.support_task import compare
+from tests.diversity.folders import Response, make_task
+
+RIGHT, WRONG = Response("r"), Response("w", "wrong", "8")
+
+
+def of_counts(kept: int, gained: int, lost: int, neither: int) -> Support:
+    return Support(*(tuple(map(str, range(count))) for count in (kept, gained, lost, neither)))
+
+
+@pytest.mark.parametrize(
+    ("counts", "rates"),
+    [
+        # arXiv 2507.14843, Tables 1, 3 and 12: P, E, S, O; SRR, NDR, SDS, NSCR as printed.
+        ((2685, 26, 86, 607), (0.97, 0.01, 0.02, -0.02)),
+        ((2388, 48, 175, 793), (0.93, 0.02, 0.04, -0.05)),
+        ((761, 83, 104, 599), (0.88, 0.10, 0.18, -0.02)),
+        ((15, 4, 4, 7), (0.789, 0.211, 0.332, 0.000)),
+        ((37, 0, 3, 0), (0.925, 0.000, 0.000, -0.075)),
+        ((40, 0, 0, 0), (1.000, 0.000, 0.000, 0.000)),
+        ((154, 28, 18, 72), (0.895, 0.154, 0.263, 0.050)),
+        ((4, 2, 3, 21), (0.571, 0.333, 0.421, -0.111)),
+    ],
+)
+def test_the_metrics_of_the_paper(counts: tuple[int, ...], rates: tuple[float, ...]) -> None:
+    found = of_counts(*counts)
+    values = (found.retention_rate, found.discovery_rate, found.dynamic_score, found.change_rate)
+    assert values == pytest.approx(rates, abs=0.0051 if counts[0] > 500 else 0.00051)
+
+
+def test_what_is_not_defined_is_absent() -> None:
+    nothing = of_counts(0, 0, 0, 5)
+    assert (nothing.retention_rate, nothing.discovery_rate, nothing.dynamic_score, nothing.change_rate) == (None,) * 4
+    only_lost = of_counts(0, 0, 2, 0)
+    assert (only_lost.retention_rate, only_lost.discovery_rate, only_lost.dynamic_score) == (0.0, None, None)
+    exchanged = of_counts(0, 2, 2, 0)
+    assert (exchanged.retention_rate, exchanged.discovery_rate, exchanged.dynamic_score) == (0.0, 1.0, 0.0)
+
+
+def test_problems_are_sorted_by_who_solves_them_within_k() -> None:
+    base = make_task({"a": [WRONG, RIGHT], "b": [RIGHT, WRONG], "c": [WRONG, WRONG], "d": [WRONG, WRONG]})
+    model = make_task({"a": [RIGHT, WRONG], "b": [WRONG, WRONG], "c": [WRONG, RIGHT], "d": [WRONG, WRONG]})
+    assert support(base, model, 1) == Support((), ("a",), ("b",), ("c", "d"))
+    assert support(base, model, 2) == Support(("a",), ("c",), ("b",), ("d",))
+    assert together([support(base, model, 1), support(base, model, 2)]).lost == ("b", "b")
+
+
+def test_the_first_k_samples_decide_the_entropies_too() -> None:
+    base = make_task({"a": [WRONG, WRONG, RIGHT]})
+    model = make_task({"a": [RIGHT, WRONG, WRONG]})
+    found = compare(base, model, [1, 2])
+    assert found.right == {"a": (0, 1)}
+    assert found.entropies["answer_entropy"].base.mean == 0
+    assert found.entropies["answer_entropy"].model.mean == pytest.approx(0.6931, abs=1e-4)
+    assert "token_entropy" not in found.entropies
+
+
+def test_the_threshold() -> None:
+    """The paper's example: 3.66e-4 at k = 8192."""
+    assert threshold(8192) == pytest.approx(3.66e-4, abs=1e-6)
+    for k in (1, 2, 8, 128):
+        assert (1 - threshold(k)) ** k == pytest.approx(0.05)

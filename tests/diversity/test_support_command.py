@@ -1,0 +1,87 @@
+"""`pacs support` as its user has it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pacs import cli
+from tests.diversity.folders import Response, Responses, write_folder
+
+RIGHT, WRONG = Response("r", token_entropy=0.5), Response("w", "wrong", "8", token_entropy=0.25)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "base", {"sums": BASE, "aime24": BASE})
+
+
+BASE: Responses = {"a": [RIGHT, WRONG, WRONG], "b": [WRONG, RIGHT, WRONG], "c": [WRONG] * 3}
+TRAINED: Responses = {"a": [RIGHT] * 3, "b": [WRONG] * 3, "c": [WRONG, WRONG, RIGHT]}
+
+
+def test_json_page_and_picture(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = write_folder(tmp_path / "pacs", {"sums": TRAINED, "aime24": TRAINED})
+    out = tmp_path / "out"
+    assert cli.main(["support", f"{base}", f"{model}", "--k", "3", "1", "3", "--out", f"{out}"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[-3:] == [f"{out / name}" for name in ("support.json", "support.md", "support.png")]
+    sums = json.loads((out / "support.json").read_text())["tasks"]["sums"]
+    assert [*sums["k"]] == ["1", "3"]
+    assert sums["k"]["3"]["problems"] == {"kept": ["a"], "gained": ["c"], "lost": ["b"], "neither": []}
+    assert sums["k"]["3"]["metrics"] == {"SRR": 0.5, "NDR": 0.5, "SDS": 0.5, "NSCR": 0.0}
+    assert sums["right_of_k"]["base_and_model"] == {"a": [1, 3], "b": [1, 0], "c": [0, 1]}
+    assert sums["entropies"]["token_entropy"]["base"]["mean"] == pytest.approx((2 * 1 / 3 + 0.25) / 3)
+    page = (out / "support.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.startswith("| all")]
+    one, three = "2 (33.3%)", "0 (0.0%)"
+    assert [row[4:9] for row in rows] == [["6", one, three, three, "4 (66.7%)"], ["6", one, one, one, three]]
+    assert "gained (1): c (0 → 1)" in page
+    assert "lost (1): b (1 → 0)" in page
+    assert (out / "support.png").read_bytes().startswith(b"\x89PNG")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert cli.main(["support", *map(str, words)]) == 2
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert captured.out == ""
+    assert line.startswith("pacs support: ")
+    return line
+
+
+def test_unequal_numbers_of_samples(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fewer = {problem: some[:2] for problem, some in TRAINED.items()}
+    model = write_folder(tmp_path / "pacs", {"sums": fewer})
+    out = tmp_path / "out"
+    line = refused(capsys, base, model, "--out", out)
+    assert "base has 3 and pacs has 2" in line
+    assert "--k 2" in line
+    assert "give 2 or less" in refused(capsys, base, model, "--k", 3, "--out", out)
+    assert not out.exists()
+    assert cli.main(["support", f"{base}", f"{model}", "--k", "2", "--out", f"{out}"]) == 0
+
+
+def test_other_wrong_input(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = write_folder(tmp_path / "pacs", {"sums": TRAINED})
+    assert "given twice" in refused(capsys, base, base, "--out", tmp_path / "out")
+    assert "there is sums" in refused(capsys, base, model, "--task", "summs", "--out", tmp_path / "out")
+    (tmp_path / "file").write_text("mine")
+    assert "file" in refused(capsys, base, model, "--out", tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["support", f"{base}", f"{model}", "--k", "0", "--out", "out"])
+    assert caught.value.code == 2
+    assert "at least 1" in capsys.readouterr().err
+
+
+def test_what_else_lies_in_the_folder_is_kept(base: Path, tmp_path: Path) -> None:
+    model = write_folder(tmp_path / "pacs", {"sums": TRAINED})
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "notes.md").write_text("mine")
+    (out / "support.md").write_text("an older one")
+    assert cli.main(["support", f"{base}", f"{model}", "--out", f"{out}"]) == 0
+    assert (out / "notes.md").read_text() == "mine"
+    assert sorted(path.name for path in out.iterdir()) == ["notes.md", "support.json", "support.md", "support.png"]
+    assert (out / "support.md").read_text().startswith("# Support: pacs against base")
