@@ -62,8 +62,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     prepare_missing(asked.tasks, asked.data)
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
     prompts, context = encode(model, problems, asked.sampling)
-    with locked(asked.out):
-        stop.listen()
+    with locked(asked.out), stop:
         settings = settle(asked, model, problems)
         stop.check()
         for task, some in problems.items():

@@ -31,6 +31,7 @@ def evaluate(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command; its exit status, and what it says on stderr."""
 
     def run(*words: object) -> tuple[int, str]:
+        capsys.readouterr()
         status = cli.main(["evaluate", *map(str, words)])
         return status, capsys.readouterr().err
 
@@ -154,7 +155,7 @@ def test_wrong_input_is_one_line_and_makes_nothing(
 
 
 def test_a_folder_in_use_is_refused(evaluate: Run, model: Path, data: Path, out: Path) -> None:
-    with (out / ".lock").open() as lock:
+    with (out / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for words in (command(model, data, out), ["grade", out]):
             status, said = evaluate(*words)
