@@ -4,8 +4,8 @@ r"""What `pacs evaluate` adds to bare vLLM: Ray, the store, grading, beside `LLM
     python benchmarks/evaluate.py --model Qwen/Qwen3-0.6B --max-tokens 1024      # on a GPU (not run yet)
 
 Both draw the same samples (the same prompts, sampling settings and seeds) with the same engine settings, each in a
-process of its own, in turn. Bare is the time of one `LLM.generate` with all requests. Ours is the time from the moment
-when the engine is ready until the last grade is on the disk. Neither counts vLLM's start, which both have.
+process of its own, in turn. Bare is the time of one `LLM.generate` with all requests. Ours is the time from when the
+engine is ready until the last grade is on the disk. Neither counts vLLM's start, which both have.
 
 The default model has 10 million random parameters, and a tenth of its tokens are answers, so that there is something to
 grade: numbers, fractions and roots, which go to math-verify. vLLM computes on one thread in both: as on a GPU server,
@@ -81,11 +81,13 @@ def write_data(file: Path, problems: int) -> None:
 def asked(options: argparse.Namespace, out: Path) -> Any:
     """The evaluation, as the command would ask for it."""
     from pacs.evaluation.evaluate import Asked
+    from pacs.evaluation.model import context_length, find_model
     from pacs.evaluation.settings import Sampling
     from pacs.evaluation.tasks import Task
 
     task = Task("made_up", options.work / "data.parquet", options.samples, (1,))
-    sampling = Sampling(max_tokens=options.max_tokens)
+    _, dtype = context_length(find_model(options.model))
+    sampling = Sampling(max_tokens=options.max_tokens, dtype=dtype)
     return Asked(options.model, [task], options.work, out, sampling, 1, 1, 0.9, None)
 
 
