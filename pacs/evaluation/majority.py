@@ -15,7 +15,7 @@ from pacs.rewards.numbers import number
 def votes(samples: Sequence[Graded]) -> tuple[int, list[int]]:
     """How many samples give the right answer, and how many each of the wrong ones.
 
-    Right are those that the verifier takes for right, however they are written: one answer. Wrong ones count as the same
+    Right are those that the verifier takes for right, however they are written: one answer. Wrong answers count as one
     where they are the same number, or the same text once spaces and LaTeX's ways of writing are made one
     (`pacs.rewards.notation`); what it takes algebra to see is not seen. A sample without an answer has no vote.
     """
@@ -81,7 +81,8 @@ def _binomial(n: int, share: float) -> npt.NDArray[np.float64]:
     log_factorial = np.concatenate([[0.0], np.log(np.arange(1, n + 1)).cumsum()])
     taken = np.arange(n + 1)
     log_ways = log_factorial[n] - log_factorial - log_factorial[::-1]
-    return np.exp(log_ways + taken * np.log(share) + (n - taken) * np.log1p(-share))
+    chance: npt.NDArray[np.float64] = np.exp(log_ways + taken * np.log(share) + (n - taken) * np.log1p(-share))
+    return chance
 
 
 def _with_rival(chance: npt.NDArray[np.float64], taken: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -22,7 +22,7 @@ def write_results(out: Path, settings: Mapping[str, Any], results: Sequence[Task
 
     Args:
         out: the evaluation's folder.
-        settings: what decided the samples, plain JSON: `model` with its `name`, `tasks` with each one's, and others.
+        settings: what decided the samples, plain JSON: `pacs.evaluation.settings.Settings` as JSON.
         results: of each task.
 
     Raises:

@@ -60,16 +60,13 @@ def _by_k(what: str, results: Sequence[TaskResult]) -> str:
 
 def _samples(results: Sequence[TaskResult]) -> str:
     statuses = list(results[0].statuses)
-    return table(
-        ["", "truncated", *(status.replace("_", " ") for status in statuses)]
-        + ["tokens", "of right", "of wrong", "seconds", "tokens/s"],
-        [
-            [result.task, percent(result.truncated), *(percent(result.statuses[status]) for status in statuses)]
-            + [number(value) for value in (result.mean_tokens, result.mean_tokens_right, result.mean_tokens_wrong)]
-            + [number(value) for value in (result.seconds, result.tokens_per_second)]
-            for result in results
-        ],
-    )
+    names = ["truncated", *statuses, "tokens", "of right", "of wrong", "seconds", "tokens/s"]
+    rows = []
+    for result in results:
+        lengths = (result.mean_tokens, result.mean_tokens_right, result.mean_tokens_wrong)
+        shares = [percent(result.truncated), *(percent(result.statuses[status]) for status in statuses)]
+        rows.append([result.task, *shares, *map(number, (*lengths, result.seconds, result.tokens_per_second))])
+    return table(["", *(name.replace("_", " ") for name in names)], rows)
 
 
 def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self, get_args
 
+import numpy as np
+import numpy.typing as npt
+
 from pacs.evaluation.bootstrap import Estimate, estimate
 from pacs.evaluation.majority import maj_at_k, votes
 from pacs.evaluation.pass_at_k import pass_at_k
@@ -65,11 +68,6 @@ class TaskResult:
     seconds: float | None
     tokens_per_second: float | None
 
-    @property
-    def no_answer(self) -> float:
-        """Share of samples without an answer."""
-        return self.statuses["no_answer"]
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON, whose keys are text."""
         return asdict(self) | {
@@ -108,13 +106,12 @@ def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = No
     lengths = {right: [g.sample.tokens for g in samples if (g.status == "correct") == right] for right in (True, False)}
     tokens = sum(lengths[True]) + sum(lengths[False])
     statuses = Counter(graded.status for graded in samples)
-    pass_at = pass_at_ks(counts, ks)
     return TaskResult(
         task=task.name,
         samples=sizes[0],
         problems=counts,
         accuracy=pass_at_ks(counts, [1])[1],
-        pass_at=pass_at,
+        pass_at=pass_at_ks(counts, ks),
         maj_at=_maj_at_ks(task, ks),
         statuses={status: statuses[status] / len(samples) for status in get_args(Status)},
         truncated=sum(graded.sample.truncated for graded in samples) / len(samples),
@@ -128,7 +125,12 @@ def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = No
 
 def pass_at_ks(counts: Sequence[ProblemCount], ks: Sequence[int]) -> dict[int, Estimate]:
     """Each k -> pass@k, its mean over problems and interval."""
-    return {k: estimate([pass_at_k(count.n, count.right, k) for count in counts]) for k in ks}
+    return {k: estimate(pass_at_values(counts, k)) for k in ks}
+
+
+def pass_at_values(counts: Sequence[ProblemCount], k: int) -> npt.NDArray[np.float64]:
+    """(P,) pass@k of each problem."""
+    return np.array([pass_at_k(count.n, count.right, k) for count in counts])
 
 
 def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,20 @@ def test_equals_counting_all_subsets() -> None:
         for c in range(n + 1):
             for k in range(1, n + 1):
                 assert pass_at_k(n, c, k) == pytest.approx(by_counting_subsets(n, c, k), abs=1e-15)
+
+
+def published(n: int, c: int, k: int) -> float:
+    """As Chen et al. (2021) print it."""
+    if n - c < k:
+        return 1.0
+    return 1.0 - float(np.prod(1.0 - k / np.arange(n - c + 1, n + 1)))
+
+
+def test_equals_the_published_estimator() -> None:
+    for n in (8, 128, 200, 4096):
+        for k in {1, 4, 8, n // 2, n}:
+            for c in {0, 1, 2, n // 3, n - 1, n}:
+                assert pass_at_k(n, c, k) == pytest.approx(published(n, c, k), abs=1e-12)
 
 
 def test_pass_at_1_is_the_share_of_right_samples() -> None:

@@ -1,0 +1,160 @@
+"""Evaluations side by side, problem by problem."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacs.evaluation.bootstrap import Estimate, estimate
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.results import read_results
+from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks, pass_at_values
+
+#: Most problems that an error names.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An evaluation, as its folder has it.
+
+    Attributes:
+        label: by which it is shown.
+        folder: its own.
+        settings: that its samples were made with.
+        tasks: the results, by task.
+    """
+
+    label: str
+    folder: Path
+    settings: Mapping[str, Any]
+    tasks: dict[str, TaskResult]
+
+
+@dataclass(frozen=True)
+class TaskComparison:
+    """One task.
+
+    Attributes:
+        task: its name.
+        problems: how many it has.
+        pass_at: label -> k -> pass@k.
+        differences: label, of all but the first evaluation -> k -> its pass@k less the first one's.
+    """
+
+    task: str
+    problems: int
+    pass_at: dict[str, dict[int, Estimate]]
+    differences: dict[str, dict[int, Estimate]]
+
+
+def read_evaluations(folders: Sequence[Path]) -> list[Evaluation]:
+    """The evaluations in these folders, named after them (by their whole paths where two have one name).
+
+    Raises:
+        EvaluationError: a folder without results, or given twice.
+    """
+    for i, folder in enumerate(folders):
+        if folder.resolve() in [other.resolve() for other in folders[:i]]:
+            raise EvaluationError(f"{folder} is given twice: give each evaluation once")
+    names = [folder.resolve().name for folder in folders]
+    labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+    read = [read_results(folder) for folder in folders]
+    return [
+        Evaluation(label, folder, settings, {result.task: result for result in results})
+        for label, folder, (settings, results) in zip(labels, folders, read, strict=True)
+    ]
+
+
+def compare(evaluations: Sequence[Evaluation], ks: Sequence[int] | None = None) -> list[TaskComparison]:
+    """pass@k of the tasks that all evaluations have, with paired differences to the first.
+
+    A difference's interval is that of the paired bootstrap: each draw of problems is the same for both.
+
+    Args:
+        evaluations: one or more.
+        ks: of pass@k; None: those of their results that all have samples enough for.
+
+    Raises:
+        EvaluationError: no task in common, a task whose problems are not the same, a k larger than the samples.
+    """
+    first, *others = evaluations
+    shared = [task for task in first.tasks if all(task in other.tasks for other in others)]
+    if not shared:
+        has = "; ".join(f"{evaluation.label} has {', '.join(evaluation.tasks)}" for evaluation in evaluations)
+        raise EvaluationError(f"no task is in all evaluations: {has}")
+    return [_compare_task(task, evaluations, ks) for task in shared]
+
+
+def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int] | None) -> TaskComparison:
+    results = {evaluation.label: evaluation.tasks[task] for evaluation in evaluations}
+    fewest = min(results, key=lambda label: results[label].samples)
+    samples = results[fewest].samples
+    if ks is None:
+        ks = sorted({k for result in results.values() for k in result.pass_at if k <= samples})
+    elif max(ks) > samples:
+        raise EvaluationError(
+            f"--k {max(ks)} is more than the {samples} samples a problem of {task} in {fewest}: give a smaller k"
+        )
+    first, *others = results
+    counts = {label: _in_order_of(results[first], result, first, label) for label, result in results.items()}
+    return TaskComparison(
+        task=task,
+        problems=len(counts[first]),
+        pass_at={label: pass_at_ks(counts[label], ks) for label in results},
+        differences={
+            label: {k: estimate(pass_at_values(counts[label], k) - pass_at_values(counts[first], k)) for k in ks}
+            for label in others
+        },
+    )
+
+
+def _in_order_of(first: TaskResult, other: TaskResult, first_label: str, label: str) -> list[ProblemCount]:
+    """The problems of `other` in the order of `first`, once they are known to be the same."""
+    ours, theirs = ({count.id: count for count in result.problems} for result in (first, other))
+    differing = {
+        f"only {first_label} has": [i for i in ours if i not in theirs],
+        f"only {label} has": [i for i in theirs if i not in ours],
+        "of another right answer": [i for i in ours if i in theirs and theirs[i].gold != ours[i].gold],
+    }
+    if any(differing.values()):
+        said = "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems)
+        raise EvaluationError(
+            f"{first.task} has other problems in {label} than in {first_label} ({said}): evaluate both on one data file"
+        )
+    return [theirs[i] for i in ours]
+
+
+def _some(problems: Sequence[str]) -> str:
+    more = f" and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
+    return ", ".join(problems[:NAMED]) + more
+
+
+def notes(evaluations: Sequence[Evaluation], shared: Sequence[str]) -> list[str]:
+    """What is not the same in the evaluations, other than the model: a sentence each.
+
+    Args:
+        evaluations: to be compared.
+        shared: their common tasks.
+    """
+    said = []
+    settings = [dict(_decisive(evaluation, shared)) for evaluation in evaluations]
+    for key in dict.fromkeys(key for one in settings for key in one):
+        values = [one.get(key) for one in settings]
+        if any(value != values[0] for value in values):
+            each = ", ".join(f"{value} ({e.label})" for value, e in zip(values, evaluations, strict=True))
+            said.append(f"{key} differs: {each}.")
+    for evaluation in evaluations:
+        if left_out := [task for task in evaluation.tasks if task not in shared]:
+            said.append(f"Only some have {', '.join(left_out)} ({evaluation.label}): left out.")
+    return said
+
+
+def _decisive(evaluation: Evaluation, shared: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """What decides the samples beside the model."""
+    for part in ("sampling", "versions"):
+        for key, value in evaluation.settings.get(part, {}).items():
+            yield f"{part}.{key}", value
+    for task in shared:
+        yield f"{task}: samples a problem", evaluation.tasks[task].samples
+        yield f"{task}: sha256 of the data", evaluation.settings.get("tasks", {}).get(task, {}).get("sha256")

@@ -1,0 +1,90 @@
+"""`pacs evaluate compare A [B ...]`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from pacs.evaluation.compare import compare, notes, read_evaluations
+from pacs.evaluation.compare_page import comparison_json, comparison_page
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.reported import reported, reported_names
+from pacs.runs.files import write_atomically
+
+DESCRIPTION = """\
+Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap
+over problems. The tasks that all of them have are compared; their problems must be the same. `--reported` shows numbers
+of the paper beside: they have no interval, and no difference is computed to them.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs evaluate compare eval/base eval/pacs
+  pacs evaluate compare eval/base eval/grpo eval/pacs --k 1,8,64 --out comparison.md
+  pacs evaluate compare eval/pacs --reported "Qwen3-8B Base" --reported "Qwen3-8B PACS"
+  pacs evaluate compare --reported list
+"""
+
+LIST = "list"
+FORMATS = (".md", ".json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `compare` to its parser, with its description."""
+    parser.description, parser.epilog = DESCRIPTION, EXAMPLES
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="--out folder of an evaluation")
+    parser.add_argument(
+        "--reported", action="append", default=[], metavar="NAME", help="a column of the paper; `list` shows the names"
+    )
+    parser.add_argument("--k", metavar="K,K,...", help="which pass@k (default: those of the evaluations)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to FILE.md or FILE.json (default: print)")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print or write the comparison; 2 and one line on stderr where that is impossible."""
+    try:
+        if LIST in args.reported:
+            print("\n".join(reported_names()))
+            return 0
+        return _compare(args)
+    except EvaluationError as error:
+        print(f"pacs evaluate compare: {error}", file=sys.stderr)
+        return 2
+
+
+def _compare(args: argparse.Namespace) -> int:
+    if len(args.folders) + len(args.reported) < 2 or not args.folders:
+        raise EvaluationError("give the folders of two evaluations or more, or one and --reported NAME")
+    if args.out and args.out.suffix not in FORMATS:
+        raise EvaluationError(f"--out {args.out}: give a name that ends in {' or '.join(FORMATS)}")
+    if args.out and args.out.exists():
+        raise EvaluationError(f"--out {args.out} exists: choose another name")
+    ks = None if args.k is None else _parse_ks(args.k)
+    columns = [reported(name) for name in dict.fromkeys(args.reported)]
+    evaluations = read_evaluations(args.folders)
+    tasks = compare(evaluations, ks)
+    said = notes(evaluations, [task.task for task in tasks])
+    if args.out and args.out.suffix == ".json":
+        text = json.dumps(comparison_json(evaluations, tasks, columns, said), indent=1, ensure_ascii=False) + "\n"
+    else:
+        text = comparison_page(evaluations, tasks, columns, said)
+    if args.out:
+        try:
+            write_atomically(args.out, text)
+        except OSError as error:
+            raise EvaluationError(f"--out {args.out} cannot be written ({error.strerror}): choose another") from error
+        print(args.out)
+    else:
+        print(text, end="")
+    return 0
+
+
+def _parse_ks(text: str) -> list[int]:
+    try:
+        ks = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        ks = []
+    if not ks or ks[0] < 1:
+        raise EvaluationError(f"--k {text}: give whole numbers of at least 1 with commas between them, as in 1,8,64")
+    return ks
