@@ -11,8 +11,8 @@ The default model has 10 million random parameters, and a tenth of its tokens ar
 grade: numbers, fractions and roots, which go to math-verify. vLLM computes on one thread in both: as on a GPU server,
 there is a processor beside it that the harness may use. The bar: at most 5% longer than bare.
 
-Grading overlaps generation if what is left to grade after the last sample (`after the last sample`) takes much less time
-than grading all (`grading alone`, `pacs evaluate grade` on the same samples).
+Grading overlaps generation if what is left to grade after the last sample (`after the last sample`) takes much less
+time than grading all (`grading alone`, as `pacs evaluate grade` does it).
 """
 
 import argparse
@@ -81,12 +81,12 @@ def write_data(file: Path, problems: int) -> None:
 def asked(options: argparse.Namespace, out: Path) -> Any:
     """The evaluation, as the command would ask for it."""
     from pacs.evaluation.evaluate import Asked
-    from pacs.evaluation.model import context_length, find_model
+    from pacs.evaluation.model import context_and_dtype, find_model
     from pacs.evaluation.settings import Sampling
     from pacs.evaluation.tasks import Task
 
     task = Task("made_up", options.work / "data.parquet", options.samples, (1,))
-    _, dtype = context_length(find_model(options.model))
+    _, dtype = context_and_dtype(find_model(options.model))
     sampling = Sampling(max_tokens=options.max_tokens, dtype=dtype)
     return Asked(options.model, [task], options.work, out, sampling, 1, 1, 0.9, None)
 

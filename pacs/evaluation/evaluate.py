@@ -12,7 +12,7 @@ from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import MODEL, read_problems, write_problems
 from pacs.evaluation.lock import check_out, locked, nothing_left
-from pacs.evaluation.model import Model, context_length, find_model, merge_checkpoint, model_sha256
+from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
 from pacs.evaluation.problems import load_problems
 from pacs.evaluation.report import report
 from pacs.evaluation.sample import Problem
@@ -84,7 +84,7 @@ def encode(
     Raises:
         EvaluationError: If prompt and response can be longer than the model's context.
     """
-    limit, _ = context_length(model)
+    limit, _ = context_and_dtype(model)
     template = Template(str(model.folder), sampling.thinking)
     prompts = {}
     for task, some in problems.items():
@@ -120,7 +120,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
         if not folder.exists():
             merge_checkpoint(model, folder)
     print(f"hashing the model in {folder}", flush=True)
-    _, dtype = context_length(Model(model.given, folder))
+    _, dtype = context_and_dtype(Model(model.given, folder))
     sampling = Sampling(**vars(asked.sampling) | ({"dtype": dtype} if asked.sampling.dtype == "auto" else {}))
     tasks = {
         task.name: TaskSettings(
