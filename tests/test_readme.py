@@ -10,6 +10,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from pacs import cli
+from pacs.evaluation import command as evaluation
 from pacs.metrics import ENTRIES, find
 from pacs.paths import config_dir
 
@@ -55,7 +56,8 @@ def test_commands_can_be_given(page: Path, capsys: pytest.CaptureFixture[str]) -
         elif words[:2] == ["pacs", "train"]:
             composed([word for word in words[2:] if "=" in word])
         elif words[0] == "pacs":
-            subcommand = words[1:3] if words[1] == "data" else words[1:2]
+            has_own_help = words[1] == "data" or (words[1] == "evaluate" and words[2] in evaluation.SUBCOMMANDS)
+            subcommand = words[1:3] if has_own_help else words[1:2]
             with pytest.raises(SystemExit) as stopped:
                 cli.main([*subcommand, "--help"])
             assert stopped.value.code == 0, command

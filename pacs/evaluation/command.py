@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacs.data.errors import DataError
-from pacs.evaluation import grade_command, show_command
+from pacs.evaluation import compare_command, grade_command, show_command
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.settings import Sampling
@@ -117,6 +117,9 @@ def add_parser(subparsers: "Subparsers") -> None:
     parser.set_defaults(handler=main)
     show_command.add_parser(subparsers)
     grade_command.add_parser(subparsers)
+    compare = subparsers.add_parser("evaluate compare", help="evaluations side by side, with their differences")
+    compare_command.add_arguments(compare)
+    compare.set_defaults(handler=compare_command.main)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -148,10 +151,12 @@ def main(args: argparse.Namespace) -> int:
             args.ray_address,
         )
         evaluate(asked, StopRequest())
-    except (EvaluationError, DataError, ExportError, RunError, BrokenCheckpoint, OSError) as error:
+    except BrokenPipeError:  # of stdout: `pacs` itself ends on it
+        raise
+    except (EvaluationError, DataError, ExportError, RunError, BrokenCheckpoint) as error:
         print(f"pacs evaluate: {error}", file=sys.stderr)
         return REFUSED
-    except EngineFailure as error:
+    except (EngineFailure, OSError) as error:  # a full disk
         print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
         return FAILED
     except (Stopped, KeyboardInterrupt) as error:

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from pacs.evaluation.failures import EngineFailure
+
 #: An exchange ends after this time if anything is finished.
 EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
@@ -97,7 +99,7 @@ class Engine:
         log: file for all that vLLM prints.
 
     Raises:
-        RuntimeError: If vLLM cannot start; it names the reason.
+        EngineFailure: If vLLM cannot start; it names the reason.
     """
 
     def __init__(self, settings: EngineSettings, log: Path) -> None:
@@ -105,8 +107,11 @@ class Engine:
         _print_to(log)
         try:
             from vllm import EngineArgs, LLMEngine
+            from vllm.usage.usage_lib import UsageContext
 
-            self._engine = LLMEngine.from_engine_args(EngineArgs(**settings.engine_arguments()))
+            # The context decides how much vLLM works on at a time: on an H100 1,024 requests, by its own default 128.
+            arguments = EngineArgs(**settings.engine_arguments())
+            self._engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
         except Exception as error:
             raise self._failure(error) from None
         self._sampling = settings.sampling_arguments()
@@ -122,7 +127,7 @@ class Engine:
         """Take requests on; return what is finished of all that were taken on, once that is at least one.
 
         Raises:
-            RuntimeError: If the engine is dead; it names the reason.
+            EngineFailure: If the engine is dead; it names the reason.
         """
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
@@ -147,12 +152,13 @@ class Engine:
         if self._is_exchanging:
             raise ChildProcessError("its EngineCore process died")
 
-    def _failure(self, error: Exception) -> RuntimeError:
+    def _failure(self, error: Exception) -> EngineFailure:
         """What vLLM logged as the reason, or else the error itself."""
         said = _ERROR.findall(self._log.read_text(errors="replace"))
         first_hand = [line for line in said if not any(words in line for words in _REPEATED)]
-        cause = first_hand[-1] if first_hand else f"{type(error).__name__}: {error}"
-        return RuntimeError(f"{' '.join(cause.split())} (all that vLLM printed is in {self._log})")
+        plain = str(error) if isinstance(error, ChildProcessError) else f"{type(error).__name__}: {error}"
+        cause = first_hand[-1] if first_hand else plain
+        return EngineFailure(f"{' '.join(cause.split())} (all that vLLM printed is in {self._log})")
 
 
 def _finished(output: Any) -> Finished:

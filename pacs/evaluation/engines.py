@@ -1,6 +1,7 @@
 """An engine for each set of GPUs of a Ray cluster, or on the CPU where there is none."""
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,12 +15,13 @@ from pacs.evaluation.engine import Engine, EngineSettings
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.stop import StopRequest
-from pacs.integration.monitor import cause_of, death_of
+from pacs.integration.monitor import death_of
 from pacs.runs.processes import TOKEN
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
 POLL_SECONDS = 0.2
+CONNECT_SECONDS = 10.0
 #: What vLLM's CPU build is given unless the environment says otherwise (KV cache in GiB).
 CPU_VARIABLES = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
 
@@ -47,6 +49,7 @@ def cluster(address: str | None) -> Iterator[None]:
         EvaluationError: If there is none at the address.
     """
     address = address or os.environ.get("RAY_ADDRESS") or "local"
+    _check_address(address)
     local = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES} if address == "local" else {}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
@@ -58,6 +61,17 @@ def cluster(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _check_address(address: str) -> None:
+    """Raise `EvaluationError` if nothing listens at host:port: Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise EvaluationError(f"--ray-address {address}: nothing answers there ({error}): give another") from error
 
 
 def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> int:
@@ -128,11 +142,10 @@ def answer(name: str, call: Any) -> Any:
     """
     try:
         return ray.get(call)
+    except ray.exceptions.RayTaskError as error:  # of what the engine itself has raised
+        raise EngineFailure(f"{name}: {error.cause}") from None
     except ray.exceptions.RayActorError as error:
-        cause = error.cause if isinstance(getattr(error, "cause", None), Exception) else None
-        raise EngineFailure(f"{name}: {cause or death_of(error)}") from error
-    except ray.exceptions.RayError as error:
-        raise EngineFailure(f"{name}: {cause_of(error)}") from error
+        raise EngineFailure(f"{name}: {death_of(error)}") from error
 
 
 def _environment(count: int, has_gpu: bool) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import MODEL, read_problems, write_problems
 from pacs.evaluation.lock import check_out, locked, nothing_left
-from pacs.evaluation.model import Model, context_length, find_model, merge_checkpoint, model_sha256
+from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
 from pacs.evaluation.problems import load_problems
 from pacs.evaluation.report import report
 from pacs.evaluation.sample import Problem
@@ -62,8 +62,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     prepare_missing(asked.tasks, asked.data)
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
     prompts, context = encode(model, problems, asked.sampling)
-    with locked(asked.out):
-        stop.listen()
+    with locked(asked.out), stop:
         settings = settle(asked, model, problems)
         stop.check()
         for task, some in problems.items():
@@ -85,7 +84,7 @@ def encode(
     Raises:
         EvaluationError: If prompt and response can be longer than the model's context.
     """
-    limit, _ = context_length(model)
+    limit, _ = context_and_dtype(model)
     template = Template(str(model.folder), sampling.thinking)
     prompts = {}
     for task, some in problems.items():
@@ -121,7 +120,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
         if not folder.exists():
             merge_checkpoint(model, folder)
     print(f"hashing the model in {folder}", flush=True)
-    _, dtype = context_length(Model(model.given, folder))
+    _, dtype = context_and_dtype(Model(model.given, folder))
     sampling = Sampling(**vars(asked.sampling) | ({"dtype": dtype} if asked.sampling.dtype == "auto" else {}))
     tasks = {
         task.name: TaskSettings(

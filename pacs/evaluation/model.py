@@ -60,7 +60,7 @@ def find_model(given: str) -> Model:
     return Model(given, path.absolute())
 
 
-def context_length(model: Model) -> tuple[int, str]:
+def context_and_dtype(model: Model) -> tuple[int, str]:
     """The most tokens of prompt and response together, and the dtype of the weights, by the model's config.
 
     Raises:

@@ -3,7 +3,8 @@
 import os
 import signal
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
+from typing import Self
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 
@@ -18,8 +19,19 @@ class StopRequest:
     def __init__(self) -> None:
         self.signal: str | None = None
 
+    def __enter__(self) -> Self:
+        self._before = {number: signal.getsignal(number) for number in SIGNALS}
+        self.listen()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
     def listen(self) -> None:
-        """Take note of signals from now on; again after something else (Ray) has set handlers of its own."""
+        """Take note of signals; called again after something else (Ray) has set handlers of its own."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
                 signal.signal(number, self._note)

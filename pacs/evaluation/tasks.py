@@ -9,10 +9,11 @@ from pathlib import Path
 
 from pacs.data import command as data_command
 from pacs.data.errors import DataError
-from pacs.data.evaluation import FILE
 from pacs.data.sources import SOURCES
 from pacs.evaluation.errors import EvaluationError
 
+#: Of a prepared source.
+FILE = "test.parquet"
 #: What the paper's tables imply.
 SAMPLES = 128
 KS = (1, 4, 8, 16, 32, 64)

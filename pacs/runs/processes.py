@@ -29,9 +29,9 @@ def processes_of(token: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.pid != os.getpid() and process.environ().get(TOKEN) == token and not _is_dead(process):
+            if process.pid != os.getpid() and _carries(process, token) and not _is_dead(process):
                 found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+        except (psutil.NoSuchProcess, OSError):
             continue
     return found
 
@@ -115,6 +115,16 @@ def _status(file: Path) -> os.stat_result | None:
         return file.stat()
     except FileNotFoundError:
         return None
+
+
+def _carries(process: psutil.Process, token: str) -> bool:
+    """Whether the token is in the process's environment.
+
+    Not by psutil, which reads up to the first empty entry: a process that has given itself a title, as Ray's agents do,
+    has some before the rest.
+    """
+    entries = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+    return f"{TOKEN}={token}".encode() in entries
 
 
 def _is_dead(process: psutil.Process) -> bool:

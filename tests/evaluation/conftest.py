@@ -13,7 +13,7 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Hugging Face folder. Its weights are random and ten of its tokens are answers, so that some of them are right."""
+    """A Hugging Face folder. Its weights are random and ten of its tokens are answers, so that some are right."""
     return write_model(tmp_path_factory.mktemp("model") / "tiny", seed=1)
 
 

@@ -66,6 +66,23 @@ def test_orphans_in_other_sessions_are_found_and_ended(token):
     assert processes_of(token) == []
 
 
+def test_one_whose_title_has_taken_the_place_of_its_first_variables_is_found(token):
+    """As that of Ray's agents does: zeros, then the rest."""
+    code = (
+        "import os, time; start = int(open('/proc/self/stat').read().rsplit(')', 1)[1].split()[47]); "
+        "memory = os.open('/proc/self/mem', os.O_RDWR); os.pwrite(memory, bytes(8), start); "
+        "print(end='.', flush=True); time.sleep(600)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], env={"FIRST": "1", TOKEN: token}, stdout=subprocess.PIPE, text=True
+    )
+    process.stdout.read(1)
+    assert Path(f"/proc/{process.pid}/environ").read_bytes().startswith(bytes(8))
+    assert [found.pid for found in processes_of(token)] == [process.pid]
+    process.kill()
+    process.wait()
+
+
 def test_others_are_left_alone(token):
     other = uuid4().hex
     bystanders = [start(other, "sleep", "600"), start(None, "sleep", "600"), start(token + "x", "sleep", "600")]
