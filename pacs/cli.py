@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from pacs import training
 from pacs.data import command as data
+from pacs.doctor import command as doctor
 from pacs.export import command as export
 from pacs.planning import command as plan
 from pacs.report import command as report
@@ -47,7 +48,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, plan, runs, report, export, inspect):
+    for command in (data, plan, doctor, runs, report, export, inspect):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     status: int = parsed.handler(parsed)

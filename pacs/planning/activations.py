@@ -11,8 +11,8 @@ from pacs.planning.architecture import Architecture
 from pacs.planning.workload import Trained
 
 #: Tokens for which verl's fused log-probabilities (`FusedLinearForPPO`) have logits at a time, and how many copies
-#: there are in float32: logits, probabilities, one-hot labels, their difference, its product, its sum.
-FUSED_TOKENS, FUSED_COPIES = 512, 6
+#: there are in float32 at once: logits, probabilities, one-hot labels, their difference, its product.
+FUSED_TOKENS, FUSED_COPIES = 512, 5
 #: Bytes a logit without them, by s. float32: the logits, their copy without padding, two gradients. 16 bits: the
 #: logits, and in float32 probabilities and their products, for the entropy.
 LOGIT_BYTES = {4: 16, 2: 10}
@@ -67,6 +67,8 @@ def update_activations(shape: Architecture, model: Trained, tokens: int, row_tok
     layer = layer_bytes_per_token(shape, model) * tokens
     gradients = s * (hidden + 2 * shape.intermediate_size) * tokens
     count = shape.num_hidden_layers
+    kept: float
+    working: float
     if model.checkpointed:
         kept = count * s * hidden * tokens
         working = layer + gradients + mask_bytes(shape, model, tokens, row_tokens, 1)
@@ -81,8 +83,10 @@ def forward_activations(shape: Architecture, model: Trained, tokens: int, row_to
     s = model.compute_bytes
     widest = max(2 * s * shape.query_width + 4 * s * shape.key_value_width, 3 * s * shape.intermediate_size)
     layer = (2 * s * shape.hidden_size + max(widest, 8 * shape.hidden_size)) * tokens
-    layer += mask_bytes(shape, model, tokens, row_tokens, 1)
-    return Activations(0, layer, 2 * s * shape.hidden_size * tokens + head_bytes(shape, model, tokens, gradient=False))
+    mask = mask_bytes(shape, model, tokens, row_tokens, 1)
+    return Activations(
+        0, layer + mask, 2 * s * shape.hidden_size * tokens + head_bytes(shape, model, tokens, gradient=False)
+    )
 
 
 def head_bytes(shape: Architecture, model: Trained, tokens: int, *, gradient: bool) -> float:

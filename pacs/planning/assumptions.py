@@ -16,7 +16,9 @@ class Assumption:
     what: str
 
 
-PROCESS_BYTES = Assumption(1.5 * 2**30, "bytes", "CUDA context, cuBLAS workspace and NCCL buffers of a training process")
+PROCESS_BYTES = Assumption(
+    1.5 * 2**30, "bytes", "CUDA context, cuBLAS workspace and NCCL buffers of a training process"
+)
 SLEEPING_ENGINE_BYTES = Assumption(2.5 * 2**30, "bytes", "what a sleeping vLLM keeps: its context and captured graphs")
 CPU_PROCESS_BYTES = Assumption(0.7 * 2**30, "bytes", "a process of a CPU run, torch and verl or vLLM loaded, no model")
 CPU_PROCESSES = Assumption(9, "processes", "of a CPU run beside its training ranks")

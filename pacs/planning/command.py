@@ -63,7 +63,9 @@ def main(args: argparse.Namespace) -> int:
         print(f"pacs plan: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"pacs plan: --json {args.json} cannot be written ({error.strerror}): choose another file", file=sys.stderr)
+        print(
+            f"pacs plan: --json {args.json} cannot be written ({error.strerror}): choose another file", file=sys.stderr
+        )
         return 2
     print(full(plan))
     return 0 if plan.fits else 1

@@ -139,7 +139,7 @@ def _generation(work: Workload) -> Phase:
 
 
 def _passes(work: Workload) -> Iterator[Phase]:
-    """Passes without a gradient. FSDP2 keeps a reference in the host's memory, and a rank's part comes as it is used."""
+    """Passes without a gradient. FSDP2 keeps a reference in the host's memory, and brings each part as it is used."""
     names = [name for name, there in (("reference pass", work.reference), ("policy pass", work.policy_pass)) if there]
     models = [(name, work.policy) for name in names] + ([("values pass", work.critic)] if work.critic else [])
     for name, model in models:

@@ -1,7 +1,8 @@
 """What to change where a phase does not fit: settings that were tried on the plan, each of which alone is enough."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import yaml
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.planning.memory import Phase, phases
@@ -25,7 +26,7 @@ def find_mends(config: DictConfig, work: Workload, phase: Phase) -> list[str]:
         # Of several values of a key the first, which changes the least.
         if any(candidate.split("=")[0] == mend.split("=")[0] for mend in found):
             continue
-        changed = _with(config, candidate)
+        changed = _with(config, candidate.split())
         after = {other.name for other in phases(read_workload(changed, work.device)) if not other.fits}
         if phase.name not in after and after <= before:
             found.append(candidate)
@@ -51,6 +52,7 @@ def _candidates(config: DictConfig, work: Workload, phase: str) -> Iterator[str]
         yield f"{actor}.fsdp_config.param_offload=true"
         if work.critic:
             yield "critic.fsdp.optimizer_offload=true"
+        yield f"{actor}.fsdp_config.optimizer_offload=true {actor}.fsdp_config.param_offload=true"
     yield from (f"trainer.nnodes={work.nodes * factor}" for factor in (2, 4, 8))
 
 
@@ -61,9 +63,10 @@ def _budgets(key: str, tokens: int, work: Workload) -> Iterator[str]:
     yield from (f"{key}={budget}" for budget in range(highest, least - 1, -BUDGET_STEP_TOKENS))
 
 
-def _with(config: DictConfig, override: str) -> DictConfig:
-    key, value = override.split("=")
+def _with(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
+    """A copy with other values."""
     changed = config.copy()
     with open_dict(changed):
-        OmegaConf.update(changed, key, OmegaConf.create([value])[0] if value in ("true", "false") else float(value))
+        for key, value in (override.split("=") for override in overrides):
+            OmegaConf.update(changed, key, yaml.safe_load(value))
     return changed

@@ -61,15 +61,15 @@ def memory_table(plan: Plan) -> Table:
 
 def time_table(plan: Plan) -> Table:
     """Seconds of each phase, and of the step."""
-    rows = {name: {"seconds": f"{value:.1f}", "share": value / plan.step_seconds} for name, value in plan.seconds.items()}
-    return rows | {"step": {"seconds": f"{plan.step_seconds:.1f}", "share": 1.0}}
+    times, step = plan.seconds | {"step": plan.step_seconds}, plan.step_seconds
+    return {name: {"seconds": f"{value:.1f}", "share": f"{value / step:.3f}"} for name, value in times.items()}
 
 
 def engine_line(work: Workload) -> str:
     """How many sequences vLLM has at once."""
     line = (
-        f"vLLM: a cache of {cache_tokens(work):,} tokens an engine: {full_sequences(work):,} sequences of full length at "
-        f"once (limit {work.engine.max_sequences:,})"
+        f"vLLM: a cache of {cache_tokens(work):,} tokens an engine: {full_sequences(work):,} sequences of full length "
+        f"at once (limit {work.engine.max_sequences:,})"
     )
     if not work.device.flops:
         return line
@@ -80,11 +80,9 @@ def engine_line(work: Workload) -> str:
 
 
 def traffic_line(work: Workload) -> str:
-    """Bytes that go to vLLM and to disk, and the run's length."""
-    return (
-        f"Weight sync: {_gib(sync_bytes(work))} gathered by each rank. "
-        f"A checkpoint: {_gib(saved_bytes(work))}" + (", and the reference's weights after a reset" * work.reference) + "."
-    )
+    """Bytes that go to vLLM and to disk."""
+    line = f"Weight sync: {_gib(sync_bytes(work))} gathered by each rank. A checkpoint: {_gib(saved_bytes(work))}"
+    return f"{line}{', and the reference after a reset' * (work.algorithm == 'pacs')}."
 
 
 def run_hours(plan: Plan) -> float | None:

@@ -74,7 +74,8 @@ def pass_seconds(work: Workload, model: Trained, *, from_host: bool = False) -> 
 
 def update_seconds(work: Workload, model: Trained) -> float:
     """The longer of: operations (a forward pass, twice that backward, and one more where activations are calculated
-    again); traffic, for each micro-batch weights twice and gradients in float32 once. Offloaded state comes and goes."""
+    again); traffic, for each micro-batch weights twice and gradients in float32 once. Offloaded state comes and goes.
+    """
     passes = (4 if model.checkpointed else 3) * work.epochs
     compute = passes * pass_flops(work) / (work.ranks * work.device.flops * assumed.TRAINING_EFFICIENCY.value)
     micro_batches = work.epochs * _micro_batches(work, model.micro_batch_tokens, work.mini_batches)

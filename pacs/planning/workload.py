@@ -134,13 +134,17 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
     longest = int(data.max_response_length)
     mean = MEAN_RESPONSE_SHARE.value * longest if mean_response_tokens is None else mean_response_tokens
     if not 0 < mean <= longest:
-        raise PlanError(f"--mean-response-tokens {mean:g} must be above 0 and at most data.max_response_length={longest}")
+        raise PlanError(
+            f"--mean-response-tokens {mean:g} must be above 0 and at most data.max_response_length={longest}"
+        )
     architecture = find_architecture(str(roles.model.path))
     ranks, shared = int(config.trainer.n_gpus_per_node * config.trainer.nnodes), sequence_parallel_size(config)
     row_tokens = int(data.max_prompt_length) + longest
     rank_rows = -(-int(roles.actor.ppo_mini_batch_size * rollout.n) * shared // ranks)
     algorithm = str(config.trainer.v1.trainer_mode)
-    strategy = choose(config, int(rollout.n) * longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
+    strategy = (
+        choose(config, int(rollout.n) * longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
+    )
     cache_gib = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars.VLLM_CPU_KVCACHE_SPACE") or 0
     return Workload(
         algorithm=algorithm,
