@@ -55,7 +55,7 @@ def make_plan(
     device = find_device(str(config.trainer.device), hardware, gpu, int(config.trainer.n_gpus_per_node))
     work = read_workload(config, device, mean_response_tokens)
     planned = phases(work)
-    mends = {phase.name: find_mends(config, work, phase) for phase in planned if not phase.fits}
+    mends = {phase.name: find_mends(work, phase) for phase in planned if not phase.fits}
     return Plan(work, planned, seconds(work), mends)
 
 
