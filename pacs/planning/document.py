@@ -13,7 +13,8 @@ from pacs.report.table import Table, format_table
 
 COMMAND = "python -m pacs.planning"
 ALGORITHMS = ("pacs",)
-MODELS = ("Qwen/Qwen3-4B", "Qwen/Qwen3-8B")
+#: Each with the steps of the paper.
+MODELS = {"Qwen/Qwen3-4B": 120, "Qwen/Qwen3-8B": 320}
 NODES = (1, 2, 8)
 GIB = 2**30
 
@@ -69,8 +70,8 @@ def page() -> str:
     for model in MODELS:
         parts.append(f"## {model} on 8, 16 and 64 H200s\n")
         parts += [_block(format_table(scaling_table(name, model), corner=name)) for name in ALGORITHMS]
-    largest = planned("pacs", MODELS[-1], 1)
-    parts.append(f"## Where the memory goes: PACS, {MODELS[-1]}, 8 H200s\n")
+    largest = planned("pacs", "Qwen/Qwen3-8B", 1)
+    parts.append("## Where the memory goes: PACS, Qwen/Qwen3-8B, 8 H200s\n")
     parts.append(_block(format_table(memory_table(largest), corner="GiB a GPU")))
     parts.append("## What is assumed\n")
     parts.append("\n".join(_assumed()) + "\n")
@@ -81,7 +82,12 @@ def page() -> str:
 
 def planned(algorithm: str, model: str, nodes: int) -> Plan:
     """The paper's run on so many nodes of eight H200s."""
-    overrides = ["recipe=qwen3_8b", f"actor_rollout_ref.model.path={model}", f"trainer.nnodes={nodes}"]
+    overrides = [
+        "recipe=qwen3_8b",
+        f"actor_rollout_ref.model.path={model}",
+        f"trainer.nnodes={nodes}",
+        f"trainer.total_training_steps={MODELS[model]}",
+    ]
     config, hardware = compose_run(algorithm, overrides)
     return make_plan(config, hardware=hardware)
 
