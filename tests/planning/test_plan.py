@@ -2,14 +2,17 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
+import hydra
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from pacs import cli
 from pacs.composing import compose_run
-from pacs.planning import make_plan
+from pacs.paths import config_dir
+from pacs.planning import make_plan, outline
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
@@ -151,6 +154,30 @@ def test_a_cpu_run_is_planned_without_time(tmp_path: Path, capsys: pytest.Captur
     assert "Time is not estimated for a CPU." in printed
     work = make_plan(compose_run("pacs", arguments)[0], hardware="cpu").work
     assert cache_tokens(work) == 2**30 // SMALL.kv_bytes_per_token(4)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["recipe=qwen3_8b"], "the fullest phase is the generation: 110.8 GiB of 139.8 GiB; about "),
+        (["recipe=qwen3_8b", f"{ACTOR}.ppo_max_token_len_per_gpu=400000"], "update does not fit: "),
+        (
+            ["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"],
+            "plan: none: actor_rollout_ref.model.path",
+        ),
+    ],
+)
+def test_the_outline_for_a_dry_run(
+    overrides: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inside Hydra's application, as `pacs train` makes it."""
+    monkeypatch.setattr(sys, "argv", ["pacs train", *overrides])
+    hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
+        lambda config: print(outline(config))
+    )()
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert all(line.startswith(("plan: ", "update does")) for line in printed.splitlines())
 
 
 @pytest.mark.parametrize(
