@@ -41,7 +41,8 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
         with redirect_stdout(sys.stderr):  # verl says there that all is well
             launch.prepare(config)
     except (HydraException, OmegaConfBaseException) as error:
-        raise CompositionError(composition_problem(error, ["--config-name", name, *overrides])) from error
+        problem = composition_problem(error, ["--config-name", name, *overrides])
+        raise CompositionError(f"the run cannot be composed:\n{problem}") from error
     except checks.ConfigError as error:
         raise CompositionError(f"the run could not start:\n{error}") from error
     return config, hardware
