@@ -43,7 +43,14 @@ MODEL = "actor_rollout_ref.model"
 CASES: dict[str, tuple[dict[str, object], list[str]]] = {
     "arithmetic": ({}, []),
     "small micro-batches": ({}, ["actor_rollout_ref.actor.ppo_max_token_len_per_gpu=2048"]),
-    "checkpointed": ({"num_hidden_layers": 6}, [f"{MODEL}.enable_gradient_checkpointing=true"]),
+    "checkpointed": (
+        {"num_hidden_layers": 6},
+        [
+            "data.train_batch_size=16",
+            "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+            f"{MODEL}.enable_gradient_checkpointing=true",
+        ],
+    ),
     "vocabulary": ({"vocab_size": 8192}, ["data.train_batch_size=16", "actor_rollout_ref.actor.ppo_mini_batch_size=8"]),
     "vocabulary, fused": (
         {"vocab_size": 8192},

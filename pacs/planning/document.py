@@ -138,7 +138,7 @@ MiB                    planned  allocated  resident  of allocated  of resident
 ------------------------------------------------------------------------------
 arithmetic               296.1      286.6     349.9         1.033        0.846
 small micro-batches       65.3       61.7     101.0         1.058        0.647
-checkpointed             214.6      203.2     272.0         1.056        0.789
+checkpointed              70.6       65.4     110.2         1.080        0.641
 vocabulary               434.6      422.9     546.4         1.028        0.795
 vocabulary, fused        218.6      196.4     232.1         1.113        0.942
 16 million parameters    579.9      581.2     566.8         0.998        1.023"""
