@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pacs import training
 from pacs.data import command as data
 from pacs.diversity import command as diversity
+from pacs.doctor import command as doctor
 from pacs.evaluation import command as evaluation
 from pacs.export import command as export
+from pacs.planning import command as plan
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
 from pacs.runs import command as runs
@@ -51,7 +53,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, runs, evaluation, diversity, report, export, inspect):
+    for command in (data, plan, doctor, runs, evaluation, diversity, report, export, inspect):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     status: int = parsed.handler(parsed)

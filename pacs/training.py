@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         application()
     except (HydraException, OmegaConfBaseException) as error:
-        _refuse(_composition_problem(error, arguments))
+        _refuse(composition_problem(error, arguments))
     return 0
 
 
@@ -102,7 +102,7 @@ def _refuse(problem: str) -> NoReturn:
     sys.exit(REFUSED)
 
 
-def _composition_problem(error: Exception, arguments: Sequence[str]) -> str:
+def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
     cause = error.__cause__ or error
     unknown = re.search(r"full_key: (\S+)", str(cause))

@@ -64,7 +64,11 @@ def make_verl(settings: Settings, folder: Path) -> ActorRolloutRefWorker:
 
 def make_pacs(settings: Settings, folder: Path) -> PacsWorker:
     """PACS's policy and reference."""
-    config = compose_config(settings, folder, padded=False).actor_rollout_ref
+    return pacs_worker(compose_config(settings, folder, padded=False).actor_rollout_ref)
+
+
+def pacs_worker(config: DictConfig) -> PacsWorker:
+    """PACS's policy and reference, from the section `actor_rollout_ref` of a config."""
     worker = PacsWorker(config, role="actor")
     worker.init_model()
     worker.set_loss_fn(PacsPolicyLoss(PacsConfig()))

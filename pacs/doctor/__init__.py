@@ -1,0 +1,1 @@
+"""What a machine lacks for a run, found before it: `pacs doctor`."""

@@ -1,0 +1,75 @@
+"""`pacs doctor [--config-name NAME] [key=value ...]`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pacs.doctor.finding import Finding
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DESCRIPTION = """\
+Examine this machine before a run: driver and GPUs, versions against the pins, limits, shared memory, disks, Ray, the
+sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks. With a config or
+overrides also the model and the data of that run, and room for its checkpoints. Each finding that is not ok comes
+with its mend. Without GPUs the CPU stack is examined.
+Exit status: 0 nothing fails (there may be warnings), 1 something does, 2 the config is wrong.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs doctor
+  pacs doctor recipe=qwen3_8b
+  pacs doctor --no-speed --json recipe=arithmetic
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
+    """Add `doctor` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
+    parser = subparsers.add_parser(
+        "doctor",
+        help="what this machine lacks for a run, with the mend of each finding",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config-name", metavar="NAME", help="the algorithm, as of `pacs train`")
+    parser.add_argument("--no-speed", action="store_true", help="leave out the ten-second test")
+    parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
+    parser.set_defaults(handler=main)
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    """Examine and print; 1 if something fails."""
+    # verl and Hydra take seconds to import.
+    from pacs.composing import CompositionError, compose_run
+    from pacs.doctor.examine import examine
+
+    config, hardware = None, None
+    if args.config_name or args.overrides:
+        try:
+            config, hardware = compose_run(args.config_name or "pacs", args.overrides)
+        except CompositionError as error:
+            print(f"pacs doctor: {error}", file=sys.stderr)
+            return 2
+    findings = list(examine(config, hardware, speed=not args.no_speed))
+    print(json.dumps([asdict(finding) for finding in findings], indent=1) if args.json else as_text(findings))
+    return int(any(finding.state == "fail" for finding in findings))
+
+
+def as_text(findings: Sequence[Finding]) -> str:
+    """A line a finding; below, the mends, what fails first."""
+    width = max(len(finding.check) for finding in findings)
+    lines = [f"{finding.state:4}  {finding.check:{width}}  {finding.found}" for finding in findings]
+    lines.append("")
+    for state in ("fail", "warn"):
+        lines += [f"{state}  {item.check}: {item.mend}" for item in findings if item.state == state]
+    failed, warned = (sum(item.state == state for item in findings) for state in ("fail", "warn"))
+    lines.append(f"{len(findings)} checks: {failed} fail, {warned} warn")
+    return "\n".join(lines)

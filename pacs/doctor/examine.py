@@ -1,0 +1,75 @@
+"""All checks, in the order in which they are shown."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from pacs.doctor import gpus, machine, stack
+from pacs.doctor.finding import Finding
+from pacs.doctor.speed_check import check_speed
+from pacs.doctor.versions import check_versions
+from pacs.planning import PlanError, make_plan
+from pacs.planning.timing import saved_bytes
+
+#: Ranks of the test on a CPU.
+CPU_RANKS = 2
+
+
+def examine(config: DictConfig | None, hardware: str | None, *, speed: bool) -> Iterator[Finding]:
+    """Examine this machine.
+
+    Args:
+        config: of the run that is meant; None: the machine alone.
+        hardware: the option of its group `hardware`.
+        speed: with the ten-second test.
+    """
+    try:
+        said = gpus.query()
+    except OSError as error:
+        yield Finding("driver", "fail", str(error), "load or install NVIDIA's driver, or reboot")
+        said = None
+    found = [] if said is None else gpus.parse(said)
+    gpu = bool(found) if config is None else config.trainer.device == "cuda"
+    if gpu:
+        yield from gpus.check_gpus(found, None if config is None else int(config.trainer.n_gpus_per_node))
+        yield from stack.check_cuda()
+    else:
+        yield Finding("GPUs", "ok", f"{len(found)}; examined for the CPU stack")
+    yield from check_versions("gpu" if gpu else "cpu")
+    yield from machine.check_limits(gpu=gpu)
+    yield machine.check_shared_memory()
+    yield machine.check_ray_disk()
+    if config is not None:
+        yield from _check_run(config, hardware)
+    yield from stack.check_ray()
+    yield stack.check_sandbox()
+    if speed and (found or not gpu):
+        ranks, name = (len(found), found[0].name) if gpu else (CPU_RANKS, None)
+        yield from check_speed("cuda" if gpu else "cpu", ranks, name)
+
+
+def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
+    """What the run needs here: data, model, room for its checkpoints."""
+    from pacs.integration import checks
+
+    try:
+        checks.check_surroundings(config)
+        yield Finding("model and data", "ok", "what the run needs is here")
+    except checks.ConfigError as error:
+        for problem in str(error).splitlines():
+            found, _, mend = problem.removeprefix("- ").partition(": ")
+            yield Finding("model and data", "fail", found, mend)
+    try:
+        checkpoint = saved_bytes(make_plan(config, hardware=hardware).work)
+    except PlanError:
+        checkpoint = 0.0
+    keep = config.trainer.max_actor_ckpt_to_keep
+    yield machine.check_disk(
+        "run's disk",
+        Path(config.pacs.run_dir),
+        least=checkpoint,
+        wanted=(1 if keep is None else keep + 1) * checkpoint,
+        what="one checkpoint" if keep is None else f"{keep} checkpoints and one that is being written",
+        mend="make room, set pacs.run_dir to a larger disk, or keep fewer (trainer.max_actor_ckpt_to_keep)",
+    )

@@ -1,0 +1,100 @@
+"""Limits, shared memory and disks of this machine."""
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from pacs.doctor.finding import Finding, State
+
+GIB = 2**30
+#: Ray's documentation asks for this many open files on each node.
+OPEN_FILES = 65536
+#: Each of a run's processes has dozens to hundreds of threads, which count too.
+PROCESSES = 8192
+#: Docker's default, in which neither Ray's objects nor vLLM's messages fit.
+DOCKER_SHARED_BYTES = 64 * 2**20
+#: The part of the memory that Ray takes for its objects, in shared memory.
+RAY_OBJECTS_SHARE = 0.3
+#: Ray stores no more objects when a disk is so full.
+RAY_DISK_SHARE = 0.95
+
+
+def check_limits(*, gpu: bool) -> Iterator[Finding]:
+    """ulimits: open files, processes, and on GPU machines locked memory."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _enough(files, OPEN_FILES):
+        yield Finding("open files", "ok", _limit(files))
+    else:
+        state: State = "warn" if files >= 4096 else "fail"
+        yield Finding("open files", state, _limit(files), f"ulimit -n {OPEN_FILES} (or nofile in limits.conf)")
+    processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    if _enough(processes, PROCESSES):
+        yield Finding("processes", "ok", _limit(processes))
+    else:
+        yield Finding("processes", "warn", _limit(processes), f"ulimit -u {PROCESSES} or more: threads count, too")
+    if gpu:
+        locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+        if locked == resource.RLIM_INFINITY:
+            yield Finding("locked memory", "ok", _limit(locked))
+        else:
+            mend = "ulimit -l unlimited: NCCL locks memory for InfiniBand, and fails or falls back to TCP without"
+            yield Finding("locked memory", "warn", f"{locked / 2**20:,.1f} MiB", mend)
+
+
+def check_shared_memory(folder: str = "/dev/shm") -> Finding:
+    """Ray's objects, vLLM's messages and the CPU stack's weights go through it."""
+    total, memory = shutil.disk_usage(folder).total, psutil.virtual_memory().total
+    found = f"{folder} has {total / GIB:.1f} GiB"
+    mend = f"enlarge it: docker run --shm-size={RAY_OBJECTS_SHARE * memory / GIB:.0f}g, or mount -o remount,size=..."
+    if total <= DOCKER_SHARED_BYTES:
+        return Finding("shared memory", "fail", found, mend)
+    if total < RAY_OBJECTS_SHARE * memory:
+        return Finding("shared memory", "warn", f"{found}; Ray would take {RAY_OBJECTS_SHARE * memory / GIB:.1f}", mend)
+    return Finding("shared memory", "ok", found)
+
+
+def check_disk(name: str, folder: Path, *, least: float, wanted: float, what: str, mend: str) -> Finding:
+    """Room for files in a folder, or in what is there of its path.
+
+    Args:
+        name: of the check.
+        folder: need not exist.
+        least: bytes below which a run fails.
+        wanted: bytes that it may come to need.
+        what: for what they are.
+        mend: what to do otherwise.
+    """
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(there, os.W_OK):
+        return Finding(name, "fail", f"{there} cannot be written", mend)
+    free = shutil.disk_usage(there).free
+    found = f"{free / GIB:,.1f} GiB free for {folder}"
+    if free < wanted:
+        state: State = "fail" if free < least else "warn"
+        return Finding(name, state, f"{found}; {what}: {wanted / GIB:,.1f} GiB", mend)
+    return Finding(name, "ok", found)
+
+
+def check_ray_disk() -> Finding:
+    """Ray's session folder: its logs, and objects that are too large for shared memory."""
+    folder = Path(os.environ.get("RAY_TMPDIR", tempfile.gettempdir()))
+    usage = shutil.disk_usage(folder)
+    share = 1 - usage.free / usage.total
+    mend = f"make room in {folder}, or set RAY_TMPDIR to a folder on another disk"
+    if share >= RAY_DISK_SHARE:
+        found = f"the disk of {folder} is {share:.0%} full: Ray would store no more objects"
+        return Finding("Ray's disk", "fail", found, mend)
+    return check_disk("Ray's disk", folder, least=GIB, wanted=10 * GIB, what="logs and spilled objects", mend=mend)
+
+
+def _enough(limit: int, wanted: int) -> bool:
+    return limit == resource.RLIM_INFINITY or limit >= wanted
+
+
+def _limit(limit: int) -> str:
+    return "unlimited" if limit == resource.RLIM_INFINITY else f"{limit:,}"

@@ -1,0 +1,52 @@
+"""What is installed, against the pins of this package."""
+
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from pacs.doctor.finding import Finding
+
+
+def check_versions(extra: str) -> Iterator[Finding]:
+    """Each requirement of the package with an exact version: its own, and those of a stack.
+
+    Args:
+        extra: `cpu` or `gpu`.
+    """
+    mend = {
+        "cpu": "make the environment anew: bash scripts/test.sh -m 'not slow'",
+        "gpu": "install the pinned stack: pip install -e '.[gpu]'",
+    }[extra]
+    as_pinned = []
+    for requirement in pins(extra):
+        name = f"version of {requirement.name}"
+        try:
+            installed = version(requirement.name)
+        except PackageNotFoundError:
+            yield Finding(name, "fail", f"not installed; pinned: {requirement.specifier}", mend)
+            continue
+        # A build's own suffix, as in 2.13.0+cpu, is no other version.
+        if requirement.specifier.contains(installed.partition("+")[0], prereleases=True):
+            as_pinned.append(f"{requirement.name} {installed}")
+        else:
+            found = f"{installed}; pinned and tested: {requirement.specifier}"
+            yield Finding(name, "fail" if requirement.name == "verl" else "warn", found, mend)
+    if as_pinned:
+        yield Finding("versions", "ok", f"{len(as_pinned)} as pinned: {', '.join(as_pinned)}")
+
+
+def pins(extra: str) -> list[Requirement]:
+    """The requirements with ==, without those of the other extras; vLLM's CPU build is pinned in a file of its own."""
+    lines = requires("pacs") or []
+    beside = Path(__file__).parents[2] / "requirements" / "no-deps.txt"
+    if extra == "cpu" and beside.is_file():
+        lines = [*lines, *(line for line in beside.read_text().splitlines() if line and not line.startswith("#"))]
+    found = {}
+    for line in lines:
+        requirement = Requirement(line)
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+        if applies and any(part.operator == "==" for part in requirement.specifier):
+            found[requirement.name] = requirement
+    return list(found.values())

@@ -1,0 +1,6 @@
+"""What a training step needs, in memory and time, from a model written down: `pacs plan`."""
+
+from pacs.planning.errors import PlanError
+from pacs.planning.plan import Plan, make_plan, outline
+
+__all__ = ["Plan", "PlanError", "make_plan", "outline"]

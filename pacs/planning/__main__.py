@@ -1,0 +1,5 @@
+"""`python -m pacs.planning`: print docs/scaling.md."""
+
+from pacs.planning.document import page
+
+print(page(), end="")

@@ -1,0 +1,124 @@
+"""The model's shape, and what follows from it alone: parameters, bytes of the KV cache, operations a token."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacs.planning.errors import PlanError
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A dense Qwen3, as its config.json describes it."""
+
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    vocab_size: int
+    tie_word_embeddings: bool
+
+    @property
+    def query_width(self) -> int:
+        """Numbers in all query heads of a token."""
+        return self.num_attention_heads * self.head_dim
+
+    @property
+    def key_value_width(self) -> int:
+        """Numbers in all key heads of a token; as many are in its value heads."""
+        return self.num_key_value_heads * self.head_dim
+
+    @property
+    def embedding_parameters(self) -> int:
+        """V H: the embedding, and the head where it is not the same tensor."""
+        return self.vocab_size * self.hidden_size
+
+    @property
+    def layer_parameters(self) -> int:
+        """H (2 Q + 2 K) + 3 H I and the norms: q, k, v, o; gate, up, down; two of H, one a head for q and for k."""
+        hidden, width, kv = self.hidden_size, self.query_width, self.key_value_width
+        return hidden * (2 * width + 2 * kv + 3 * self.intermediate_size) + 2 * hidden + 2 * self.head_dim
+
+    @property
+    def parameters(self) -> int:
+        """All of the policy's."""
+        embeddings = self.embedding_parameters * (1 if self.tie_word_embeddings else 2)
+        return embeddings + self.num_hidden_layers * self.layer_parameters + self.hidden_size
+
+    @property
+    def critic_parameters(self) -> int:
+        """All of a critic's: verl makes it of the same model with a head of one number and a bias."""
+        body = self.embedding_parameters + self.num_hidden_layers * self.layer_parameters + self.hidden_size
+        return body + self.hidden_size + 1
+
+    @property
+    def multiplied_parameters(self) -> int:
+        """Those that a token is multiplied with: the layers' matrices and the head, not the embedding's lookup."""
+        norms = 2 * self.hidden_size + 2 * self.head_dim
+        return self.num_hidden_layers * (self.layer_parameters - norms) + self.embedding_parameters
+
+    def kv_bytes_per_token(self, number_bytes: int) -> int:
+        """2 L K bytes of the cache: a key and a value in each layer."""
+        return 2 * self.num_hidden_layers * self.key_value_width * number_bytes
+
+    def forward_flops_per_token(self, context_tokens: float) -> float:
+        """2 N + 4 L Q c: a multiplication and an addition a parameter; attention's two products over c tokens.
+
+        As in Appendix B of PaLM (arXiv 2204.02311), there for forward and backward (6 N + 12 L Q c). A token of a
+        causal sequence sees half of it on average.
+        """
+        return 2 * self.multiplied_parameters + 4 * self.num_hidden_layers * self.query_width * context_tokens
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], name: str) -> "Architecture":
+        """The shape in a config.json.
+
+        Raises:
+            PlanError: another kind of model, or a part is missing.
+        """
+        kind = config.get("model_type")
+        if kind != "qwen3":
+            raise PlanError(
+                f"actor_rollout_ref.model.path={name} is a model of type {kind}: the plan's formulas are written down "
+                "for qwen3 (dense) alone; plan with a Qwen3 of like size"
+            )
+        if missing := [field for field in cls.__dataclass_fields__ if field not in config]:
+            raise PlanError(f"actor_rollout_ref.model.path={name}: its config.json lacks {', '.join(missing)}")
+        return cls(**{field: config[field] for field in cls.__dataclass_fields__})
+
+
+#: The sizes that Qwen publishes in the config.json of each model (huggingface.co/Qwen; Qwen3 Technical Report, arXiv
+#: 2505.09388, Table 1), for machines that cannot download them.
+PUBLISHED = {
+    "Qwen/Qwen3-0.6B": Architecture(1024, 3072, 28, 16, 8, 128, 151936, tie_word_embeddings=True),
+    "Qwen/Qwen3-1.7B": Architecture(2048, 6144, 28, 16, 8, 128, 151936, tie_word_embeddings=True),
+    "Qwen/Qwen3-4B": Architecture(2560, 9728, 36, 32, 8, 128, 151936, tie_word_embeddings=True),
+    "Qwen/Qwen3-8B": Architecture(4096, 12288, 36, 32, 8, 128, 151936, tie_word_embeddings=False),
+    "Qwen/Qwen3-14B": Architecture(5120, 17408, 40, 40, 8, 128, 151936, tie_word_embeddings=False),
+}
+
+
+def find_architecture(path: str) -> Architecture:
+    """The architecture of a model: from its folder, from the Hugging Face cache, or from `PUBLISHED`. No network.
+
+    Raises:
+        PlanError: it is in none of them.
+    """
+    folder = Path(path).expanduser()
+    if (folder / "config.json").is_file():
+        return Architecture.from_config(json.loads((folder / "config.json").read_text()), path)
+    if path in PUBLISHED:
+        return PUBLISHED[path]
+    if path.count("/") == 1 and not folder.exists():
+        from huggingface_hub import try_to_load_from_cache
+
+        if isinstance(file := try_to_load_from_cache(path, "config.json"), str):
+            return Architecture.from_config(json.loads(Path(file).read_text()), path)
+    raise PlanError(
+        f"actor_rollout_ref.model.path={path}: neither a folder with a config.json, nor in the Hugging Face cache, nor "
+        f"one of {', '.join(PUBLISHED)}: make or download the model first, or plan with one of these"
+    )

@@ -1,0 +1,37 @@
+"""What nobody has measured for these runs yet: every number here is assumed. docs/scaling.md lists them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A number that is assumed.
+
+    Attributes:
+        what: of what it is.
+    """
+
+    value: float
+    unit: str
+    what: str
+
+
+PROCESS_BYTES = Assumption(
+    1.5 * 2**30, "bytes", "CUDA context, cuBLAS workspace and NCCL buffers of a training process"
+)
+SLEEPING_ENGINE_BYTES = Assumption(2.5 * 2**30, "bytes", "what a sleeping vLLM keeps: its context and captured graphs")
+CPU_PROCESS_BYTES = Assumption(0.7 * 2**30, "bytes", "a process of a CPU run, torch and verl or vLLM loaded, no model")
+CPU_PROCESSES = Assumption(9, "processes", "of a CPU run beside its training ranks")
+FRAGMENTATION = Assumption(0.05, "share", "of activations and logits: blocks of the GPU's allocator that nothing fits")
+FORWARD_EFFICIENCY = Assumption(0.45, "share", "of the peak operations, in a pass without gradient")
+TRAINING_EFFICIENCY = Assumption(0.40, "share", "of the peak operations, in forward and backward")
+DECODE_EFFICIENCY = Assumption(0.50, "share", "of the peak operations, in decoding")
+DECODE_BANDWIDTH_EFFICIENCY = Assumption(0.60, "share", "of the memory's bandwidth, in decoding")
+DECODE_STEP_SECONDS = Assumption(3e-3, "seconds", "of a decoding step beside its arithmetic: scheduling and sampling")
+MEAN_RESPONSE_SHARE = Assumption(0.5, "share", "mean response over the longest allowed (`--mean-response-tokens`)")
+LINK_EFFICIENCY = Assumption(0.70, "share", "of the bandwidth between GPUs, and between a GPU and its host")
+NODE_BYTES_PER_SECOND = Assumption(50e9, "bytes/s", "a GPU's part of the network between nodes (400 Gb/s)")
+DISK_BYTES_PER_SECOND = Assumption(2e9, "bytes/s", "into the run's folder, from all nodes together")
+
+#: By name, for the page.
+ASSUMPTIONS = {name: value for name, value in globals().items() if isinstance(value, Assumption)}

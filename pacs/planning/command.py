@@ -1,0 +1,82 @@
+"""`pacs plan [--config-name NAME] [key=value ...]`."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacs.planning.errors import PlanError
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    from pacs.planning.plan import Plan
+
+DESCRIPTION = """\
+Memory and time of a training step, from a model written down: parameters, gradients, Adam, activations, logits,
+vLLM and its cache, passes over tokens, bytes moved. The run is composed as `pacs train` composes it; neither Ray nor
+a GPU is needed. Where a phase does not fit, the settings are named that alone make it fit. The times are estimates:
+docs/scaling.md says what they assume, and what was measured.
+Exit status: 0 it fits, 1 it does not, 2 it cannot be planned.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs plan recipe=qwen3_8b
+  pacs plan recipe=qwen3_8b trainer.nnodes=2 --mean-response-tokens 3000
+  pacs plan --gpu h100 recipe=qwen3_8b actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
+    """Add `plan` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
+    parser = subparsers.add_parser(
+        "plan",
+        help="memory and time of a training step, before it is run",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm (default: pacs)")
+    parser.add_argument("--gpu", help="h200, h100 or a100; default: what hardware= is named after")
+    parser.add_argument("--mean-response-tokens", type=float, metavar="N", help="default: half of the longest allowed")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan there too")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
+    parser.set_defaults(handler=main)
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the plan."""
+    # verl and Hydra take seconds to import.
+    from pacs.composing import CompositionError, compose_run
+    from pacs.planning.plan import make_plan
+    from pacs.planning.report import full
+
+    try:
+        config, hardware = compose_run(args.config_name, args.overrides)
+        plan = make_plan(config, hardware=hardware, gpu=args.gpu, mean_response_tokens=args.mean_response_tokens)
+        if args.json:
+            args.json.write_text(json.dumps(as_json(plan), indent=1) + "\n")
+    except (CompositionError, PlanError) as error:
+        print(f"pacs plan: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(
+            f"pacs plan: --json {args.json} cannot be written ({error.strerror}): choose another file", file=sys.stderr
+        )
+        return 2
+    print(full(plan))
+    return 0 if plan.fits else 1
+
+
+def as_json(plan: "Plan") -> dict[str, object]:
+    """The plan for programs; bytes and seconds."""
+    return {
+        "fits": plan.fits,
+        "workload": asdict(plan.work),
+        "phases": [asdict(phase) | {"total": phase.total, "fits": phase.fits} for phase in plan.phases],
+        "seconds": plan.seconds,
+        "mends": plan.mends,
+    }

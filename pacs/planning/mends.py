@@ -1,0 +1,89 @@
+"""What to change where a phase does not fit: settings that were tried on the plan, each of which alone is enough."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pacs.planning.memory import Phase, phases
+from pacs.planning.workload import Trained, Workload
+
+ACTOR, ROLLOUT, MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model"
+#: Steps in which a token budget is lowered.
+BUDGET_STEP_TOKENS = 1024
+
+
+def find_mends(work: Workload, phase: Phase) -> list[str]:
+    """Overrides `key=value` (or two that belong together) with which the phase fits, and no other stops to.
+
+    Of several values of a key it is the first that is tried, which changes the least.
+
+    Args:
+        work: the step.
+        phase: one that does not fit.
+    """
+    before = _unfit(work)
+    found: dict[str, str] = {}
+    for override, changed in _candidates(work, phase.name):
+        keys = " ".join(part.split("=")[0] for part in override.split())
+        if keys not in found:
+            after = _unfit(changed)
+            if phase.name not in after and after <= before:
+                found[keys] = override
+    return list(found.values())
+
+
+def _unfit(work: Workload) -> set[str]:
+    return {phase.name for phase in phases(work) if not phase.fits}
+
+
+def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
+    """Overrides, each with the step as it would be."""
+    policy, critic, engine = work.policy, work.critic, work.engine
+    if phase == "generation":
+        for percent in range(95, 10, -5):
+            share = replace(engine, memory_share=percent / 100)
+            yield f"{ROLLOUT}.gpu_memory_utilization={percent / 100}", replace(work, engine=share)
+        for size in (2, 4, 8):
+            if work.ranks % size == 0:
+                wider = replace(work, engine=replace(engine, tensor_parallel=size))
+                yield f"{ROLLOUT}.tensor_model_parallel_size={size}", wider
+    if phase == "update":
+        for tokens in _budgets(policy.micro_batch_tokens, work):
+            lower = replace(work, policy=replace(policy, micro_batch_tokens=tokens))
+            yield f"{ACTOR}.ppo_max_token_len_per_gpu={tokens}", lower
+    if phase == "critic update" and critic:
+        for tokens in _budgets(critic.micro_batch_tokens, work):
+            lower = replace(work, critic=replace(critic, micro_batch_tokens=tokens))
+            yield f"critic.ppo_max_token_len_per_gpu={tokens}", lower
+    if work.on_cpu:
+        return
+    yield f"{MODEL}.use_fused_kernels=true", replace(work, policy=replace(policy, fused=True))
+    yield f"{MODEL}.enable_gradient_checkpointing=true", replace(work, policy=replace(policy, checkpointed=True))
+    yield f"{ROLLOUT}.free_cache_engine=true", replace(work, engine=replace(engine, frees_memory=True))
+    adam, weights = f"{ACTOR}.fsdp_config.optimizer_offload=true", f"{ACTOR}.fsdp_config.param_offload=true"
+    yield adam, replace(work, policy=replace(policy, optimizer_offloaded=True))
+    yield weights, replace(work, policy=replace(policy, weights_offloaded=True))
+    away = replace(policy, optimizer_offloaded=True, weights_offloaded=True)
+    yield f"{adam} {weights}", replace(work, policy=away)
+    if critic:
+        offloaded = replace(critic, optimizer_offloaded=True)
+        yield "critic.fsdp.optimizer_offload=true", replace(work, critic=offloaded)
+    for factor in (2, 4, 8):
+        yield f"trainer.nnodes={work.nodes * factor}", _on_more(work, factor)
+
+
+def _budgets(tokens: int, work: Workload) -> Iterator[int]:
+    """Lower budgets that still hold the longest sequence of the ranks that share it."""
+    least = -(-work.row_tokens // work.sequence_parallel)
+    highest = (tokens - 1) // BUDGET_STEP_TOKENS * BUDGET_STEP_TOKENS
+    yield from range(highest, least - 1, -BUDGET_STEP_TOKENS)
+
+
+def _on_more(work: Workload, factor: int) -> Workload:
+    """On so many times the nodes; a model that all ranks share is then shared by all of these."""
+
+    def spread(model: Trained) -> Trained:
+        return replace(model, shards=model.shards * factor) if model.shards == work.ranks else model
+
+    critic = spread(work.critic) if work.critic else None
+    nodes, ranks = work.nodes * factor, work.ranks * factor
+    return replace(work, nodes=nodes, ranks=ranks, policy=spread(work.policy), critic=critic)

@@ -1,0 +1,73 @@
+"""A run's plan: its phases' memory, its step's time, and what to change where it does not fit."""
+
+from dataclasses import dataclass
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from pacs.planning.devices import find_device
+from pacs.planning.errors import PlanError
+from pacs.planning.memory import Phase, phases
+from pacs.planning.mends import find_mends
+from pacs.planning.timing import seconds
+from pacs.planning.workload import Workload, read_workload
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a step needs.
+
+    Attributes:
+        phases: memory, in the order of a step.
+        seconds: phase -> time; empty on a CPU.
+        mends: phase that does not fit -> settings, each of which alone makes it fit.
+    """
+
+    work: Workload
+    phases: list[Phase]
+    seconds: dict[str, float]
+    mends: dict[str, list[str]]
+
+    @property
+    def fits(self) -> bool:
+        """Whether every phase does."""
+        return all(phase.fits for phase in self.phases)
+
+    @property
+    def step_seconds(self) -> float:
+        """The phases one after another, as in a synchronous trainer; validation is not counted."""
+        return sum(self.seconds.values())
+
+
+def make_plan(
+    config: DictConfig, *, hardware: str | None, gpu: str | None = None, mean_response_tokens: float | None = None
+) -> Plan:
+    """The plan of a composed config.
+
+    Args:
+        config: verl's config with a `pacs` section.
+        hardware: the option of the config group `hardware`, whose name tells the GPU.
+        gpu: another GPU in its place.
+        mean_response_tokens: of a response; None: an assumption.
+
+    Raises:
+        PlanError: it cannot be planned.
+    """
+    device = find_device(str(config.trainer.device), hardware, gpu, int(config.trainer.n_gpus_per_node))
+    work = read_workload(config, device, mean_response_tokens)
+    planned = phases(work)
+    mends = {phase.name: find_mends(work, phase) for phase in planned if not phase.fits}
+    return Plan(work, planned, seconds(work), mends)
+
+
+def outline(config: DictConfig) -> str:
+    """A few lines for `pacs train --dry-run`, inside Hydra's application, which knows the option of `hardware`.
+
+    A run that cannot be planned can be started all the same: the lines then say why there is no plan.
+    """
+    from pacs.planning.report import short
+
+    try:
+        return short(make_plan(config, hardware=HydraConfig.get().runtime.choices.get("hardware")))
+    except PlanError as error:
+        return f"plan: none: {error}"

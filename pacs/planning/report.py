@@ -1,0 +1,111 @@
+"""A plan as text."""
+
+from pacs.planning.memory import Phase, cache_tokens, full_sequences
+from pacs.planning.plan import Plan
+from pacs.planning.timing import generated_per_second, saved_bytes, sequences_at_once, sync_bytes
+from pacs.planning.workload import Workload
+from pacs.report.table import Table, format_table
+
+GIB = 2**30
+
+
+def full(plan: Plan) -> str:
+    """Everything: the step, memory by phase and part, the engine, time, and what to change."""
+    parts = [
+        heading(plan.work),
+        format_table(memory_table(plan), corner="GiB a GPU" if not plan.work.on_cpu else "GiB a rank"),
+        engine_line(plan.work),
+        format_table(time_table(plan), corner="time") if plan.seconds else "Time is not estimated for a CPU.",
+        traffic_line(plan.work),
+        verdict(plan),
+    ]
+    return "\n\n".join(parts)
+
+
+def short(plan: Plan) -> str:
+    """Two lines and what does not fit."""
+    fullest = max(plan.phases, key=lambda phase: phase.total)
+    lines = [
+        f"plan: {heading(plan.work).splitlines()[0]}",
+        f"plan: the fullest phase is the {fullest.name}: {_gib(fullest.total)} of {_gib(fullest.limit)}"
+        + (f"; about {plan.step_seconds:.0f} s a step (estimated, `pacs plan` has the parts)" if plan.seconds else ""),
+    ]
+    return "\n".join(lines if plan.fits else [*lines, verdict(plan)])
+
+
+def heading(work: Workload) -> str:
+    """The step in two lines."""
+    policy, engine = work.policy, work.engine
+    how = f" ({work.strategy})" if work.strategy else ""
+    nodes = f" on {work.nodes} nodes" if work.nodes > 1 else ""
+    return (
+        f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "
+        f"{work.device.name}{nodes}\n"
+        f"{work.rows:,} responses of up to {work.response_tokens:,} tokens ({work.mean_response_tokens:,.0f} in the "
+        f"mean), {work.mini_batches} updates a step, micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
+        f"vLLM on {engine.tensor_parallel} GPU{'s' * (engine.tensor_parallel > 1)}"
+    )
+
+
+def memory_table(plan: Plan) -> Table:
+    """A row a part, a column a phase; the last rows have the sum, the limit and what is left."""
+    names = dict.fromkeys(part for phase in plan.phases for part in phase.parts)
+    table: dict[str, dict[str, str]] = {
+        part: {phase.name: f"{phase.parts[part] / GIB:.2f}" for phase in plan.phases if part in phase.parts}
+        for part in names
+    }
+    table["all"] = {phase.name: f"{phase.total / GIB:.2f}" for phase in plan.phases}
+    table["left"] = {phase.name: f"{(phase.limit - phase.total) / GIB:.2f}" for phase in plan.phases}
+    return table
+
+
+def time_table(plan: Plan) -> Table:
+    """Seconds of each phase, and of the step."""
+    times, step = plan.seconds | {"step": plan.step_seconds}, plan.step_seconds
+    return {name: {"seconds": f"{value:.1f}", "share": f"{value / step:.3f}"} for name, value in times.items()}
+
+
+def engine_line(work: Workload) -> str:
+    """How many sequences vLLM has at once."""
+    line = (
+        f"vLLM: a cache of {cache_tokens(work):,} tokens an engine: {full_sequences(work):,} sequences of full length "
+        f"at once (limit {work.engine.max_sequences:,})"
+    )
+    if not work.device.flops:
+        return line
+    return (
+        f"{line}; {sequences_at_once(work):,} of the mean length, {generated_per_second(work):,.0f} tokens/s in all "
+        "(estimated)"
+    )
+
+
+def traffic_line(work: Workload) -> str:
+    """Bytes that go to vLLM and to disk."""
+    line = f"Weight sync: {_gib(sync_bytes(work))} gathered by each rank. A checkpoint: {_gib(saved_bytes(work))}"
+    return f"{line}{', and the reference after a reset' * (work.algorithm == 'pacs')}."
+
+
+def run_hours(plan: Plan) -> float | None:
+    """Hours of all steps of the run, without validation."""
+    return plan.work.steps * plan.step_seconds / 3600 if plan.work.steps and plan.seconds else None
+
+
+def verdict(plan: Plan) -> str:
+    """Whether it fits; of each phase that does not, what to change."""
+    if plan.fits:
+        hours = run_hours(plan)
+        if hours is None:
+            return "It fits."
+        gpu_hours = hours * plan.work.ranks
+        return f"It fits. {plan.work.steps} steps: about {hours:,.0f} hours, {gpu_hours:,.0f} GPU hours (estimated)."
+    return "\n".join(_problem(phase, plan.mends[phase.name]) for phase in plan.phases if not phase.fits)
+
+
+def _problem(phase: Phase, mends: list[str]) -> str:
+    what = phase.obstacle or f"{_gib(phase.total)} > {_gib(phase.limit)}"
+    mend = ", or ".join(mends) or "no single setting is enough: take a smaller model or more GPUs"
+    return f"{phase.name} does not fit: {what}: {mend}"
+
+
+def _gib(count: float) -> str:
+    return f"{count / GIB:.1f} GiB" if count >= GIB / 10 else f"{count / 2**20:.1f} MiB"

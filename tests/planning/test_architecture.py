@@ -1,0 +1,82 @@
+"""The model's shape against transformers' own model of it."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoModelForCausalLM, AutoModelForTokenClassification, Qwen3Config
+
+from pacs.planning import PlanError
+from pacs.planning.architecture import PUBLISHED, Architecture, find_architecture
+
+SMALL = Architecture(96, 160, 3, 6, 2, 32, 211, tie_word_embeddings=False)
+
+
+def qwen3(shape: Architecture) -> Qwen3Config:
+    return Qwen3Config(**asdict(shape), max_position_embeddings=4096, pad_token_id=0)
+
+
+@pytest.mark.parametrize("shape", [*PUBLISHED.values(), SMALL], ids=[*PUBLISHED, "small"])
+def test_parameters_are_those_of_the_real_model(shape: Architecture) -> None:
+    with torch.device("meta"):
+        policy = AutoModelForCausalLM.from_config(qwen3(shape))
+        critic_config = qwen3(shape)
+        critic_config.num_labels = 1
+        critic = AutoModelForTokenClassification.from_config(critic_config)
+    assert shape.parameters == policy.num_parameters()
+    assert shape.critic_parameters == sum(weight.numel() for weight in critic.parameters())
+
+
+def test_published_totals() -> None:
+    """The Qwen3 report's Table 1 names the models by these, rounded."""
+    billions = {name: round(shape.parameters / 1e9, 1) for name, shape in PUBLISHED.items()}
+    assert billions == {
+        "Qwen/Qwen3-0.6B": 0.6,
+        "Qwen/Qwen3-1.7B": 1.7,
+        "Qwen/Qwen3-4B": 4.0,
+        "Qwen/Qwen3-8B": 8.2,
+        "Qwen/Qwen3-14B": 14.8,
+    }
+
+
+def test_operations_are_those_that_torch_counts() -> None:
+    """Without a mask torch multiplies all pairs of tokens: the context is the whole row."""
+    model = AutoModelForCausalLM.from_config(qwen3(SMALL), attn_implementation="eager")
+    tokens = torch.zeros(2, 40, dtype=torch.long)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(input_ids=tokens, use_cache=False)
+    # The rotary embedding's frequencies are a product of vectors, too small to be in the formula.
+    assert counter.get_total_flops() == pytest.approx(80 * SMALL.forward_flops_per_token(40), rel=0.01)
+
+
+def test_the_cache_is_as_large_as_a_real_one() -> None:
+    model = AutoModelForCausalLM.from_config(qwen3(SMALL), dtype=torch.float32)
+    cache = model(input_ids=torch.zeros(1, 7, dtype=torch.long), use_cache=True).past_key_values
+    held = sum(part.nbytes for layer in cache.layers for part in (layer.keys, layer.values))
+    assert held == 7 * SMALL.kv_bytes_per_token(4)
+
+
+def test_a_folder_is_read(tmp_path: Path) -> None:
+    qwen3(SMALL).save_pretrained(tmp_path)
+    assert find_architecture(str(tmp_path)) == SMALL
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"model_type": "llama"}, "type llama"),
+        ({"model_type": "qwen3", "hidden_size": 8}, "lacks intermediate_size"),
+    ],
+)
+def test_another_config_is_refused(tmp_path: Path, config: dict[str, object], said: str) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(PlanError, match=said):
+        find_architecture(str(tmp_path))
+
+
+def test_an_unknown_model_is_refused() -> None:
+    with pytest.raises(PlanError, match="plan with one of these"):
+        find_architecture("nobody/nothing")

@@ -1,0 +1,201 @@
+"""`pacs plan`: sound composition, sums, mends that mend, wrong input."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import hydra
+import pytest
+from omegaconf import DictConfig, OmegaConf
+
+from pacs import cli
+from pacs.composing import compose_run
+from pacs.paths import config_dir
+from pacs.planning import make_plan, outline
+from pacs.planning.architecture import PUBLISHED
+from pacs.planning.devices import GPUS
+from pacs.planning.memory import Phase, cache_bytes, cache_tokens
+from pacs.planning.plan import Plan
+from pacs.planning.timing import generation_seconds, pass_flops, seconds, sync_bytes
+from tests.planning.test_architecture import SMALL, qwen3
+
+ACTOR = "actor_rollout_ref.actor"
+
+
+@pytest.fixture(scope="module")
+def config() -> DictConfig:
+    return compose_run("pacs", ["recipe=qwen3_8b"])[0]
+
+
+def changed(config: DictConfig, *overrides: str) -> DictConfig:
+    merged = OmegaConf.merge(config, OmegaConf.from_dotlist(list(overrides)))
+    assert isinstance(merged, DictConfig)
+    return merged
+
+
+def plan(config: DictConfig, *overrides: str, hardware: str = "h200x8") -> Plan:
+    return make_plan(changed(config, *overrides), hardware=hardware)
+
+
+def phase(plan: Plan, name: str) -> Phase:
+    return next(phase for phase in plan.phases if phase.name == name)
+
+
+def test_the_state_is_sixteen_bytes_a_parameter_over_the_ranks(config: DictConfig) -> None:
+    """float32 weights and gradients, two moments: 4 + 4 + 8."""
+    for nodes in (1, 2):
+        parts = phase(plan(config, f"trainer.nnodes={nodes}"), "update").parts
+        state = parts["weights"] + parts["gradient"] + parts["Adam"]
+        assert state == pytest.approx(16 * PUBLISHED["Qwen/Qwen3-8B"].parameters / (8 * nodes))
+
+
+def test_the_engine_takes_its_share_and_no_more(config: DictConfig) -> None:
+    made = plan(config)
+    share = config.actor_rollout_ref.rollout.gpu_memory_utilization * GPUS["h200"].memory_bytes
+    assert phase(made, "generation").parts["vLLM"] == pytest.approx(share)
+    assert 0 < cache_bytes(made.work) < share
+
+
+def test_activations_grow_with_the_budget_alone(config: DictConfig) -> None:
+    small, large = (plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu={n}") for n in (16384, 32768))
+    kept = [phase(made, "update").parts["activations kept"] for made in (small, large)]
+    assert kept == [16384 * 36 * 4096 * 2, 32768 * 36 * 4096 * 2]
+    assert phase(small, "generation").total == phase(large, "generation").total
+
+
+def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig) -> None:
+    cached = plan(config)
+    grouped = plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73728")
+    assert "policy pass" in cached.seconds
+    assert "policy pass" not in grouped.seconds
+    assert cached.work.strategy == "cached"
+    assert grouped.work.strategy == "grouped"
+
+
+def test_ppo_and_grpo_have_their_own_models_and_passes(config: DictConfig) -> None:
+    grpo_overrides = ["trainer.v1.trainer_mode=grpo", "algorithm.adv_estimator=grpo"]
+    grpo = plan(config, *grpo_overrides)
+    assert list(grpo.seconds)[:3] == ["generation", "policy pass", "update"]
+    ppo = plan(
+        config,
+        "trainer.v1.trainer_mode=ppo",
+        "algorithm.adv_estimator=gae",
+        "critic.enable=true",
+        "critic.strategy=fsdp2",
+        "critic.model.path=Qwen/Qwen3-8B",
+    )
+    assert {"values pass", "critic update"} < set(ppo.seconds)
+    shape = PUBLISHED["Qwen/Qwen3-8B"]
+    parts = phase(ppo, "critic update").parts
+    assert parts["critic's weights"] + parts["critic's Adam"] == pytest.approx(12 * shape.critic_parameters / 8)
+    assert phase(ppo, "update").total - phase(grpo, "update").total == pytest.approx(12 * shape.critic_parameters / 8)
+
+
+def test_time_follows_work_and_machines(config: DictConfig) -> None:
+    one, eight = plan(config).work, plan(config, "trainer.nnodes=8").work
+    assert pass_flops(one) == pass_flops(eight)
+    assert seconds(eight)["update"] < seconds(one)["update"]
+    # A response of 8,192 tokens alone takes its time, however many engines there are.
+    hundred = dataclasses.replace(one, ranks=one.ranks * 1000)
+    assert generation_seconds(hundred) > generation_seconds(one) / 1000
+    assert sync_bytes(one) == pytest.approx(4 * one.architecture.parameters * 7 / 8)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "hardware", "named"),
+    [
+        ([f"{ACTOR}.ppo_max_token_len_per_gpu=400000"], "h200x8", f"{ACTOR}.ppo_max_token_len_per_gpu="),
+        (["actor_rollout_ref.rollout.gpu_memory_utilization=0.95"], "h200x8", "gpu_memory_utilization=0."),
+        (["actor_rollout_ref.rollout.gpu_memory_utilization=0.2"], "h100x8", "gpu_memory_utilization=0."),
+        (["actor_rollout_ref.model.enable_gradient_checkpointing=false"], "h200x8", "checkpointing=true"),
+        (["actor_rollout_ref.model.use_fused_kernels=false"], "h100x8", "use_fused_kernels=true"),
+    ],
+)
+def test_a_named_setting_mends(config: DictConfig, overrides: list[str], hardware: str, named: str) -> None:
+    made = plan(config, *overrides, hardware=hardware)
+    assert not made.fits
+    mends = [(name, mend) for name, found in made.mends.items() for mend in found]
+    assert any(named in mend for _, mend in mends)
+    for name, mend in mends:
+        assert phase(plan(config, *overrides, *mend.split(), hardware=hardware), name).fits, mend
+
+
+def test_the_largest_budget_that_fits_is_named(config: DictConfig) -> None:
+    overrides = [f"{ACTOR}.ppo_max_token_len_per_gpu=400000"]
+    mend = next(mend for mend in plan(config, *overrides).mends["update"] if "ppo_max_token_len" in mend)
+    budget = int(mend.split("=")[1])
+    assert not phase(plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu={budget + 1024}"), "update").fits
+
+
+def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plan.json"
+    assert cli.main(["plan", "recipe=qwen3_8b", "--json", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "8.19 B parameters, 8 x H200" in printed
+    assert "It fits." in printed
+    written = json.loads(file.read_text())
+    for part in written["phases"]:
+        assert part["total"] == pytest.approx(sum(part["parts"].values()))
+        assert f"{part['total'] / 2**30:.2f}" in printed
+
+
+def test_what_does_not_fit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    overrides = [f"{ACTOR}.ppo_max_token_len_per_gpu=400000"]
+    assert cli.main(["plan", "recipe=qwen3_8b", *overrides]) == 1
+    assert "update does not fit: " in capsys.readouterr().out
+
+
+def test_a_cpu_run_is_planned_without_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qwen3(SMALL).save_pretrained(tmp_path)
+    arguments = ["recipe=arithmetic", f"actor_rollout_ref.model.path={tmp_path}"]
+    assert cli.main(["plan", *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "Time is not estimated for a CPU." in printed
+    work = make_plan(compose_run("pacs", arguments)[0], hardware="cpu").work
+    assert cache_tokens(work) == 2**30 // SMALL.kv_bytes_per_token(4)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["recipe=qwen3_8b"], "the fullest phase is the generation: "),
+        (["recipe=qwen3_8b", f"{ACTOR}.ppo_max_token_len_per_gpu=400000"], "update does not fit: "),
+        (
+            ["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"],
+            "plan: none: actor_rollout_ref.model.path",
+        ),
+    ],
+)
+def test_the_outline_for_a_dry_run(
+    overrides: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inside Hydra's application, as `pacs train` makes it."""
+    monkeypatch.setattr(sys, "argv", ["pacs train", *overrides])
+    hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
+        lambda config: print(outline(config))
+    )()
+    printed = capsys.readouterr().out
+    assert said in printed
+    assert all(line.startswith(("plan: ", "update does")) for line in printed.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--gpu", "b200", "recipe=qwen3_8b"], "--gpu h200|h100|a100"),
+        (["--config-name", "nothing"], "nothing"),
+        (["recipe=nothing"], "recipe/nothing"),
+        (["data.train_batch=3"], "Did you mean data.train_batch_size"),
+        (["data.train_batch_size=100"], "not a multiple of"),
+        (["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"], "plan with one of these"),
+        (["recipe=qwen3_8b", "--mean-response-tokens", "9000"], "at most data.max_response_length=8192"),
+        (["recipe=qwen3_8b", "--json", "/nowhere/plan.json"], "choose another file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_input(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["plan", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert "pacs plan: " in error
+    assert said in error
