@@ -52,7 +52,7 @@ class EngineSettings:
         context: the most tokens of prompt and response together.
         temperature, top_p, max_tokens: of the sampling.
         token_entropy: whether it is measured.
-        eager: without compiled graphs, as on a CPU.
+        cpu: whether it computes on the CPU.
     """
 
     model: str
@@ -64,19 +64,22 @@ class EngineSettings:
     top_p: float
     max_tokens: int
     token_entropy: bool
-    eager: bool
+    cpu: bool = False
 
     def engine_arguments(self) -> dict[str, Any]:
         """For vLLM's `EngineArgs`, and for its `LLM`."""
-        parallel = {"distributed_executor_backend": "mp"} if self.tensor_parallel > 1 else {}
-        return parallel | {
+        own: dict[str, Any] = {"distributed_executor_backend": "mp"} if self.tensor_parallel > 1 else {}
+        if self.cpu:
+            # vLLM's CPU build dies of a seeded prompt that is read in parts: it sets back the generator's offset, which
+            # torch's generators on the CPU do not have.
+            own |= {"enforce_eager": True, "enable_chunked_prefill": False}
+        return own | {
             "model": self.model,
             "dtype": self.dtype,
             "tensor_parallel_size": self.tensor_parallel,
             "gpu_memory_utilization": self.gpu_memory,
             "max_model_len": self.context,
             "enable_prefix_caching": True,
-            "enforce_eager": self.eager,
             "disable_log_stats": True,
             "logprobs_mode": "processed_logprobs" if self.token_entropy else "raw_logprobs",
         }

@@ -121,7 +121,7 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
         scheduling_strategy="SPREAD",
         runtime_env={"env_vars": _environment(count, has_gpu)},
     )
-    settings = replace(settings, eager=settings.eager or not has_gpu)
+    settings = replace(settings, cpu=not has_gpu)
     names = [f"engine {number}" for number in range(count)]
     actors = [remote.remote(settings, logs / f"engine-{number}.log") for number in range(count)]
     calls = {actor.max_num_seqs.remote(): (name, actor) for name, actor in zip(names, actors, strict=True)}

@@ -146,7 +146,6 @@ def engine_settings(asked: Asked, settings: Settings, context: int) -> EngineSet
         top_p=sampling.top_p,
         max_tokens=sampling.max_tokens,
         token_entropy=sampling.token_entropy,
-        eager=False,
     )
 
 

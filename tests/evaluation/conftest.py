@@ -35,7 +35,7 @@ def write_data(file: Path, sums: list[tuple[int, int]], **extra: Any) -> Path:
     rows = [
         {
             "data_source": "sums",
-            "prompt": [{"role": "user", "content": f"{a}+{b}"}],
+            "prompt": [{"role": "user", "content": f"What is {a}+{b}? Think well."}],
             "ability": "math",
             "reward_model": {"style": "rule", "ground_truth": str(a + b)},
             "extra_info": {"index": number, "id": f"{a}+{b}"} | extra,

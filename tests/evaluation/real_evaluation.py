@@ -11,7 +11,7 @@ import psutil
 
 from pacs.evaluation.folder import shards, task_folder
 
-SECONDS = 400
+SECONDS = 600
 
 
 def start(*words: object) -> subprocess.Popen[str]:

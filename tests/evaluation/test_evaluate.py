@@ -18,7 +18,8 @@ from pacs.evaluation.settings import read_settings
 from pacs.runs.checkpoints import seal
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 
-pytestmark = pytest.mark.slow
+# Four starts of vLLM: a minute and a half on two idle cores, many times that on busy ones.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 TASK, PROBLEMS, SAMPLES = "sums", 40, 100
 ALL = PROBLEMS * SAMPLES
@@ -50,8 +51,8 @@ def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFa
     def has(count: int) -> Callable[[], bool]:
         return lambda: len(lines(out, TASK)) >= count
 
-    process = start(*command, "--engines", 2)
-    wait_for(process, has(200))
+    process = start(*command)
+    wait_for(process, has(100))
     started = family(process)
     next(child for child in started if "EngineCore" in " ".join(child.cmdline())).kill()
     said["engine death"] = finish(process)
@@ -59,7 +60,7 @@ def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFa
     said["after it"] = lines(out, TASK)
 
     process = start(*command)
-    wait_for(process, has(len(said["after it"]) + 200))
+    wait_for(process, has(len(said["after it"]) + 100))
     started = family(process)
     process.kill()
     said["SIGKILL"] = finish(process)
@@ -67,8 +68,7 @@ def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFa
     said["after SIGKILL"] = lines(out, TASK)
 
     process = start(*command)
-    wait_for(process, has(len(said["after SIGKILL"]) + 200))
-    said["refused meanwhile"] = run(*command)
+    wait_for(process, has(len(said["after SIGKILL"]) + 100))
     started = family(process)
     process.send_signal(signal.SIGTERM)
     said["SIGTERM"] = finish(process)
@@ -83,13 +83,12 @@ def test_a_dead_engine_ends_it_with_the_cause(evaluation: dict[str, Any]) -> Non
     status, output = evaluation["engine death"]
     assert status == 1, output
     error = output.split("pacs evaluate: ")[-1]
-    assert error.startswith("engine ")
-    assert "its EngineCore process died" in error
-    assert "/logs/engine-" in error
+    assert error.startswith("engine 0: its EngineCore process died")
+    assert "/logs/engine-0.log" in error
     assert "the same command goes on" in error
     assert "Traceback" not in output
     assert evaluation["left by it"] == []
-    assert 200 <= len(evaluation["after it"]) < ALL
+    assert 100 <= len(evaluation["after it"]) < ALL
 
 
 def test_a_kill_loses_nothing_that_was_written_and_leaves_nothing_running(evaluation: dict[str, Any]) -> None:
@@ -97,7 +96,7 @@ def test_a_kill_loses_nothing_that_was_written_and_leaves_nothing_running(evalua
     assert evaluation["left by SIGKILL"] == []
     before, after = evaluation["after it"], evaluation["after SIGKILL"]
     assert after[: len(before)] == before
-    assert len(before) + 200 <= len(after) < ALL
+    assert len(before) + 100 <= len(after) < ALL
 
 
 def test_a_request_to_stop_is_heeded(evaluation: dict[str, Any]) -> None:
@@ -108,13 +107,7 @@ def test_a_request_to_stop_is_heeded(evaluation: dict[str, Any]) -> None:
     assert evaluation["left by SIGTERM"] == []
     before, after = evaluation["after SIGKILL"], evaluation["after SIGTERM"]
     assert after[: len(before)] == before
-    assert len(before) + 200 <= len(after) < ALL
-
-
-def test_two_at_a_time_are_refused(evaluation: dict[str, Any]) -> None:
-    status, output = evaluation["refused meanwhile"]
-    assert status == 2
-    assert "an evaluation is running in this folder" in output
+    assert len(before) + 100 <= len(after) < ALL
 
 
 def test_every_sample_is_there_once_with_its_own_seed(evaluation: dict[str, Any]) -> None:
