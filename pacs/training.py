@@ -5,7 +5,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import hydra
@@ -23,20 +22,21 @@ usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [--mu
 Train a policy. The run is composed by Hydra from configs/ and from verl's own defaults, checked, and started on Ray.
 
 what to run
-  --config-name NAME    the algorithm, a file of configs/ (default: pacs)
+  --config-name NAME    the algorithm: {algorithms} (default: pacs)
   recipe=NAME           an experiment: model, data, hardware and settings together
   model=, data=, hardware=, logging=
                         one part alone
   key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
 
 look before you run
-  --dry-run             compose and check the run and print it; nothing is started
+  --dry-run             compose and check the run and print it, with the data that it needs; nothing is started
   --cfg job             print the composed config as it is (--resolve: with its references filled in)
 
 examples
   pacs train recipe=arithmetic
   pacs train recipe=arithmetic pacs.reference.reset_every=5 pacs.estimator=dr_grpo trainer.experiment_name=k5
   pacs train --dry-run hardware=h200x8 model=qwen3_8b data.train_batch_size=512
+  pacs train --config-name grpo recipe=arithmetic
 
 available
 {groups}
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run `pacs train`; return the exit status (2: the run cannot start as configured)."""
     arguments = list(arguments)
     if {"--help", "-h"} & set(arguments):
-        print(HELP.format(groups=_available()))
+        print(HELP.format(algorithms=", ".join(_algorithms()), groups=_available()))
         return 0
     dry_run = "--dry-run" in arguments
     sys.argv = ["pacs train", *(argument for argument in arguments if argument != "--dry-run")]
@@ -82,7 +82,7 @@ def _train(config: DictConfig) -> None:
 
 
 def _dry_run(config: DictConfig) -> None:
-    from pacs.integration import checks, launch, strategy
+    from pacs.integration import checks, launch, strategy, surroundings
 
     try:
         launch.prepare(config)
@@ -90,6 +90,8 @@ def _dry_run(config: DictConfig) -> None:
         _refuse(str(error))
     print(OmegaConf.to_yaml(config, resolve=True))
     print(f"# {strategy.outlook(config)}")
+    for line in surroundings.expected_data(config):
+        print(f"# {line}")
     try:
         checks.check_surroundings(config)
         print("# The config is sound, and what it needs is here.")
@@ -129,10 +131,15 @@ def _config_name(arguments: Sequence[str]) -> str:
     return "pacs"
 
 
+def _algorithms() -> list[str]:
+    """The primary configs."""
+    return sorted(file.stem for file in config_dir().glob("*.yaml"))
+
+
 def _available() -> str:
     """The options of each config group, a line each."""
     lines = []
-    for folder in sorted(folder for folder in Path(config_dir()).iterdir() if folder.is_dir()):
+    for folder in sorted(folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name != "shared"):
         options = sorted(file.stem for file in folder.glob("*.yaml"))
         if options:
             lines.append(f"  {folder.name + '=':22}{', '.join(options)}")

@@ -192,7 +192,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["algorithm.filter_groups.enable=true", "algorithm.filter_groups.metric=null"],
             "algorithm.filter_groups.metric",
-            "reward",
+            "score",
         ),
         (
             [

@@ -22,8 +22,8 @@ from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
 from pacs.algorithm import PacsConfig, ReferenceSchedule
 from pacs.integration import fields
 from pacs.integration.batching import blocks_of, padded_row_count, row_order, sampling_order
-from pacs.integration.gradients import gradient_metrics
 from pacs.integration.graded_trainer import GradedTrainer, is_padding
+from pacs.integration.gradients import gradient_metrics
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.poison import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints

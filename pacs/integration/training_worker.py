@@ -1,4 +1,4 @@
-"""verl's training worker with what every run needs of it: checkpoints of other ranks, and gradients that are watched."""
+"""verl's training worker with what every run needs of it: checkpoints of any ranks, and gradients that are watched."""
 
 import sys
 from pathlib import Path
