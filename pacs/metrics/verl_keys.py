@@ -14,7 +14,8 @@ _CLOCK = "wall-clock time of the step, on the trainer's process"
 _OUTCOME = (
     VerlKey(
         name="critic/score/mean",
-        formula="the reward function's score, 0 or 1 here: the pass rate in training",
+        formula="the reward function's score, 0 or 1 here: the pass rate in training. Under DAPO less its punishment "
+        "for length: `pacs/verifier/correct_fraction` is the pass rate there",
         unit=_SHARE,
         reduction="mean " + _OVER_RESPONSES,
         healthy="Rises. It is the pass rate of this step's prompts at the training temperature, so it jumps with them.",
@@ -39,7 +40,8 @@ _OUTCOME = (
     ),
     VerlKey(
         name="val-core/*",
-        formula="`val-core/SOURCE/VARIABLE/mean@k` is the pass rate on a held-out source with k responses a prompt. "
+        formula="`val-core/SOURCE/VARIABLE/mean@k` is the pass rate on a held-out source with k responses a prompt, "
+        "of the verifier's score whatever else is rewarded. "
         "`best@k/mean` and `maj@k/mean` come from 1,000 bootstrap draws **with replacement**: best@k is not pass@k",
         unit=_SHARE,
         reduction="over a prompt's responses, then mean over the source's prompts",
@@ -373,7 +375,17 @@ _GAP = (
         unit="versions",
         reduction="mean, max, min over the step's responses",
         healthy="Spans 1, staleness 0: PACS is synchronous.",
-        remedy="Anything else: another trainer than `trainer.v1.trainer_mode=pacs` or `sync` is running.",
+        remedy="Anything else: another trainer than ours is running.",
+    ),
+    VerlKey(
+        name="training/filter_groups/*",
+        formula="where `algorithm.filter_groups.enable` is set (DAPO): groups that were all right or all wrong, and were "
+        "sampled anew (evicted_samples), and groups that were sampled beyond the batch (discarded_surplus_samples)",
+        unit="groups",
+        reduction="sum over the step; only where it happened",
+        healthy="A share of `data.train_batch_size` that grows with the pass rate.",
+        remedy="Several times the batch: most of the time is spent on sampling. Above "
+        "`algorithm.filter_groups.max_num_gen_batches` batches the run stops; use other problems.",
     ),
     VerlKey(
         name="training/rollout_failure/*",
