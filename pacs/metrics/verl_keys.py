@@ -379,8 +379,8 @@ _GAP = (
     ),
     VerlKey(
         name="training/filter_groups/*",
-        formula="where `algorithm.filter_groups.enable` is set (DAPO): groups that were all right or all wrong, and were "
-        "sampled anew (evicted_samples), and groups that were sampled beyond the batch (discarded_surplus_samples)",
+        formula="where `algorithm.filter_groups.enable` is set (DAPO): groups that were all right or all wrong, and "
+        "were sampled anew (evicted_samples), and groups that were sampled beyond the batch (discarded_surplus_samples)",
         unit="groups",
         reduction="sum over the step; only where it happened",
         healthy="A share of `data.train_batch_size` that grows with the pass rate.",
