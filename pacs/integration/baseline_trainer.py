@@ -12,7 +12,7 @@ from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.integration.batching import sampling_order
-from pacs.integration.graded_trainer import GradedTrainer
+from pacs.integration.graded_trainer import GradedTrainer, is_padding
 from pacs.integration.poison import poison_error
 from pacs.integration.schema import BASELINES
 from pacs.integration.step_rows import dense_ids, prompt_uid, row_sums
@@ -53,6 +53,7 @@ class BaselineTrainer(GradedTrainer):
         data = self.grades(batch)
         verdicts = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
         correct = torch.tensor(without_shaping(row_sums(data["rm_scores"]).tolist(), verdicts))
+        self.scores = correct[torch.tensor([not is_padding(tag) for tag in batch.tags])]
         group_ids = dense_ids([prompt_uid(key) for key in batch.keys])
         metrics.update(self.grade_metrics(batch, data, correct, group_ids, torch.zeros(len(batch), dtype=torch.bool)))
         return super()._compute_advantage(batch, metrics)
@@ -77,6 +78,12 @@ class BaselineTrainer(GradedTrainer):
         if in_a_row >= self.config.pacs.faults.skipped_updates:
             raise poison_error(in_a_row, self.global_steps)
         return ours
+
+    def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """verl's: the scores are what the verifier said, as in all other runs, the rewards what was trained on."""
+        super()._compute_metrics(batch, metrics, *args, **kwargs)
+        scores = {"mean": self.scores.mean(), "max": self.scores.max(), "min": self.scores.min()}
+        metrics.update({f"critic/score/{name}": float(value) for name, value in scores.items()})
 
     def _val_metrics_update(
         self, data_sources: Any, sample_uids: Any, infos: dict[str, list[Any]], *args: Any, **kwargs: Any

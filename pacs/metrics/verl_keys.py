@@ -14,8 +14,7 @@ _CLOCK = "wall-clock time of the step, on the trainer's process"
 _OUTCOME = (
     VerlKey(
         name="critic/score/mean",
-        formula="the reward function's score, 0 or 1 here: the pass rate in training. Under DAPO less its punishment "
-        "for length: `pacs/verifier/correct_fraction` is the pass rate there",
+        formula="the reward function's score, 0 or 1 here: the pass rate in training",
         unit=_SHARE,
         reduction="mean " + _OVER_RESPONSES,
         healthy="Rises. It is the pass rate of this step's prompts at the training temperature, so it jumps with them.",
@@ -32,11 +31,12 @@ _OUTCOME = (
     ),
     VerlKey(
         name="critic/rewards/*",
-        formula="the score, less verl's KL penalty where `algorithm.use_kl_in_reward` is set",
+        formula="the score, less verl's KL penalty where `algorithm.use_kl_in_reward` is set, and less DAPO's punishment for "
+        "length",
         unit=_SHARE,
         reduction="mean, max, min " + _OVER_RESPONSES,
         healthy="Equal to `critic/score/mean`, as PACS has no KL term.",
-        remedy="Different: `algorithm.use_kl_in_reward` is on.",
+        remedy="Different: `algorithm.use_kl_in_reward` is on, or it is DAPO and responses are long.",
     ),
     VerlKey(
         name="val-core/*",
@@ -380,7 +380,7 @@ _GAP = (
     VerlKey(
         name="training/filter_groups/*",
         formula="where `algorithm.filter_groups.enable` is set (DAPO): groups that were all right or all wrong, and "
-        "were sampled anew (evicted_samples), and groups that were sampled beyond the batch (discarded_surplus_samples)",
+        "were sampled anew (evicted_samples), and groups beyond the batch (discarded_surplus_samples)",
         unit="groups",
         reduction="sum over the step; only where it happened",
         healthy="A share of `data.train_batch_size` that grows with the pass rate.",

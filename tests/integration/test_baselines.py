@@ -39,6 +39,7 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
         groups = sampled_groups(run, line["step"])
+        assert line["critic/score/mean"] == line["pacs/verifier/correct_fraction"]
         assert line["pacs/verifier/correct_fraction"] == pytest.approx(mean([s > 0 for g in groups for s in g]))
         assert line["pacs/groups/mixed_fraction"] == mean(
             [0 < sum(s > 0 for s in group) < len(group) for group in groups]
@@ -48,6 +49,7 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         assert line["pacs/gradient/skipped_count"] == 0
         if algorithm == "dapo":
             assert line["pacs/groups/mixed_fraction"] == 1
+            assert line["critic/rewards/mean"] < line["critic/score/mean"]  # all of these responses are long
     assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
     checkpoint = read_checkpoint(run.checkpoints / f"global_step_{STEPS}")
     assert checkpoint.reference is None
