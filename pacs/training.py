@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import hydra
 from hydra import compose, initialize_config_dir
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -56,7 +56,10 @@ def main(arguments: Sequence[str]) -> int:
         print(HELP.format(algorithms=", ".join(_algorithms()), groups=_available()))
         return 0
     dry_run = "--dry-run" in arguments
-    sys.argv = ["pacs train", *(argument for argument in arguments if argument != "--dry-run")]
+    # Hydra's parser takes overrides only where no option comes between them.
+    overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
+    options = [argument for argument in arguments if argument not in overrides and argument != "--dry-run"]
+    sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
     application = hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
         _dry_run if dry_run else _train
@@ -106,6 +109,11 @@ def _refuse(problem: str) -> NoReturn:
 
 def _composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
+    algorithm = _config_name(arguments)
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
+        nearest = difflib.get_close_matches(algorithm, _algorithms(), n=1)
+        hint = f" Did you mean {nearest[0]}?" if nearest else ""
+        return f"- --config-name {algorithm}: there are {', '.join(_algorithms())}.{hint}"
     cause = error.__cause__ or error
     unknown = re.search(r"full_key: (\S+)", str(cause))
     if unknown is None or "not in struct" not in str(cause):
@@ -113,9 +121,7 @@ def _composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     key = unknown.group(1)
     parent, _, name = key.rpartition(".")
     with initialize_config_dir(str(config_dir()), version_base=None):
-        known = (
-            OmegaConf.select(compose(_config_name(arguments)), parent) if parent else compose(_config_name(arguments))
-        )
+        known = OmegaConf.select(compose(algorithm), parent) if parent else compose(algorithm)
     near = difflib.get_close_matches(name, [str(k) for k in known], n=3)
     prefix = f"{parent}." if parent else ""
     hint = f" Did you mean {' or '.join(prefix + n for n in near)}?" if near else ""

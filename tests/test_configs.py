@@ -78,8 +78,9 @@ def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
     sound(composed(algorithm, f"recipe={model}", f"hardware={machine}"))
 
 
-@pytest.mark.parametrize("model", ["qwen3_0_6b", "qwen3_1_7b", "qwen3_4b"])
-@pytest.mark.parametrize("logging", ["mlflow", "swanlab", "wandb"])
+@pytest.mark.parametrize(
+    ("model", "logging"), [("qwen3_0_6b", "mlflow"), ("qwen3_1_7b", "swanlab"), ("qwen3_4b", "wandb")]
+)
 def test_models_and_loggers_are_sound(model: str, logging: str) -> None:
     config = composed("ppo", f"model={model}", f"logging={logging}")
     sound(config)

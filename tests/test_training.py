@@ -241,6 +241,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
             "set it to true",
         ),
         (["--config-name=grpo", "actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
+        (["--config-name=gprpo"], "--config-name gprpo: there are ", "Did you mean grpo?"),
         (["--config-name=grpo", "pacs.beta=2"], "pacs.beta", "no key"),
         (["--config-name=grpo", "+pacs.beta=2"], "pacs.beta is of the algorithm PACS", "leave it out"),
         (["--config-name=rloo", "data.train_batch_size=48"], "data.train_batch_size=48", "not a multiple"),
@@ -255,7 +256,6 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_wrong_input_names_the_setting_and_the_mend(
     inputs: list[str], overrides: list[str], setting: str, mend: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options_first = sorted([*inputs, *overrides], key=lambda argument: not argument.startswith("--"))
-    complaint = refused(options_first, capsys)
+    complaint = refused([*inputs, *overrides], capsys)
     assert setting in complaint
     assert mend in complaint

@@ -31,8 +31,8 @@ _OUTCOME = (
     ),
     VerlKey(
         name="critic/rewards/*",
-        formula="the score, less verl's KL penalty where `algorithm.use_kl_in_reward` is set, and less DAPO's punishment for "
-        "length",
+        formula="the score, less verl's KL penalty where `algorithm.use_kl_in_reward` is set, and less DAPO's "
+        "punishment for length",
         unit=_SHARE,
         reduction="mean, max, min " + _OVER_RESPONSES,
         healthy="Equal to `critic/score/mean`, as PACS has no KL term.",
