@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 from verl.single_controller.base.decorator import Dispatch, make_nd_compute_dataproto_dispatch_fn, register
 from verl.utils import tensordict_utils as tu
 from verl.utils.fsdp_utils import load_fsdp_model_to_gpu, offload_fsdp_model_to_cpu, offload_fsdp_optimizer
@@ -47,6 +48,13 @@ class BaselineTrainingWorker(DurableTrainingWorker):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.skipped = SkippedUpdates(limit=sys.maxsize)  # the trainer knows the limit
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def reset(self) -> None:
+        """Build the model; a critic's last layer is drawn from the engine's seed, so that a run can be repeated."""
+        if self.config.model_type == "value_model":
+            torch.manual_seed(self.engine_config.seed)
+        super().reset()
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_mini_batch(self, data: Any) -> Any:
