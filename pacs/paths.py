@@ -1,6 +1,11 @@
-"""Where the project's files are, in a checkout and in an installed package."""
+"""Where the project's files are, in a checkout and in an installed package; and what the configs calculate."""
 
 from pathlib import Path
+
+from omegaconf import OmegaConf
+
+#: `${pacs.share:0.2,${data.max_response_length}}` in a config: that share of a number, as a whole number.
+OmegaConf.register_new_resolver("pacs.share", lambda share, whole: int(share * whole), replace=True)
 
 
 def config_dir() -> Path:

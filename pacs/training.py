@@ -5,12 +5,11 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import hydra
 from hydra import compose, initialize_config_dir
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -23,20 +22,21 @@ usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [--mu
 Train a policy. The run is composed by Hydra from configs/ and from verl's own defaults, checked, and started on Ray.
 
 what to run
-  --config-name NAME    the algorithm, a file of configs/ (default: pacs)
+  --config-name NAME    the algorithm: {algorithms} (default: pacs)
   recipe=NAME           an experiment: model, data, hardware and settings together
   model=, data=, hardware=, logging=
                         one part alone
   key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
 
 look before you run
-  --dry-run             compose and check the run and print it; nothing is started
+  --dry-run             compose and check the run and print it, with the data that it needs; nothing is started
   --cfg job             print the composed config as it is (--resolve: with its references filled in)
 
 examples
   pacs train recipe=arithmetic
   pacs train recipe=arithmetic pacs.reference.reset_every=5 pacs.estimator=dr_grpo trainer.experiment_name=k5
   pacs train --dry-run hardware=h200x8 model=qwen3_8b data.train_batch_size=512
+  pacs train --config-name grpo recipe=arithmetic
 
 available
 {groups}
@@ -53,10 +53,13 @@ def main(arguments: Sequence[str]) -> int:
     """Run `pacs train`; return the exit status (2: the run cannot start as configured)."""
     arguments = list(arguments)
     if {"--help", "-h"} & set(arguments):
-        print(HELP.format(groups=_available()))
+        print(HELP.format(algorithms=", ".join(_algorithms()), groups=_available()))
         return 0
     dry_run = "--dry-run" in arguments
-    sys.argv = ["pacs train", *(argument for argument in arguments if argument != "--dry-run")]
+    # Hydra's parser takes overrides only where no option comes between them.
+    overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
+    options = [argument for argument in arguments if argument not in overrides and argument != "--dry-run"]
+    sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
     application = hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
         _dry_run if dry_run else _train
@@ -82,7 +85,8 @@ def _train(config: DictConfig) -> None:
 
 
 def _dry_run(config: DictConfig) -> None:
-    from pacs.integration import checks, launch, strategy
+    from pacs.integration import checks, launch, strategy, surroundings
+    from pacs.planning import outline
 
     try:
         launch.prepare(config)
@@ -90,6 +94,10 @@ def _dry_run(config: DictConfig) -> None:
         _refuse(str(error))
     print(OmegaConf.to_yaml(config, resolve=True))
     print(f"# {strategy.outlook(config)}")
+    for line in outline(config).splitlines():
+        print(f"# {line}")
+    for line in surroundings.expected_data(config):
+        print(f"# {line}")
     try:
         checks.check_surroundings(config)
         print("# The config is sound, and what it needs is here.")
@@ -104,6 +112,11 @@ def _refuse(problem: str) -> NoReturn:
 
 def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
+    algorithm = _config_name(arguments)
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
+        nearest = difflib.get_close_matches(algorithm, _algorithms(), n=1)
+        hint = f" Did you mean {nearest[0]}?" if nearest else ""
+        return f"- --config-name {algorithm}: there are {', '.join(_algorithms())}.{hint}"
     cause = error.__cause__ or error
     unknown = re.search(r"full_key: (\S+)", str(cause))
     if unknown is None or "not in struct" not in str(cause):
@@ -111,9 +124,7 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     key = unknown.group(1)
     parent, _, name = key.rpartition(".")
     with initialize_config_dir(str(config_dir()), version_base=None):
-        known = (
-            OmegaConf.select(compose(_config_name(arguments)), parent) if parent else compose(_config_name(arguments))
-        )
+        known = OmegaConf.select(compose(algorithm), parent) if parent else compose(algorithm)
     near = difflib.get_close_matches(name, [str(k) for k in known], n=3)
     prefix = f"{parent}." if parent else ""
     hint = f" Did you mean {' or '.join(prefix + n for n in near)}?" if near else ""
@@ -129,10 +140,15 @@ def _config_name(arguments: Sequence[str]) -> str:
     return "pacs"
 
 
+def _algorithms() -> list[str]:
+    """The primary configs."""
+    return sorted(file.stem for file in config_dir().glob("*.yaml"))
+
+
 def _available() -> str:
     """The options of each config group, a line each."""
     lines = []
-    for folder in sorted(folder for folder in Path(config_dir()).iterdir() if folder.is_dir()):
+    for folder in sorted(folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name != "shared"):
         options = sorted(file.stem for file in folder.glob("*.yaml"))
         if options:
             lines.append(f"  {folder.name + '=':22}{', '.join(options)}")

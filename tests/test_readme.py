@@ -1,18 +1,23 @@
 """What the README and the docs name is there: files, commands, keys with their defaults."""
 
-import json
 import re
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from pacs import cli
+from pacs.algorithm import PacsConfig
+from pacs.configuration import FILES, documented_keys, key_table
 from pacs.evaluation import command as evaluation
 from pacs.metrics import ENTRIES, find
 from pacs.paths import config_dir
+from pacs.runs.config_changes import flatten
+from pacs.runs.settings import FaultSettings
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "recipes").rglob("README.md"))]
@@ -25,9 +30,9 @@ def commands(text: str) -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line and not line.startswith("#")]
 
 
-def composed(overrides: list[str]) -> DictConfig:
+def composed(overrides: list[str], algorithm: str = "pacs") -> DictConfig:
     with initialize_config_dir(str(config_dir()), version_base=None):
-        return compose("pacs", overrides=overrides)
+        return compose(algorithm, overrides=overrides)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -54,7 +59,8 @@ def test_commands_can_be_given(page: Path, capsys: pytest.CaptureFixture[str]) -
         if words[0] == "bash":
             assert (ROOT / words[1]).is_file(), command
         elif words[:2] == ["pacs", "train"]:
-            composed([word for word in words[2:] if "=" in word])
+            algorithm = words[words.index("--config-name") + 1] if "--config-name" in words else "pacs"
+            composed([word for word in words[2:] if "=" in word], algorithm)
         elif words[0] == "pacs":
             has_own_help = words[1] == "data" or (words[1] == "evaluate" and words[2] in evaluation.SUBCOMMANDS)
             subcommand = words[1:3] if has_own_help else words[1:2]
@@ -76,21 +82,34 @@ def test_the_readme_has_commands() -> None:
     assert "bash scripts/test.sh" in commands(README)
 
 
-def test_the_table_of_keys_is_the_config() -> None:
-    documented = dict(re.findall(r"^\| `pacs\.([\w.]+)` \| ([^|]+?) \|", README, flags=re.MULTILINE))
-    section = OmegaConf.to_container(composed(["recipe=arithmetic"]).pacs)
-    actual = {}
-    for key, value in section.items():
-        actual |= {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
-    shown = {key: json.dumps(value).strip('"') for key, value in actual.items()}
-    # The run's folder is made of other keys, which the table spells out.
-    assert documented == shown | {"run_dir": "outputs/&lt;project&gt;/&lt;experiment&gt;"}
+def test_the_page_of_keys_is_what_the_configs_say() -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    assert page.endswith(key_table()), "end docs/configuration.md with what `python -m pacs.configuration` prints"
+
+
+def test_the_table_of_keys_is_the_schema() -> None:
+    """Every key that a run has, with its default; and every field of the dataclasses that check them, with theirs."""
+    documented = {
+        key: yaml.safe_load(default) for name in FILES for key, default, _ in documented_keys(config_dir() / name)
+    }
+    assert documented == flatten(OmegaConf.to_container(composed(["recipe=arithmetic"]).pacs))
+    assert {"beta", "reference.reset_every", "faults.skipped_updates"} <= documented.keys()
+    schema = flatten(asdict(PacsConfig()) | {"faults": asdict(FaultSettings())})
+    assert schema.items() <= documented.items()
+
+
+def test_the_readme_s_keys_are_in_the_table() -> None:
+    rows = re.findall(r"^\| `pacs\.([\w.]+)` \| ([^|]+?) \|", README, flags=re.MULTILINE)
+    assert len(rows) > 3
+    documented = {key: default for name in FILES for key, default, _ in documented_keys(config_dir() / name)}
+    assert dict(rows).items() <= documented.items()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_keys_named_in_the_docs_exist(page: Path) -> None:
-    config = composed(["recipe=arithmetic"])
-    roots = "|".join(str(key) for key in config)
+    configs = [composed(["recipe=arithmetic"], algorithm) for algorithm in ("pacs", "ppo")]
+    roots = "|".join(str(key) for key in configs[0])
     named = re.findall(rf"`((?:{roots})\.[\w.]+?)(?:=[^`]*)?`", page.read_text())
     for key in [name for name in named if not name.endswith(".py")]:
-        assert OmegaConf.select(config, key, default="absent") != "absent", f"{page.name} names {key}"
+        known = [OmegaConf.select(config, key, default="absent") != "absent" for config in configs]
+        assert any(known), f"{page.name} names {key}"

@@ -15,7 +15,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Overrides that give the arithmetic recipe a model folder and data files."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "model").mkdir()
-    (folder / "model" / "config.json").write_text("{}")
+    (folder / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
     row = {
         "prompt": [{"role": "user", "content": "1+1"}],
         "data_source": "arithmetic",
@@ -192,7 +192,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["algorithm.filter_groups.enable=true", "algorithm.filter_groups.metric=null"],
             "algorithm.filter_groups.metric",
-            "reward",
+            "score",
         ),
         (
             [
@@ -212,6 +212,44 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         (["trainer.device=cuda"], "trainer.n_gpus_per_node=1", "hardware=cpu"),
         (["trainer.device=tpu"], "trainer.device=tpu", "use cpu or cuda"),
         (["pacs.run_dir=/proc/nowhere"], "pacs.run_dir=/proc/nowhere", "choose another"),
+        (["trainer.v1.trainer_mode=gpro"], "trainer.v1.trainer_mode=gpro", "Did you mean grpo?"),
+        (["trainer.v1.trainer_mode=grpo"], "pacs.beta is of the algorithm PACS", "--config-name pacs"),
+        (["trainer.n_gpus_per_node=0"], "trainer.n_gpus_per_node=0", "at least 1"),
+        (["trainer.nnodes=2"], "trainer.nnodes=2", "ray_kwargs.ray_init.address"),
+        (
+            ["data.max_response_length=50000", "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=65536"],
+            "data.max_response_length=50000 make 50016 tokens",
+            "longer context",
+        ),
+        (["logging=swanlab"], "trainer.logger has swanlab", "pip install swanlab"),
+        (
+            ["--config-name=ppo", "critic.ppo_infer_max_token_len_per_gpu=64"],
+            "critic.ppo_infer_max_token_len_per_gpu=64",
+            "raise it to at least 128",
+        ),
+        (["--config-name=ppo", "critic.ppo_mini_batch_size=0"], "critic.ppo_mini_batch_size=0", "leave it out"),
+        (["--config-name=ppo", "critic.strategy=fsdp"], "critic.strategy=fsdp", "fsdp2"),
+        (["--config-name=ppo", "critic.optim.clip_grad=null"], "critic.optim.clip_grad=null", ".inf"),
+        (["--config-name=ppo", "critic.enable=false"], "algorithm.adv_estimator=gae", "critic.enable=true"),
+        (
+            [
+                "--config-name=ppo",
+                "actor_rollout_ref.actor.use_dynamic_bsz=false",
+                "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8",
+            ],
+            "actor_rollout_ref.actor.use_dynamic_bsz=false",
+            "set it to true",
+        ),
+        (["--config-name=grpo", "actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
+        (["--config-name=gprpo"], "--config-name gprpo: there are ", "Did you mean grpo?"),
+        (["--config-name=grpo", "pacs.beta=2"], "pacs.beta", "no key"),
+        (["--config-name=grpo", "+pacs.beta=2"], "pacs.beta is of the algorithm PACS", "leave it out"),
+        (["--config-name=rloo", "data.train_batch_size=48"], "data.train_batch_size=48", "not a multiple"),
+        (
+            ["--config-name=dr_grpo", "actor_rollout_ref.actor.loss_scale_factor=null"],
+            "actor_rollout_ref.actor.loss_scale_factor=null",
+            "set a constant",
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -60,7 +60,7 @@ class DurableTrainer(PPOTrainerSync):
         self.trained_steps = 0
         self.saved_step: int | None = None
         self.step_times: list[float] = []
-        self.prompts_fetched = 0
+        self.prompts_fetched = self.prompts_resampled = 0
         self.stopping = False
         self.most_finished, self.moment = 0, (0, "start")
         super().__init__(config)
@@ -155,7 +155,8 @@ class DurableTrainer(PPOTrainerSync):
             step=self.trained_steps,
             total_steps=self.last_step,
             phase=self.phase,
-            count=self.most_finished,
+            # Where groups are filtered, those that are sampled anew show that it goes on.
+            count=self.most_finished + self.prompts_resampled,
             step_seconds=statistics.median(self.step_times) if self.step_times else None,
         )
 
@@ -196,6 +197,7 @@ class DurableTrainer(PPOTrainerSync):
 
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, with ids that say the prompts' order: rows can then be arranged alike in every run."""
+        self._count_resampled(num_prompts)
         batch = super()._next_train_batch(num_prompts)
         first = self.prompts_fetched
         self.prompts_fetched += len(batch)
@@ -217,6 +219,22 @@ class DurableTrainer(PPOTrainerSync):
         problems = list(zip(map(str, data_sources), map(str, sample_uids), strict=True))
         return verls | validation_metrics(expected_acc_counts, problems, reward_extra_infos_dict["reward"])
 
+    def _count_resampled(self, num_prompts: int | None) -> None:
+        """Count the prompts that take the place of filtered groups (None: a step begins), and stop at the limit.
+
+        verl's synchronous trainer does not heed `algorithm.filter_groups.max_num_gen_batches`, and would sample for
+        ever where the policy solves all problems, or none.
+        """
+        self.prompts_resampled = 0 if num_prompts is None else self.prompts_resampled + num_prompts
+        most = self.config.algorithm.filter_groups.max_num_gen_batches
+        sampled = self.config.data.train_batch_size + self.prompts_resampled
+        if 0 < most * self.config.data.train_batch_size < sampled:
+            raise RuntimeError(
+                f"step {self.global_steps}: {sampled} prompts were sampled, and too few of them had right and wrong "
+                f"responses: the data is too easy or too hard for this policy now, or raise "
+                f"algorithm.filter_groups.max_num_gen_batches={most} (0: no limit)"
+            )
+
     def _save_checkpoint(self) -> None:
         """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
         phase, self.phase = self.phase, "save"
@@ -231,7 +249,8 @@ class DurableTrainer(PPOTrainerSync):
             torch.save(_random_states(), folder / TRAINER)
             shutil.copyfile(self.run_dir / checkpoints.CONFIG, folder / checkpoints.CONFIG)
             ranks = self.actor_rollout_wg.world_size
-            check_shards(folder / "actor", ranks)
+            for part in ("actor", "critic") if self.use_critic else ("actor",):
+                check_shards(folder / part, ranks)
             checkpoints.seal(folder, step=step, ranks=ranks, reference=reference)
         except Exception as error:
             self._check_own()  # what is being written there would be the other start's
@@ -286,13 +305,13 @@ class DurableTrainer(PPOTrainerSync):
             _restore_random_states(torch.load(checkpoint.folder / TRAINER, weights_only=False))
 
 
-def check_shards(actor: Path, ranks: int) -> None:
+def check_shards(part: Path, ranks: int) -> None:
     """Raise FileNotFoundError unless the shards of all ranks are here, where the trainer seals them."""
     kinds = ("model", "optim", "extra_state")
     files = [f"{kind}_world_size_{ranks}_rank_{rank}.pt" for kind in kinds for rank in range(ranks)]
-    if missing := [file for file in files if not (actor / file).exists()]:
+    if missing := [file for file in files if not (part / file).exists()]:
         raise FileNotFoundError(
-            f"{actor} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: pacs.run_dir must be on a "
+            f"{part} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: pacs.run_dir must be on a "
             "file system that all nodes share"
         )
 

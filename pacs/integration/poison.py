@@ -174,15 +174,21 @@ def read_evidence(file: Path) -> Evidence:
         raise EvidenceError(f"{file} is not what a run wrote to its folder poison/, or not all of it") from error
 
 
-def poison_error(skipped: SkippedUpdates, step: int, evidence: Path) -> PoisonError:
-    """The error that ends the run, in one line."""
-    if skipped.most == 1:
+def poison_error(in_a_row: int, step: int, evidence: Path | None = None) -> PoisonError:
+    """The error that ends the run, in one line.
+
+    Args:
+        in_a_row: updates in a row that were skipped.
+        step: the last of them was in.
+        evidence: what `write_evidence` wrote, if it did.
+    """
+    if in_a_row == 1:
         what = f"1 update was skipped, for its gradient was not finite, in step {step}"
     else:
         what = (
-            f"{skipped.most} updates in a row were skipped, for their gradients were not finite, the last of them in "
+            f"{in_a_row} updates in a row were skipped, for their gradients were not finite, the last of them in "
             f"step {step}"
         )
-    return PoisonError(
-        f"{what}; what that step saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
-    )
+    if evidence is not None:
+        what += f"; what that step saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
+    return PoisonError(what)

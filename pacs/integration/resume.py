@@ -16,8 +16,8 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     where the run branches off while its own folder has none.
 
     Raises:
-        ConfigError: If the checkpoint asked for is not complete, was written by another algorithm, has a critic of
-            another number of ranks, or if starting anew would mix two runs in one folder.
+        ConfigError: If the checkpoint asked for is not complete, was written by another algorithm, or if starting anew
+            would mix two runs in one folder.
     """
     trainer, folder = config.trainer, Path(config.trainer.default_local_dir)
     own, problems = newest_checkpoint(folder)
@@ -54,7 +54,7 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     if checkpoint is None:
         return None
     _check_config(config, checkpoint)
-    _check_ranks(config, checkpoint)
+    _say_ranks(config, checkpoint)
     for problem in problems:
         print(f"pacs: passed over: {problem}")
     print(f"pacs: going on from step {checkpoint.step} ({checkpoint.folder})", flush=True)
@@ -73,26 +73,14 @@ def _elsewhere(config: DictConfig) -> Checkpoint | None:
         raise ConfigError([f"trainer.resume_from_path: {problem}"]) from problem
 
 
-def _check_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
-    """Say so if the checkpoint has other ranks' shards; refuse a critic's."""
-    from verl.trainer.ppo.utils import need_critic
-
+def _say_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
+    """Say so if the checkpoint has other ranks' shards."""
     ranks = config.trainer.n_gpus_per_node * config.trainer.nnodes
-    if ranks == checkpoint.ranks:
-        return
-    # The critic is a worker of verl's, which reads the shards of as many ranks alone.
-    if need_critic(config):
-        raise ConfigError(
-            [
-                f"critic.enable=true: {checkpoint.folder} was written on {checkpoint.ranks} ranks, and this run has "
-                f"{ranks} (trainer.n_gpus_per_node * trainer.nnodes): give it as many, since a critic's shards are not "
-                "dealt out anew."
-            ]
+    if ranks != checkpoint.ranks:
+        print(
+            f"pacs: the checkpoint was written on {checkpoint.ranks} ranks; this run has {ranks}: its shards are dealt "
+            "out anew"
         )
-    print(
-        f"pacs: the checkpoint was written on {checkpoint.ranks} ranks; this run has {ranks}: its shards are dealt out "
-        "anew"
-    )
 
 
 def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:

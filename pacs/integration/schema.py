@@ -1,10 +1,13 @@
-"""Which keys of `pacs` are the algorithm's and which are the run's."""
+"""The algorithms by the names of their trainers, and which keys of `pacs` are PACS's and which are the run's."""
 
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-#: Keys of `pacs` about the run; all others are fields of `PacsConfig`.
+#: Algorithms of verl; each has a primary config of this name.
+BASELINES = ("ppo", "grpo", "dr_grpo", "dapo", "rloo")
+
+#: Keys of `pacs` about the run; all others are fields of `PacsConfig`, and there only under PACS.
 RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts")
 
 

@@ -20,7 +20,8 @@ class Choice:
 def outlook(config: DictConfig) -> str:
     """What will be taken, as far as it is known before the run: a line for `--dry-run`."""
     if config.trainer.v1.trainer_mode != "pacs":
-        return f"trainer_mode {config.trainer.v1.trainer_mode}"
+        mode, budget = config.trainer.v1.trainer_mode, token_budget(config)
+        return f"{mode}: verl's own advantages and loss, {budget} tokens a micro-batch ({BUDGET})"
     group = config.actor_rollout_ref.rollout.n * longest_sequence_tokens(config)
     choice = choose(config, group)
     if wanted(config) == "auto" and choice.strategy == "cached" and why_not_grouped(config, 0) is None:

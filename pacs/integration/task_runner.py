@@ -1,4 +1,4 @@
-"""verl's task runner, in a process that knows the PACS trainer and says why it ends."""
+"""verl's task runner, in a process that knows our trainers and says why it ends."""
 
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from pacs.runs.state import report_fault
 
 
 class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[misc]
-    """Registers the PACS trainer with verl before verl looks it up."""
+    """Registers our trainers with verl before verl looks one up."""
 
     def run(self, config: DictConfig) -> None:
         """Build the trainer and train."""
         # verl only logs an entry point that fails, at debug level; here its error is the run's.
+        import pacs.integration.baseline_trainer
         import pacs.integration.plugin
-        import pacs.integration.trainer  # noqa: F401 (registers `pacs`)
+        import pacs.integration.trainer  # noqa: F401 (both trainers register themselves)
 
         try:
             super().run(config)

@@ -22,7 +22,8 @@ from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
 from pacs.algorithm import PacsConfig, ReferenceSchedule
 from pacs.integration import fields
 from pacs.integration.batching import blocks_of, padded_row_count, row_order, sampling_order
-from pacs.integration.durable_trainer import DurableTrainer
+from pacs.integration.graded_trainer import GradedTrainer, is_padding
+from pacs.integration.gradients import gradient_metrics
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.poison import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints
@@ -30,16 +31,12 @@ from pacs.integration.schema import algorithm_section
 from pacs.integration.step_rows import prompt_uid, row_sums, step_rows
 from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
-from pacs.metrics import batch_metrics, update_metrics
-from pacs.rewards.health import check_graded
+from pacs.metrics import update_metrics
 from pacs.runs.checkpoints import Checkpoint
-
-#: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
-ROLLOUT_POLL_SECONDS = 0.2
 
 
 @register_trainer("pacs")
-class PacsTrainer(DurableTrainer):
+class PacsTrainer(GradedTrainer):
     """Synchronous PACS.
 
     Args:
@@ -54,11 +51,6 @@ class PacsTrainer(DurableTrainer):
         self.skipped = SkippedUpdates(config.pacs.faults.skipped_updates)
         super().__init__(config)
         self.references = ReferenceCheckpoints(self.checkpoints)
-
-    def _build_replay_buffer(self) -> Any:
-        buffer = super()._build_replay_buffer()
-        buffer.poll_interval = ROLLOUT_POLL_SECONDS
-        return buffer
 
     def _init_resource_pool_mgr(self) -> None:
         super()._init_resource_pool_mgr()
@@ -117,31 +109,14 @@ class PacsTrainer(DurableTrainer):
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Labels, groups and weights of the whole train batch, which the loss on the workers needs."""
-        data = tq.kv_batch_get(
-            keys=batch.keys,
-            partition_id=batch.partition_id,
-            select_fields=["rm_scores", "response_mask", "extra_fields"],
-        )
+        data = self.grades(batch)
         rows = step_rows(
             [prompt_uid(key) for key in batch.keys],
             [is_padding(tag) for tag in batch.tags],
             row_sums(data["rm_scores"]),
             self.pacs_config,
         )
-        sampled = ~rows.padding
-        infos = verifier_infos(data.get("extra_fields").tolist(), sampled)
-        check_graded(infos, self.config.pacs.faults.verifier_errors)
-        limit = self.config.data.max_response_length
-        metrics.update(
-            batch_metrics(
-                group=rows.group_ids[sampled],
-                correct=rows.labels[sampled],
-                tokens=row_sums(data["response_mask"])[sampled],
-                truncated=torch.tensor([tag["response_len"] >= limit for tag in batch.tags])[sampled],
-                alone=rows.alone[sampled],
-                status=verifier_statuses(infos),
-            )
-        )
+        metrics.update(self.grade_metrics(batch, data, rows.labels, rows.group_ids, rows.alone))
         # verl's metrics read advantages; PACS has none on this side, and `_compute_metrics` leaves them out.
         none = torch.zeros(len(batch), 1)
         columns = rows.as_fields() | {"advantages": none, "returns": none}
@@ -192,22 +167,18 @@ class PacsTrainer(DurableTrainer):
             returned=returned,
             tokenizer=self.tokenizer,
         )
-        raise poison_error(self.skipped, self.global_steps, evidence)
+        raise poison_error(self.skipped.most, self.global_steps, evidence)
 
     def _update_metrics(self, returned: dict[str, Any]) -> dict[str, float]:
         """The workers' metrics under the names they are logged by."""
-        norms = np.array(returned["grad_norm"])
-        finite = norms[np.isfinite(norms)]
         clip = self.config.actor_rollout_ref.actor.optim.clip_grad
         tables = [dict(zip(names, values, strict=True)) for names, values in returned.pop(fields.TABLES)]
         ours: dict[str, float] = update_metrics(tables) | {
             "pacs/update/cached_fraction": float(self.choice.strategy == "cached"),
             "pacs/update/learning_rate_mean": returned.pop("learning_rate"),
-            "pacs/gradient/norm_max": float(norms.max()),
-            "pacs/gradient/clipped_fraction": float((finite > clip).sum() / len(norms)),
-            "pacs/gradient/skipped_count": float(len(norms) - len(finite)),
             "perf/mfu/actor": float(np.mean(returned.pop("mfu"))),
         }
+        ours |= gradient_metrics(returned["grad_norm"], clip)
         for name in ("timing_s/reference_pass", "timing_s/policy_pass"):
             ours[name] = returned.pop(name)
         # The value of the loss function is the surrogate's under `cached`; pacs/loss_mean is Eq. 8's.
@@ -235,14 +206,6 @@ class PacsTrainer(DurableTrainer):
         for name in [name for name in metrics if name.startswith(absent)]:
             del metrics[name]
 
-    def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:
-        """Write the responses of the step's first groups; all of them would be gigabytes a day."""
-        keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not is_padding(tag)]
-        uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.pacs.sample_groups]
-        if uids:
-            sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
-            super()._log_rollout_data(sample, timing_raw, rollout_data_dir)
-
     def save_algorithm_state(self, folder: Path) -> str | None:
         """The reference: its schedule, and its weights if no checkpoint before has stored them."""
         return self.references.save(folder, self.reference, self.actor_rollout_wg)
@@ -250,19 +213,3 @@ class PacsTrainer(DurableTrainer):
     def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
         """Take up the reference."""
         self.references.load(checkpoint, self.reference, self.actor_rollout_wg)
-
-
-def is_padding(tag: dict[str, Any]) -> bool:
-    """Whether verl's tag is that of a row that fills the batch up."""
-    return bool(tag.get("is_padding", False))
-
-
-def verifier_infos(extra_fields: list[dict[str, Any]], sampled: torch.Tensor) -> list[dict[str, Any]]:
-    """What the verifier said beside the score of each of the `sampled` rows ((B,) bool)."""
-    rows = zip(extra_fields, sampled.tolist(), strict=True)
-    return [extra.get("reward_extra_info", {}) for extra, is_sampled in rows if is_sampled]
-
-
-def verifier_statuses(infos: list[dict[str, Any]]) -> list[str] | None:
-    """The verifier's `status` of each response; None if it gives none."""
-    return [str(info["status"]) for info in infos] if all("status" in info for info in infos) else None

@@ -8,20 +8,18 @@ import torch
 from verl.single_controller.base.decorator import Dispatch, make_nd_compute_dataproto_dispatch_fn, register
 from verl.utils import tensordict_utils as tu
 from verl.utils.device import get_torch_device
-from verl.utils.fsdp_utils import load_fsdp_model_to_gpu, offload_fsdp_model_to_cpu, offload_fsdp_optimizer
 from verl.utils.profiler import DistProfiler
-from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
+from verl.workers.engine_workers import ActorRolloutRefWorker
 from verl.workers.utils.padding import response_from_nested
 
 from pacs.algorithm import ROW_COLUMNS, check_whole_groups, score_responses, sequence_log_ratios
 from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.optimizer_settings import settings_kept
-from pacs.integration.reshard import dealt_out_alike, load_checkpoint
 from pacs.integration.shards import copy_shards, load_shards, save_shards
+from pacs.integration.training_worker import DurableTrainingWorker
 
 
-class PacsTrainingWorker(TrainingWorker):
+class PacsTrainingWorker(DurableTrainingWorker):
     """The actor's training worker: knows N, and with `cached` the effective advantages, before a gradient pass."""
 
     loss_fn: PacsPolicyLoss
@@ -51,25 +49,6 @@ class PacsTrainingWorker(TrainingWorker):
             data[fields.SCORED] = self._score(data)
         self.updates += 1
         return super().train_batch(data)
-
-    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
-    def load_checkpoint(
-        self, local_path: str, hdfs_path: str | None = None, del_local_after_load: bool = False
-    ) -> None:
-        """Load what verl saved on as many ranks (verl's own way) or on others; settings of the optimizer stay."""
-        engine, folder = self.engine, Path(local_path)
-        with settings_kept(engine.optimizer, engine.lr_scheduler):
-            if dealt_out_alike(engine.module, folder, "model"):
-                super().load_checkpoint(local_path, hdfs_path, del_local_after_load)
-                return
-            # As verl's engine does around its own.
-            if engine.is_param_offload_enabled:
-                load_fsdp_model_to_gpu(engine.module)
-            load_checkpoint(engine.checkpoint_manager, folder)
-            if engine.is_param_offload_enabled:
-                offload_fsdp_model_to_cpu(engine.module)
-            if engine.is_optimizer_offload_enabled:
-                offload_fsdp_optimizer(engine.optimizer)
 
     def log_probs(self, data: Any, **context: Any) -> torch.Tensor:
         """log pi of every response token at the current weights, without a gradient: jagged, on the host.

@@ -252,10 +252,18 @@ _UPDATE = (
         unit="updates",
         healthy="0.",
         remedy="A single one leaves weights and optimizer as they were. Again and again: the policy no longer gives "
-        "finite gradients, and after `pacs.faults.skipped_updates` in a row the run stops with what it saw in "
-        "`poison/`, for `pacs inspect`. Go back to a checkpoint from before, and lower the learning rate; look at "
+        "finite gradients, and after `pacs.faults.skipped_updates` in a row the run stops, under PACS with what it saw "
+        "in `poison/`, for `pacs inspect`. Go back to a checkpoint from before, and lower the learning rate; look at "
         "`pacs/rows/not_finite_count`, and at `pacs/gradient/norm_max` and `pacs/rollout_gap/worst_max` of the steps "
         "before.",
+    ),
+    Metric(
+        name="pacs/gradient/critic_skipped_count",
+        over=UPDATES,
+        formula="PPO: as `pacs/gradient/skipped_count`, of the critic's updates",
+        unit="updates",
+        healthy="0.",
+        remedy="As for `pacs/gradient/skipped_count`, with `critic.optim.lr`.",
     ),
     Metric(
         name="pacs/rows/not_finite_count",

@@ -31,15 +31,17 @@ _OUTCOME = (
     ),
     VerlKey(
         name="critic/rewards/*",
-        formula="the score, less verl's KL penalty where `algorithm.use_kl_in_reward` is set",
+        formula="the score, less verl's KL penalty where `algorithm.use_kl_in_reward` is set, and less DAPO's "
+        "punishment for length",
         unit=_SHARE,
         reduction="mean, max, min " + _OVER_RESPONSES,
         healthy="Equal to `critic/score/mean`, as PACS has no KL term.",
-        remedy="Different: `algorithm.use_kl_in_reward` is on.",
+        remedy="Different: `algorithm.use_kl_in_reward` is on, or it is DAPO and responses are long.",
     ),
     VerlKey(
         name="val-core/*",
-        formula="`val-core/SOURCE/VARIABLE/mean@k` is the pass rate on a held-out source with k responses a prompt. "
+        formula="`val-core/SOURCE/VARIABLE/mean@k` is the pass rate on a held-out source with k responses a prompt, "
+        "of the verifier's score whatever else is rewarded. "
         "`best@k/mean` and `maj@k/mean` come from 1,000 bootstrap draws **with replacement**: best@k is not pass@k",
         unit=_SHARE,
         reduction="over a prompt's responses, then mean over the source's prompts",
@@ -373,7 +375,17 @@ _GAP = (
         unit="versions",
         reduction="mean, max, min over the step's responses",
         healthy="Spans 1, staleness 0: PACS is synchronous.",
-        remedy="Anything else: another trainer than `trainer.v1.trainer_mode=pacs` or `sync` is running.",
+        remedy="Anything else: another trainer than ours is running.",
+    ),
+    VerlKey(
+        name="training/filter_groups/*",
+        formula="where `algorithm.filter_groups.enable` is set (DAPO): groups that were all right or all wrong, and "
+        "were sampled anew (evicted_samples), and groups beyond the batch (discarded_surplus_samples)",
+        unit="groups",
+        reduction="sum over the step; only where it happened",
+        healthy="A share of `data.train_batch_size` that grows with the pass rate.",
+        remedy="Several times the batch: most of the time is spent on sampling. Above "
+        "`algorithm.filter_groups.max_num_gen_batches` batches the run stops; use other problems.",
     ),
     VerlKey(
         name="training/rollout_failure/*",

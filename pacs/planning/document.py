@@ -12,7 +12,7 @@ from pacs.planning.timing import generated_per_second
 from pacs.report.table import Table, format_table
 
 COMMAND = "python -m pacs.planning"
-ALGORITHMS = ("pacs",)
+ALGORITHMS = ("pacs", "grpo", "ppo")
 #: Each with the steps of the paper.
 MODELS = {"Qwen/Qwen3-4B": 120, "Qwen/Qwen3-8B": 320}
 NODES = (1, 2, 8)

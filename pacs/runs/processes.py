@@ -17,8 +17,8 @@ import psutil
 TOKEN = "PACS_RUN_TOKEN"
 #: Environment variable of every process of a start: the run's folder.
 RUN_DIR = "PACS_RUN_DIR"
-#: Names in /dev/shm of what vLLM, torch, multiprocessing and verl make there.
-SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "verl_weights_*")
+#: Names in /dev/shm of what vLLM, torch, multiprocessing (with joblib's, which verl imports) and verl make.
+SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "sem.loky-*", "verl_weights_*")
 SHARED_MEMORY = Path("/dev/shm")
 #: How long processes are killed again and again before they are given up.
 KILL_SECONDS = 30.0

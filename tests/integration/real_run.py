@@ -22,7 +22,7 @@ RESET_EVERY = 3
 STEPS = 7
 #: Settings with which the same run can be made again to the bit: each response has its own seed, and vLLM samples one
 #: at a time, since its arithmetic depends on which requests happen to share a batch.
-REPEATABLE = (
+REPEATABLE_BASELINE = (
     f"trainer.total_training_steps={STEPS}",
     "data.train_batch_size=8",
     "data.train_max_samples=24",  # three steps an epoch: the data's order goes on across its end
@@ -30,9 +30,9 @@ REPEATABLE = (
     "actor_rollout_ref.rollout.val_kwargs.n=4",
     "actor_rollout_ref.actor.ppo_mini_batch_size=4",
     "pacs.rollouts.seeded=true",
-    "pacs.reference.warmup_steps=1",
     "actor_rollout_ref.rollout.max_num_seqs=1",
 )
+REPEATABLE = (*REPEATABLE_BASELINE, "pacs.reference.warmup_steps=1")
 #: Within this time of a fault the run is to have ended.
 ENDING_SECONDS = 60
 START_SECONDS = 400
@@ -65,20 +65,21 @@ class RealRun:
         task: what `make_task` made.
         folder: the run's folder.
         overrides: of every start.
+        algorithm: the primary config.
     """
 
-    def __init__(self, task: Path, folder: Path, *overrides: str) -> None:
+    def __init__(self, task: Path, folder: Path, *overrides: str, algorithm: str = "pacs") -> None:
         self.task, self.folder = task, folder
         self.checkpoints = folder / "checkpoints"
         self.command = [
-            sys.executable, "-m", "pacs", "train", "recipe=arithmetic",
+            sys.executable, "-m", "pacs", "train", "--config-name", algorithm, "recipe=arithmetic",
             f"actor_rollout_ref.model.path={task / 'model'}",
             f"data.train_files={task / 'data.parquet'}",
             f"data.val_files={task / 'data.parquet'}",
             "data.val_max_samples=16",
             f"reward.custom_reward_function.path={Path(__file__).with_name('parity_reward.py')}",
             f"pacs.run_dir={folder}",
-            f"pacs.reference.reset_every={RESET_EVERY}",
+            *([f"pacs.reference.reset_every={RESET_EVERY}"] if algorithm == "pacs" else []),
             "data.train_batch_size=16",
             "data.max_response_length=16",
             "actor_rollout_ref.rollout.n=4",
@@ -102,9 +103,9 @@ class RealRun:
         """The lines of metrics.jsonl."""
         return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
 
-    def policy(self, step: int) -> dict[str, torch.Tensor]:
+    def policy(self, step: int, part: str = "actor") -> dict[str, torch.Tensor]:
         """The weights in a checkpoint; needs a process group, since FSDP's state dicts hold DTensors."""
-        file = self.checkpoints / f"global_step_{step}/actor/model_world_size_1_rank_0.pt"
+        file = self.checkpoints / f"global_step_{step}/{part}/model_world_size_1_rank_0.pt"
         return {name: value.full_tensor() for name, value in torch.load(file, weights_only=False).items()}
 
     def reference(self, step: int) -> dict[str, torch.Tensor]:

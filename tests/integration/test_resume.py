@@ -96,13 +96,6 @@ def test_another_number_of_ranks_is_said(tmp_path: Path, capsys: pytest.CaptureF
     assert said in capsys.readouterr().out.splitlines()
 
 
-def test_a_critic_needs_as_many_ranks(tmp_path: Path) -> None:
-    saved(tmp_path, 3, "critic.enable=true", ranks=8)
-    complaint = refusal(composed(tmp_path, "critic.enable=true"))
-    assert "critic.enable=true: " in complaint
-    assert "was written on 8 ranks, and this run has 1" in complaint
-
-
 def test_a_run_branches_off_another_until_it_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:
     source, branch = saved(tmp_path / "source", 4), tmp_path / "branch"
     asked = ("trainer.resume_mode=resume_path", f"trainer.resume_from_path={source}")

@@ -1,0 +1,51 @@
+"""The table of docs/configuration.md: every key of `pacs` with its default and what it is, as the configs say it.
+
+python -m pacs.configuration     (prints the table)
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pacs.paths import config_dir
+
+#: The files whose `pacs` section has keys, and the algorithms that have these.
+FILES = {"shared/base.yaml": "all", "pacs.yaml": "pacs"}
+
+
+def key_table() -> str:
+    """The table in Markdown, with a newline at its end."""
+    rows = ["| key | default | of | what it is |", "|---|---|---|---|"]
+    for name, algorithms in FILES.items():
+        for key, default, about in documented_keys(config_dir() / name):
+            rows.append(f"| `pacs.{key}` | {default} | {algorithms} | {about} |")
+    return "\n".join(rows) + "\n"
+
+
+def documented_keys(file: Path) -> Iterator[tuple[str, str, str]]:
+    """Key below `pacs`, default and comment of each setting in a config's `pacs` section.
+
+    Raises:
+        ValueError: A setting without a comment above it.
+    """
+    section = re.search(r"^pacs:\n((?:  .*\n?)+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parents: list[str] = []
+    comment = ""
+    for line in section.group(1).splitlines() if section else []:
+        text = line.strip()
+        if text.startswith("#"):
+            comment = f"{comment} {text.removeprefix('# ')}".strip()
+            continue
+        key, _, default = text.partition(": ") if not text.endswith(":") else (text[:-1], "", "")
+        depth = (len(line) - len(line.lstrip())) // 2 - 1
+        parents[depth:] = [key]
+        if not default:
+            continue
+        if not comment:
+            raise ValueError(f"{file}: pacs.{'.'.join(parents)} has no comment that says what it is")
+        yield ".".join(parents), default, comment
+        comment = ""
+
+
+if __name__ == "__main__":
+    print(key_table(), end="")

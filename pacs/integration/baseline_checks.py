@@ -1,0 +1,69 @@
+"""What verl's own algorithms need of a config, where verl itself would go wrong late or without a word."""
+
+from collections.abc import Iterator
+
+from omegaconf import DictConfig
+
+from pacs.integration.batch_checks import batch_problems
+from pacs.integration.schema import RUN_KEYS
+from pacs.integration.strategy import data_parallel_size, longest_sequence_tokens
+
+#: verl's estimators that compare the responses to one prompt.
+OF_GROUPS = ("grpo", "rloo")
+
+
+def baseline_problems(config: DictConfig) -> Iterator[str]:
+    """What is wrong with a config of `BaselineTrainer`, a sentence each with the setting and the mend."""
+    foreign = sorted(str(key) for key in config.pacs if key not in RUN_KEYS)
+    if foreign:
+        yield (
+            f"pacs.{foreign[0]} is of the algorithm PACS, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} "
+            "does not read it: leave it out, or use --config-name pacs."
+        )
+    estimator, n = config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n
+    if estimator in OF_GROUPS and n < 2:
+        yield (
+            f"actor_rollout_ref.rollout.n={n}: {estimator} compares the responses to one prompt; sample at least 2 "
+            "(the paper: 8)."
+        )
+    actor = config.actor_rollout_ref.actor
+    if actor.loss_agg_mode == "seq-mean-token-sum-norm" and actor.loss_scale_factor is None:
+        yield (
+            "actor_rollout_ref.actor.loss_scale_factor=null with loss_agg_mode=seq-mean-token-sum-norm: verl would "
+            "divide each micro-batch by the longest response in it; set a constant, e.g. "
+            "${data.max_response_length}."
+        )
+    if estimator == "gae" and not config.critic.enable:
+        yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
+    problems = list(batch_problems(config))
+    yield from problems
+    if config.critic.enable and not problems:
+        yield from _critic_problems(config)
+
+
+def _critic_problems(config: DictConfig) -> Iterator[str]:
+    critic, n, ranks = config.critic, config.actor_rollout_ref.rollout.n, data_parallel_size(config)
+    if critic.strategy != "fsdp2":
+        yield f"critic.strategy={critic.strategy}: checkpoints are written for fsdp2; use that."
+    if critic.optim.clip_grad is None:
+        yield "critic.optim.clip_grad=null: verl needs a number; use .inf to never clip."
+    if critic.ppo_mini_batch_size < 1 or critic.ppo_mini_batch_size * n % ranks:
+        yield (
+            f"critic.ppo_mini_batch_size={critic.ppo_mini_batch_size} prompts of rollout.n={n} responses cannot be "
+            f"dealt out to {ranks} data-parallel ranks: leave it out, so that it follows the policy's."
+        )
+    # The one of the three budgets in verl's config that its critic reads; 32,768 if it is not set.
+    budget = critic.get("ppo_infer_max_token_len_per_gpu", 32768)
+    shared = int(critic.fsdp.ulysses_sequence_parallel_size)
+    longest = longest_sequence_tokens(config)
+    if budget * shared < longest:
+        yield (
+            f"critic.ppo_infer_max_token_len_per_gpu={budget} (times ulysses_sequence_parallel_size={shared}) is "
+            f"smaller than the longest row, {longest} tokens: raise it to at least {-(-longest // shared)}, or leave "
+            "it out, so that it follows the policy's."
+        )
+    if not config.actor_rollout_ref.actor.use_dynamic_bsz:
+        yield (
+            "actor_rollout_ref.actor.use_dynamic_bsz=false: verl's critic forms micro-batches by tokens alone; set it "
+            "to true."
+        )

@@ -1,0 +1,86 @@
+"""What every trainer of ours needs of a config: one that can be gone on with, and that verl heeds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.rewards.registry import check_settings
+from pacs.runs.settings import check_life_settings
+
+
+def shared_problems(config: DictConfig) -> Iterator[str]:
+    """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
+    yield from _life_problems(config)
+    yield from _checkpoint_problems(config)
+    yield from _reward_problems(config)
+    yield from _verl_settings_problems(config)
+
+
+def _life_problems(config: DictConfig) -> Iterator[str]:
+    """What a run needs so that it can be stopped, killed and gone on with."""
+    try:
+        check_life_settings(config.pacs)
+    except ValueError as error:
+        yield str(error)
+    trainer, manager = config.trainer, config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class")
+    if trainer.resume_mode not in ("auto", "resume_path", "disable"):
+        yield f"trainer.resume_mode={trainer.resume_mode}: use auto, resume_path or disable."
+    if config.pacs.rollouts.seeded is True and manager is not None:
+        yield (
+            f"pacs.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager} "
+            "(actor_rollout_ref.rollout.agent.agent_loop_manager_class), or set it to false."
+        )
+
+
+def _checkpoint_problems(config: DictConfig) -> Iterator[str]:
+    """A run goes on from whole checkpoints, which are in its folder."""
+    trainer = config.trainer
+    keep = trainer.max_actor_ckpt_to_keep
+    if keep is not None and (not isinstance(keep, int) or keep < 1):
+        yield f"trainer.max_actor_ckpt_to_keep={keep}: use a number of at least 1, or null to keep all."
+    if trainer.get("del_local_ckpt_after_load"):
+        yield "trainer.del_local_ckpt_after_load=true deletes what the run goes on from: set it to false."
+    if Path(trainer.default_local_dir).expanduser().absolute() != Path(config.pacs.run_dir) / "checkpoints":
+        yield (
+            f"trainer.default_local_dir={trainer.default_local_dir}: leave it out; a run's checkpoints are in its "
+            "folder (pacs.run_dir), where `pacs runs` and `pacs export` find them."
+        )
+    if trainer.get("remove_previous_ckpt_in_save") or trainer.max_critic_ckpt_to_keep != trainer.max_actor_ckpt_to_keep:
+        yield "Checkpoints are kept as a whole: set trainer.max_actor_ckpt_to_keep alone (null keeps all)."
+    for part in ("actor_rollout_ref.actor", "critic"):
+        checkpoint = OmegaConf.select(config, f"{part}.checkpoint")
+        for key in ("save_contents", "load_contents"):
+            if lacking := {"model", "optimizer", "extra"} - set(checkpoint[key]):
+                yield f"{part}.checkpoint.{key} lacks {sorted(lacking)}: a run goes on only from all of them."
+        if checkpoint.get("async_save"):
+            yield f"{part}.checkpoint.async_save=true: set it to false, so that a save has ended when it says so."
+
+
+def _reward_problems(config: DictConfig) -> Iterator[str]:
+    reward = config.reward.custom_reward_function
+    if reward.path == "pkg://pacs.rewards.registry":
+        try:
+            check_settings(reward.get("reward_kwargs") or {})
+        except ValueError as error:
+            yield str(error)
+
+
+def _verl_settings_problems(config: DictConfig) -> Iterator[str]:
+    actor = config.actor_rollout_ref.actor
+    if actor.strategy != "fsdp2":
+        yield (
+            f"actor_rollout_ref.actor.strategy={actor.strategy}: checkpoints and PACS's reference are copied shard by "
+            "shard, which is written for fsdp2; use that."
+        )
+    if actor.optim.clip_grad is None:
+        yield "actor_rollout_ref.actor.optim.clip_grad=null: verl needs a number; use .inf to never clip."
+    filter_groups = config.algorithm.get("filter_groups") or {}
+    if filter_groups.get("enable") and not filter_groups.get("metric"):
+        yield "algorithm.filter_groups.enable=true needs algorithm.filter_groups.metric, e.g. score."
+    synchronous = config.trainer.v1.get("sync") or {}
+    if synchronous.get("parameter_sync_step", 1) != 1:
+        yield (
+            "trainer.v1.sync.parameter_sync_step: a step here is one batch of rollouts and one new set of weights in "
+            "vLLM; set it to 1 (updates a step: actor_rollout_ref.actor.ppo_mini_batch_size)."
+        )

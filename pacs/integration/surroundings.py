@@ -1,0 +1,167 @@
+"""What a run needs of this machine: GPUs, a cluster, packages, a folder, data and a model."""
+
+import importlib.util
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+from omegaconf import DictConfig, ListConfig
+
+from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
+
+#: verl's names of loggers that need a package of their own.
+LOGGER_PACKAGES = ("wandb", "mlflow", "swanlab")
+
+
+def surroundings_problems(config: DictConfig) -> Iterator[str]:
+    """What is not here, a sentence each with the setting and the mend."""
+    yield from _machine_problems(config)
+    yield from _package_problems(config)
+    yield from _folder_problems(config)
+    yield from _data_problems(config)
+    yield from _model_problems(config)
+
+
+def expected_data(config: DictConfig) -> list[str]:
+    """A line for each data file: what is there, or the command that prepares it. Test sets first, as in preparing."""
+    lines = []
+    for key, file in _data_files(config):
+        there = file.is_file()
+        rows = (
+            f"{pyarrow.parquet.read_metadata(file).num_rows:,} rows"
+            if there
+            else f"missing: {how_to_prepare(config, file)}"
+        )
+        lines.append(f"{key}={file}: {rows}")
+    return lines
+
+
+def how_to_prepare(config: DictConfig, file: Path) -> str:
+    """The command that makes a data file, if it is named as `pacs data prepare` names that of a known source."""
+    source = next((source for source in SOURCES if source.name == file.parent.name), None)
+    if source is None or file.name != ("train.parquet" if source.training else "test.parquet"):
+        return "`pacs data prepare`, or the recipe's README"
+    words = ["pacs data prepare", source.name, "--out", str(file.parent)]
+    if source.training:
+        words += ["--model", str(config.actor_rollout_ref.model.path)]
+        if config.data.max_prompt_length != MAX_PROMPT_LENGTH:
+            words += ["--max-prompt-length", str(config.data.max_prompt_length)]
+        if not (config.data.get("apply_chat_template_kwargs") or {}).get("enable_thinking", True):
+            words += ["--no-thinking"]
+    return f"`{' '.join(words)}`"
+
+
+def _machine_problems(config: DictConfig) -> Iterator[str]:
+    if config.trainer.device == "cuda" and _cluster(config) is None:
+        import torch
+
+        wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
+        if wanted > found:
+            yield (
+                f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs: lower it, run on a machine "
+                "that has them, or use hardware=cpu (tiny models only)."
+            )
+    if config.trainer.nnodes > 1 and _cluster(config) is None:
+        yield (
+            f"trainer.nnodes={config.trainer.nnodes}, but no Ray cluster is named: start one on these nodes and set "
+            "ray_kwargs.ray_init.address (auto: the one on this machine) or RAY_ADDRESS, or use trainer.nnodes=1."
+        )
+
+
+def _cluster(config: DictConfig) -> str | None:
+    """The address of a Ray cluster that is there already."""
+    return config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS")
+
+
+def _package_problems(config: DictConfig) -> Iterator[str]:
+    loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
+    for name in loggers:
+        if name in LOGGER_PACKAGES and importlib.util.find_spec(name) is None:
+            yield f"trainer.logger has {name}, which is not installed: pip install {name}, or use logging=default."
+
+
+def _folder_problems(config: DictConfig) -> Iterator[str]:
+    """The run's folder, or where it is to be made."""
+    folder = Path(config.pacs.run_dir)
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        yield f"pacs.run_dir={folder} cannot be written (see {there}): choose another folder."
+
+
+def _data_files(config: DictConfig) -> Iterator[tuple[str, Path]]:
+    for key in ("val_files", "train_files"):
+        files = config.data[key]
+        for file in files if isinstance(files, ListConfig) else [files]:
+            yield f"data.{key}", Path(file).expanduser()
+
+
+def _data_problems(config: DictConfig) -> Iterator[str]:
+    for key, file in _data_files(config):
+        yield from _file_problems(config, key, file)
+
+
+def _file_problems(config: DictConfig, key: str, file: Path) -> Iterator[str]:
+    if not file.is_file():
+        yield (
+            f"{key}={file}: no such file. Prepare the data ({how_to_prepare(config, file)}), or set {key} to a parquet "
+            "file."
+        )
+        return
+    try:
+        metadata = pyarrow.parquet.read_metadata(file)
+    except pyarrow.ArrowInvalid as error:
+        yield f"{key}={file} is not a parquet file: {error}"
+        return
+    columns = set(metadata.schema.to_arrow_schema().names)
+    if missing := {config.data.prompt_key, "data_source", "reward_model"} - columns:
+        yield f"{key}={file} lacks the columns {sorted(missing)}; it has {sorted(columns)}."
+    if key == "data.train_files" and metadata.num_rows < config.data.train_batch_size:
+        yield (
+            f"{key}={file} has {metadata.num_rows} rows, fewer than data.train_batch_size="
+            f"{config.data.train_batch_size}: lower the batch size or add data."
+        )
+
+
+def _model_problems(config: DictConfig) -> Iterator[str]:
+    path = str(config.actor_rollout_ref.model.path)
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            yield f"actor_rollout_ref.model.path={path} holds no config.json: it is not a Hugging Face model folder."
+        else:
+            yield from _context_problems(config, json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        return
+    if path.count("/") != 1 or path.startswith((".", "/", "~")):
+        yield (
+            f"actor_rollout_ref.model.path={path}: no such folder. Make or download the model, or give a Hugging "
+            "Face id such as Qwen/Qwen3-8B."
+        )
+        return
+    from transformers import AutoConfig
+
+    try:
+        found = AutoConfig.from_pretrained(path, trust_remote_code=config.actor_rollout_ref.model.trust_remote_code)
+    except (OSError, ValueError) as error:
+        yield (
+            f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers for "
+            f"({str(error).splitlines()[0]}): download it first, or set the path to its folder."
+        )
+    else:
+        yield from _context_problems(config, found.to_dict())
+
+
+def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[str]:
+    """A prompt and its response must fit the positions that the model has, which bound vLLM's context too."""
+    settings = {**model, **(config.actor_rollout_ref.model.override_config or {})}
+    text = settings.get("text_config") or {}
+    context = settings.get("max_position_embeddings") or text.get("max_position_embeddings")
+    prompt, response = config.data.max_prompt_length, config.data.max_response_length
+    if context is not None and prompt + response > context:
+        yield (
+            f"data.max_prompt_length={prompt} and data.max_response_length={response} make {prompt + response} tokens, "
+            f"and the model at actor_rollout_ref.model.path={config.actor_rollout_ref.model.path} has {context} "
+            "positions (max_position_embeddings): lower the lengths, or choose a model with a longer context."
+        )

@@ -1,0 +1,1 @@
+"""What the paper (arXiv 2509.02522v2) prints of its training, as data."""

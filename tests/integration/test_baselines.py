@@ -1,0 +1,96 @@
+"""verl's own algorithms as runs of ours: trained for real, and (PPO, with its critic) killed and gone on with."""
+
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import torch
+
+from pacs.integration.schema import BASELINES
+from pacs.metrics import find
+from pacs.runs.checkpoints import read_checkpoint
+from tests.integration.real_run import REPEATABLE_BASELINE, START_SECONDS, RealRun, equal
+from tests.integration.real_run import STEPS as LAST
+
+pytestmark = pytest.mark.slow
+
+STEPS = 3
+SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "pacs.sample_groups=16")
+#: The rest takes a minute or two each.
+QUICK = ("ppo", "grpo")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def process_group() -> None:
+    """FSDP state dicts hold DTensors, which need one to be read."""
+    if not torch.distributed.is_initialized():
+        torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+
+
+@pytest.mark.parametrize(
+    "algorithm", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in BASELINES]
+)
+def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> None:
+    run = RealRun(task, tmp_path / algorithm, *SHORT, algorithm=algorithm)
+    run.train(f"trainer.test_freq={STEPS}")
+    lines = [line for line in run.steps() if "timing_s/step" in line]
+    assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
+    assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
+    for line in lines:
+        groups = sampled_groups(run, line["step"])
+        assert line["critic/score/mean"] == line["pacs/verifier/correct_fraction"]
+        assert line["pacs/verifier/correct_fraction"] == pytest.approx(mean([s > 0 for g in groups for s in g]))
+        assert line["pacs/groups/mixed_fraction"] == mean(
+            [0 < sum(s > 0 for s in group) < len(group) for group in groups]
+        )
+        assert 0 < line["actor/entropy"] < math.log(4096)  # nats a token, however the loss is aggregated
+        assert line["pacs/gradient/norm_max"] >= line["actor/grad_norm"] > 0
+        assert line["pacs/gradient/skipped_count"] == 0
+        if algorithm == "dapo":
+            assert line["pacs/groups/mixed_fraction"] == 1
+            assert line["critic/rewards/mean"] < line["critic/score/mean"]  # all of these responses are long
+    assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
+    checkpoint = read_checkpoint(run.checkpoints / f"global_step_{STEPS}")
+    assert checkpoint.reference is None
+    assert (checkpoint.folder / "critic").is_dir() == (algorithm == "ppo")
+    if algorithm == "ppo":
+        assert not equal(run.policy(STEPS, "critic"), run.policy(STEPS - 1, "critic"))
+    if algorithm == "dapo":  # validation tells right from wrong, whatever was taken off for length
+        validated = [json.loads(line) for line in (run.folder / f"samples/validation/{STEPS}.jsonl").open()]
+        assert lines[-1]["val-core/sums/reward/mean@8"] == pytest.approx(
+            mean([row["status"] == "correct" for row in validated])
+        )
+
+
+@pytest.mark.long
+def test_ppo_goes_on_with_its_critic(task: Path, tmp_path: Path) -> None:
+    """Killed in a step, it ends in the same two networks as one that was left alone."""
+    overrides = (*REPEATABLE_BASELINE, "trainer.val_before_train=false")
+    alone = RealRun(task, tmp_path / "alone", *overrides, algorithm="ppo")
+    alone.train()
+    broken = RealRun(task, tmp_path / "broken", *overrides, algorithm="ppo")
+    start = broken.start()
+    start.wait_for(lambda: start.training(after_step=1))
+    start.find("ray::TaskRunnerV1").kill()
+    assert start.ends() == 1
+    again = broken.start()
+    assert again.process.wait(START_SECONDS) == 0, again.printed[-6000:]
+    assert again.state.resumed_from in range(1, LAST)
+    for part in ("actor", "critic"):
+        assert equal(alone.policy(LAST, part), broken.policy(LAST, part))
+    for name in ("critic/vf_loss", "critic/grad_norm", "actor/grad_norm", "critic/score/mean"):
+        assert alone.steps()[-1][name] == broken.steps()[-1][name]
+
+
+def sampled_groups(run: RealRun, step: int) -> list[list[float]]:
+    """The scores of each prompt's responses."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for row in (json.loads(line) for line in (run.folder / f"samples/train/{step}.jsonl").open()):
+        groups[row["input"]].append(row["score"])
+    return list(groups.values())
+
+
+def mean(values: list[bool]) -> float:
+    return sum(values) / len(values)

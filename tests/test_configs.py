@@ -1,0 +1,219 @@
+"""Every primary config with every recipe, model and machine: composed, checked, and held against the paper."""
+
+import json
+import shlex
+import subprocess
+import sys
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, OmegaConf, open_dict
+from verl.utils.config import omega_conf_to_dataclass
+
+from pacs import cli
+from pacs.integration.baseline_trainer import BaselineTrainer
+from pacs.integration.checks import check_run
+from pacs.integration.schema import BASELINES
+from pacs.integration.surroundings import how_to_prepare
+from pacs.integration.trainer import PacsTrainer
+from pacs.paths import config_dir
+from pacs.runs.config_changes import flatten
+
+ROOT = Path(__file__).parents[1]
+ALGORITHMS = ("pacs", *BASELINES)
+GPU_MACHINES = ("h200x1", "h200x8", "h200x64", "a100x8", "h100x8")
+PAPER: dict[str, Any] = json.loads((files("pacs.paper") / "training.json").read_text())
+
+
+@cache
+def composed(algorithm: str, *overrides: str) -> DictConfig:
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        return compose(algorithm, overrides=list(overrides))
+
+
+def options(group: str) -> set[str]:
+    return {file.stem for file in (config_dir() / group).glob("*.yaml")}
+
+
+def sound(config: DictConfig) -> None:
+    """It passes our checks, verl's own, and verl's dataclasses of its parts (the model's would load the model)."""
+    config = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+    with open_dict(config):
+        config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).absolute())
+        config.pacs.run_dir = str(Path(config.pacs.run_dir).absolute())
+    check_run(config)
+    del config.critic.model
+    worker = config.actor_rollout_ref
+    for part in (
+        worker.actor, worker.actor.optim, worker.actor.fsdp_config, worker.ref.fsdp_config, worker.rollout,
+        worker.rollout.checkpoint_engine, config.algorithm, config.critic, config.critic.optim, config.critic.fsdp,
+    ):  # fmt: skip
+        assert not isinstance(omega_conf_to_dataclass(part), DictConfig)
+
+
+def test_every_option_is_composed_below() -> None:
+    assert options(".") == set(ALGORITHMS)
+    assert options("hardware") == {"cpu", *GPU_MACHINES}
+    assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b"}
+    assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
+    assert options("data") == {"arithmetic", "math"}
+    assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_recipes_on_a_cpu_are_sound(algorithm: str) -> None:
+    sound(composed(algorithm, "recipe=arithmetic"))
+    sound(composed(algorithm, "recipe=math_smoke"))
+    sound(composed(algorithm, "recipe=arithmetic", "data=math", "data.max_response_length=256"))
+
+
+@pytest.mark.parametrize("machine", GPU_MACHINES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
+    model = "qwen3_4b" if machine == "h200x1" else "qwen3_8b"
+    sound(composed(algorithm, f"recipe={model}", f"hardware={machine}"))
+
+
+@pytest.mark.parametrize(
+    ("model", "logging"), [("qwen3_0_6b", "mlflow"), ("qwen3_1_7b", "swanlab"), ("qwen3_4b", "wandb")]
+)
+def test_models_and_loggers_are_sound(model: str, logging: str) -> None:
+    config = composed("ppo", f"model={model}", f"logging={logging}")
+    sound(config)
+    assert config.critic.model.path == config.actor_rollout_ref.model.path
+    assert config.trainer.logger == ["tensorboard", logging]
+
+
+@pytest.mark.parametrize("model", PAPER["settings"]["model"])
+@pytest.mark.parametrize("algorithm", PAPER["settings"]["algorithm"])
+def test_the_paper_s_runs_have_its_settings(algorithm: str, model: str) -> None:
+    settings = PAPER["settings"]
+    wanted = settings["all"] | settings["algorithm"][algorithm] | settings["model"][model]
+    config = composed(algorithm, f"recipe={model}")
+    assert {key: OmegaConf.select(config, key) for key in wanted} == wanted
+
+
+def test_what_departs_from_the_paper_is_in_the_docs() -> None:
+    page = (ROOT / "docs/paper.md").read_text()
+    config = composed("pacs", "recipe=qwen3_8b")
+    for key, value in PAPER["not_ours"].items():
+        assert OmegaConf.select(config, key) != value
+        assert f"`{key}" in page
+
+
+#: The algorithm block: all else is the same whatever the algorithm is.
+ALGORITHM_BLOCK = (
+    "trainer.v1.trainer_mode",
+    "algorithm.adv_estimator",
+    "algorithm.norm_adv_by_std_in_grpo",
+    "algorithm.filter_groups.enable",
+    "algorithm.filter_groups.metric",
+    "algorithm.filter_groups.max_num_gen_batches",
+    "actor_rollout_ref.actor.clip_ratio_high",
+    "actor_rollout_ref.actor.clip_ratio_c",
+    "actor_rollout_ref.actor.loss_agg_mode",
+    "actor_rollout_ref.actor.loss_scale_factor",
+    "actor_rollout_ref.actor.optim.clip_grad",
+    "reward.reward_manager.name",
+    "reward.reward_kwargs.max_resp_len",
+    "reward.reward_kwargs.overlong_buffer_cfg.enable",
+    "reward.reward_kwargs.overlong_buffer_cfg.len",
+    "reward.reward_kwargs.overlong_buffer_cfg.penalty_factor",
+    "reward.reward_kwargs.overlong_buffer_cfg.log",
+)
+#: Named after the algorithm.
+NAMES = (
+    "trainer.experiment_name",
+    "actor_rollout_ref.rollout.trace.experiment_name",
+    "trainer.default_local_dir",
+    "trainer.rollout_data_dir",
+    "trainer.validation_data_dir",
+    "pacs.run_dir",
+)
+#: Sections of one algorithm alone.
+OF_PPO, OF_PACS = "critic.", "pacs."
+
+
+def test_primary_configs_differ_in_the_algorithm_alone() -> None:
+    leaves = [flatten(composed(algorithm, "recipe=qwen3_8b")) for algorithm in ALGORITHMS]
+    differ = {key for one in leaves for key in one if any(other.get(key, "absent") != one[key] for other in leaves)}
+    critic = {key for key in differ if key.startswith(OF_PPO)}
+    own = {key for key in differ if key.startswith(OF_PACS)} - {*NAMES}
+    assert differ - critic - own == {*ALGORITHM_BLOCK, *NAMES}
+    # The critic's are read under PPO alone, and those of PACS are there under PACS alone.
+    assert [flat["critic.enable"] for flat in leaves] == [algorithm == "ppo" for algorithm in ALGORITHMS]
+    assert {"critic.enable", "critic.model.path", "critic.ppo_infer_max_token_len_per_gpu"} <= critic
+    assert own == {key for key in leaves[0] if key.startswith(OF_PACS)} - set(leaves[1])
+
+
+def test_no_two_algorithms_share_a_folder() -> None:
+    for recipe in options("recipe"):
+        folders = {composed(algorithm, f"recipe={recipe}").pacs.run_dir for algorithm in ALGORITHMS}
+        assert len(folders) == len(ALGORITHMS)
+
+
+def test_the_trainers_are_those_of_their_names() -> None:
+    from verl.trainer.ppo.v1 import get_trainer_cls
+
+    assert get_trainer_cls("pacs") is PacsTrainer
+    assert {get_trainer_cls(name) for name in BASELINES} == {BaselineTrainer}
+
+
+LAUNCHERS = {
+    f"train_qwen3_{size}{suffix}.sh": (algorithm, f"qwen3_{size}")
+    for size in ("4b", "8b")
+    for suffix, algorithm in (("", "pacs"), ("_grpo", "grpo"), ("_ppo", "ppo"))
+}
+
+
+def test_there_are_launchers_of_the_paper_s_runs_alone() -> None:
+    assert {file.name for file in (ROOT / "scripts").glob("train_*.sh")} == LAUNCHERS.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> None:
+    """On a model folder here, so that none is looked for on the network; the data is missing."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
+    model = f"actor_rollout_ref.model.path={tmp_path / 'model'}"
+    done = subprocess.run(
+        ["bash", ROOT / "scripts" / launcher, "--dry-run", model],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    algorithm, recipe = LAUNCHERS[launcher]
+    yaml, _, remarks = done.stdout.partition("\n# ")
+    shown = OmegaConf.create(yaml[yaml.index("actor_rollout_ref:") :])
+    assert shown.trainer.experiment_name == f"{recipe}-{algorithm}"
+    assert shown.actor_rollout_ref.actor.ppo_mini_batch_size == 256
+    assert (
+        "data.val_files=data/math500/test.parquet: missing: `pacs data prepare math500 --out data/math500`" in remarks
+    )
+    command = f"pacs data prepare deepscaler --out data/deepscaler --model {tmp_path / 'model'}"
+    assert f"data.train_files=data/deepscaler/train.parquet: missing: `{command}`" in remarks
+    assert "The config is sound, but on this machine the run would stop" in remarks
+    assert "trainer.n_gpus_per_node=8, but this machine has" in remarks
+
+
+def environment() -> dict[str, str]:
+    """With `pacs` on the path, as after activating this Python's environment."""
+    import os
+
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def test_the_command_that_prepares_data_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    config = composed("pacs", "recipe=qwen3_8b", "data.max_prompt_length=512")
+    commands = [how_to_prepare(config, Path(config.data[key])) for key in ("train_files", "val_files")]
+    assert commands[0].endswith("--model Qwen/Qwen3-8B --max-prompt-length 512`")
+    for command in commands:
+        words = shlex.split(command.strip("`"))
+        with pytest.raises(SystemExit):
+            cli.main([*words[1:3], "--help"])
+        printed = capsys.readouterr().out
+        assert all(word in printed for word in words if word.startswith("--"))
