@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,7 @@ class RayNode:
         self.token, self.since = uuid4().hex, time.time()
         # A short name: it is a part of the paths of Ray's sockets, of which 107 characters are allowed.
         self.folder = Path(tempfile.mkdtemp(prefix="pacs-"))
-        where = ("--head", "--port=0", "--include-dashboard=false") if head is None else (f"--address={head}",)
+        where = _head_arguments(address) if head is None else (f"--address={head}",)
         interface = interface_of(address)
         environment = os.environ | {TOKEN: self.token}
         if interface is not None:
@@ -82,3 +83,11 @@ class RayNode:
         end_processes(self.token, variable=TOKEN, grace_seconds=KILL_AFTER_SECONDS)
         remove_segments(self.since)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _head_arguments(address: str) -> tuple[str, ...]:
+    """Ray's client server is the one that takes no 0 for a port."""
+    with socket.socket() as free:
+        free.bind((address, 0))
+        port = free.getsockname()[1]
+    return "--head", "--port=0", f"--ray-client-server-port={port}", "--include-dashboard=false"

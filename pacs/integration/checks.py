@@ -86,7 +86,14 @@ def _reward_problems(config: DictConfig) -> Iterator[str]:
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
-    if config.trainer.device == "cuda" and config.ray_kwargs.ray_init.get("address") is None:
+    if config.ray_kwargs.ray_init.get("address") is not None:
+        return  # the cluster is looked at when the run holds its folder
+    if config.trainer.nnodes > 1:
+        yield (
+            f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: start it on several with "
+            "scripts/slurm/train.sbatch, or name a Ray cluster (+ray_kwargs.ray_init.address=HOST:PORT)."
+        )
+    if config.trainer.device == "cuda":
         import torch
 
         wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
