@@ -47,21 +47,18 @@ def _reach(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
     except OSError as error:
-        raise ConfigError(
-            [
-                f"{KEY}={address}: nothing answers there ({error}): is Ray running, and is this its address (`ray status`)?"
-            ]
-        ) from error
+        problem = f"{KEY}={address}: nothing answers there ({error}): start Ray, or give the address that it named."
+        raise ConfigError([problem]) from error
 
 
 def _resource_problems(config: DictConfig) -> Iterator[str]:
     wanted, each = config.trainer.nnodes, config.trainer.n_gpus_per_node
-    gpus = {node["NodeManagerHostname"]: int(node["Resources"].get("GPU", 0)) for node in nodes.living_nodes()}
-    if sum(count >= each for count in gpus.values()) < wanted:
-        has = ", ".join(f"{host} {count}" for host, count in sorted(gpus.items()))
+    gpus = [(node["NodeManagerHostname"], int(node["Resources"].get("GPU", 0))) for node in nodes.living_nodes()]
+    if sum(count >= each for _, count in gpus) < wanted:
+        has = ", ".join(f"{host}: {count}" for host, count in sorted(gpus))
         yield (
-            f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes (GPUs: "
-            f"{has}): ask for fewer, or start it with more (sbatch --nodes={wanted})."
+            f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes (GPUs "
+            f"of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
         )
 
 
@@ -84,12 +81,12 @@ def _problems_of(host: str, call: Any, token: Path, here: dict[str, str]) -> Ite
         missing, versions = ray.get(call, timeout=ANSWER_SECONDS)
     except ray.exceptions.RayError as error:
         yield (
-            f"node {host} cannot run this project ({str(error).strip().splitlines()[-1]}): start Ray there from the same "
-            "environment as here."
+            f"node {host} cannot run this project ({str(error).strip().splitlines()[-1]}): start Ray there from the "
+            "same environment as here."
         )
         return
     if token in missing:
-        yield f"pacs.run_dir={token.parent} is another folder on {host}: choose one on a file system that all nodes share."
+        yield f"pacs.run_dir={token.parent} is not the same folder on {host}: choose one that all nodes share."
     yield from (
         f"{file} is here, but not on node {host}: copy it there, or put it where all nodes see it."
         for file in missing

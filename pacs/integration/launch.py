@@ -28,8 +28,8 @@ def prepare(config: DictConfig) -> None:
     """
     with open_dict(config):
         config.pacs.run_dir = str(Path(config.pacs.run_dir).expanduser().absolute())
-        if address := os.environ.get("RAY_ADDRESS"):  # Ray itself would take it
-            config.ray_kwargs.ray_init.setdefault("address", address)
+        if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
+            config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
         config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
