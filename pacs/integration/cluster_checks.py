@@ -57,8 +57,8 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
     if sum(count >= each for _, count in gpus) < wanted:
         has = ", ".join(f"{host}: {count}" for host, count in sorted(gpus))
         yield (
-            f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes (GPUs "
-            f"of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
+            f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes "
+            f"(GPUs of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
         )
 
 
