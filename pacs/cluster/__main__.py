@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> int:
     ray, status = None, FAILED
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(meeting.secret)}
+    os.environ.pop("RAY_AUTH_TOKEN", None)  # it would come first
     try:
         if meeting.node == 0:
             ray = RayNode(own_address(os.environ.get(INTERFACE), alone=meeting.nodes == 1), head=None)

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Literal
 
 from pacs.runs.files import read_json, write_atomically
@@ -55,6 +56,9 @@ class Meeting:
             folder.mkdir(parents=True, exist_ok=True)
             if self._file(node).exists():
                 raise ClusterError(f"{folder} is another start's: give each start a folder of its own.")
+            if node == 0:
+                self.secret.touch(mode=0o600)
+                self.secret.write_text(token_hex(32), encoding="utf-8")
             self.say("here")
         except OSError as error:
             raise ClusterError(f"{folder} cannot be written on {this_host()} ({error}): choose another.") from error
@@ -62,6 +66,11 @@ class Meeting:
     def say(self, state: Literal["here", "joined", "failed"], problem: str | None = None) -> None:
         """Write this node's word on itself."""
         _write(self._file(self.node), asdict(Member(this_host(), state, problem)))
+
+    @property
+    def secret(self) -> Path:
+        """The file with what Ray asks of whoever calls it: its ports are open to the network."""
+        return self.folder / "ray_token"
 
     def open(self, address: str) -> None:
         """The head's Ray is up at `address` ("host:port")."""
