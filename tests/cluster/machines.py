@@ -1,4 +1,4 @@
-"""Machines on this machine: each with processes, network, host name and shared memory of its own; the disk is shared."""
+"""Two machines on this one: each has processes, network, host name and shared memory of its own; the disk is shared."""
 
 import os
 import subprocess
