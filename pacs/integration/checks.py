@@ -91,7 +91,7 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
     if config.trainer.nnodes > 1:
         yield (
             f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: start it on several with "
-            "scripts/slurm/train.sbatch, or name a Ray cluster (+ray_kwargs.ray_init.address=HOST:PORT)."
+            "scripts/slurm/train.sbatch, or name a Ray cluster (ray_kwargs.ray_init.address=HOST:PORT)."
         )
     if config.trainer.device == "cuda":
         import torch

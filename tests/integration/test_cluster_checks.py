@@ -21,9 +21,9 @@ def test_a_cluster_that_is_not_there() -> None:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
         with pytest.raises(ConfigError, match=f"ray_kwargs.ray_init.address={address}: nothing answers there"):
-            prepare_cluster(composed(f"+ray_kwargs.ray_init.address={address}"))
+            prepare_cluster(composed(f"ray_kwargs.ray_init.address={address}"))
 
 
 def test_several_nodes_need_a_cluster() -> None:
-    with pytest.raises(ConfigError, match="trainer.nnodes=2, but this is one machine: .*scripts/slurm/train.sbatch"):
+    with pytest.raises(ConfigError, match=r"trainer.nnodes=2, but this is one machine: .*scripts/slurm/train.sbatch"):
         check_surroundings(composed("trainer.nnodes=2"))
