@@ -55,7 +55,7 @@ def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> i
             status = lead(meeting, ray, train, join_seconds=join_seconds)
         else:
             head = meeting.wait_for_head(join_seconds)
-            ray = RayNode(reach(head, join_seconds), head=head)
+            ray = RayNode(reach(meeting, head, join_seconds), head=head)
             follow(meeting, ray, join_seconds=join_seconds)
             status = FINISHED
         return status

@@ -30,7 +30,7 @@ class Member:
     Attributes:
         host: its name.
         state: here (it has started), joined (Ray is up on it) or failed.
-        problem: why it failed.
+        problem: what hinders it, or why it failed.
     """
 
     host: str
@@ -115,7 +115,9 @@ class Meeting:
                     "file system that all nodes share"
                 )
             elif member.state != "joined":
-                lines.append(f"node {node} ({member.host}): started, and has not joined Ray; see its log")
+                lines.append(
+                    f"node {node} ({member.host}): {member.problem or 'started, and not in Ray yet; see its log'}"
+                )
         return lines
 
     def notice(self) -> bool:

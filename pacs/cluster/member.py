@@ -8,10 +8,11 @@ from pacs.cluster.ray_node import RayNode
 from pacs.runs.state import this_host
 
 
-def reach(head: str, seconds: float) -> str:
+def reach(meeting: Meeting, head: str, seconds: float) -> str:
     """This node's address on the way to the head's Ray.
 
     Args:
+        meeting: where the head reads what hinders.
         head: the address of the head's Ray ("host:port").
         seconds: how long it is tried.
 
@@ -19,16 +20,19 @@ def reach(head: str, seconds: float) -> str:
         ClusterError: If the head does not answer in time.
     """
     deadline = time.monotonic() + seconds
-    while True:
+    while meeting.ended() is None:
         try:
             return address_towards(head)
         except OSError as error:
+            problem = (
+                f"the head's Ray at {head} cannot be reached from {this_host()} ({error}): a firewall, or another network: "
+                f"set {INTERFACE} to an interface that all nodes have in common."
+            )
             if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"the head's Ray at {head} cannot be reached from {this_host()} ({error}): a firewall, or another "
-                    f"network: set {INTERFACE} to an interface that all nodes have in common."
-                ) from error
+                raise ClusterError(problem) from error
+            meeting.say("here", problem)
         time.sleep(POLL_SECONDS)
+    raise ClusterError("the head has ended; its log says why.")
 
 
 def follow(meeting: Meeting, ray: RayNode, *, join_seconds: float) -> None:
