@@ -25,8 +25,8 @@ def reach(meeting: Meeting, head: str, seconds: float) -> str:
             return address_towards(head)
         except OSError as error:
             problem = (
-                f"the head's Ray at {head} cannot be reached from {this_host()} ({error}): a firewall, or another network: "
-                f"set {INTERFACE} to an interface that all nodes have in common."
+                f"the head's Ray at {head} cannot be reached from {this_host()} ({error}): a firewall, or another "
+                f"network: set {INTERFACE} to an interface that all nodes have in common."
             )
             if time.monotonic() > deadline:
                 raise ClusterError(problem) from error
