@@ -58,6 +58,10 @@ def test_commands_can_be_given(page: Path, capsys: pytest.CaptureFixture[str]) -
         words = [word for word in shlex.split(command) if not re.match(r"[A-Z_]+=", word)]
         if words[0] == "bash":
             assert (ROOT / words[1]).is_file(), command
+        elif words[0] in ("sbatch", "srun"):
+            script = next(word for word in words if word.startswith("scripts/"))
+            assert (ROOT / script).is_file(), command
+            composed([word for word in words[words.index(script) + 1 :] if "=" in word])
         elif words[:2] == ["pacs", "train"]:
             algorithm = words[words.index("--config-name") + 1] if "--config-name" in words else "pacs"
             composed([word for word in words[2:] if "=" in word], algorithm)

@@ -24,6 +24,8 @@ from pacs.runs.watchdog import Watchdog
 
 #: verl's agent-loop manager with `pacs.rollouts.seeded=true`.
 SEEDED_MANAGER = "pacs.integration.seeded_rollouts.SeededAgentLoopManager"
+#: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
+OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 
 
 def drive(run_dir: Path) -> None:
@@ -31,6 +33,9 @@ def drive(run_dir: Path) -> None:
     config = OmegaConf.load(run_dir / CONFIG)
     assert isinstance(config, DictConfig)
     OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", environment(config), force_add=True)
+    if config.ray_kwargs.ray_init.get("address") is not None:
+        for key in OF_THE_MACHINE:
+            config.ray_kwargs.ray_init.pop(key, None)
     if config.pacs.rollouts.seeded:
         config.actor_rollout_ref.rollout.agent.agent_loop_manager_class = SEEDED_MANAGER
     stacks.register()

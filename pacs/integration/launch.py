@@ -8,7 +8,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, open_dict
 
-from pacs.integration import checks
+from pacs.integration import checks, nodes
+from pacs.integration.cluster_checks import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.resume import choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
@@ -27,6 +28,8 @@ def prepare(config: DictConfig) -> None:
     """
     with open_dict(config):
         config.pacs.run_dir = str(Path(config.pacs.run_dir).expanduser().absolute())
+        if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
+            config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
         config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
@@ -51,6 +54,7 @@ def train(config: DictConfig) -> int:
                 flush=True,
             )
             return FINISHED
+        prepare_cluster(config)
         try:
             write_run_folder(config)
         except OSError as error:
@@ -60,9 +64,23 @@ def train(config: DictConfig) -> int:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
-        return supervise(
+        status = supervise(
             "pacs.integration.driver", run_dir, Path(config.trainer.default_local_dir), resumed_from=resumed_from
         )
+        _clear_cluster(config)
+        return status
+
+
+def _clear_cluster(config: DictConfig) -> None:
+    """End what a run on a Ray cluster has left on its other nodes; the supervisor knows this one alone."""
+    address = config.ray_kwargs.ray_init.get("address")
+    if address is None:
+        return
+    try:
+        with nodes.connected(address):
+            nodes.clear_other_nodes(Path(config.pacs.run_dir))
+    except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
+        print(f"pacs train: Ray at {address} is gone ({str(error).splitlines()[0]})", flush=True)
 
 
 @contextmanager

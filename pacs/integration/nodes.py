@@ -1,27 +1,75 @@
-"""What is done on every node of a Ray cluster but this one."""
+"""What is done on the nodes of a Ray cluster: the run's stacks, its left-overs, what they must have in common."""
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from pacs.integration.run_folder import installed_versions
+from pacs.runs.processes import RUN_DIR, end_processes, remove_segments
 from pacs.runs.stacks import dump_on_this_node
+from pacs.runs.state import read_state
 
-#: Seconds in which the other nodes are to have answered; one that hangs itself never does.
+#: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Be a driver of the Ray cluster at `address` for a moment."""
+    ray.init(address=address, log_to_driver=False, logging_level="error")
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def living_nodes() -> list[dict[str, Any]]:
+    """Ray's word on the nodes that are up."""
+    return [node for node in ray.nodes() if node["Alive"]]
+
+
+def other_nodes() -> list[dict[str, Any]]:
+    """Those that are not this one."""
+    here = ray.get_runtime_context().get_node_id()
+    return [node for node in living_nodes() if node["NodeID"] != here]
+
+
+def on_nodes(nodes: Iterable[dict[str, Any]], function: Callable[..., Any], *arguments: object) -> list[Any]:
+    """Start a function on each of the nodes; Ray's references to what it returns."""
+    task = ray.remote(num_cpus=0, max_retries=0)(function)
+    there = (NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes)
+    return [task.options(scheduling_strategy=node).remote(*arguments) for node in there]
 
 
 def dump_on_other_nodes(run_dir: Path, token: str) -> None:
     """Have the start's processes on the other nodes write their stacks to the run's folder, which all nodes see."""
     if not ray.is_initialized():  # it hangs before there is a cluster
         return
-    here = ray.get_runtime_context().get_node_id()
-    others = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["NodeID"] != here]
-    if not others:
-        return
-    dump = ray.remote(num_cpus=0, max_retries=0)(dump_on_this_node)
-    calls = [
-        dump.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(run_dir, token)
-        for node in others
-    ]
-    ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
+    if calls := on_nodes(other_nodes(), dump_on_this_node, run_dir, token):
+        ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
+
+
+def clear_other_nodes(run_dir: Path) -> None:
+    """End what is left of the run in `run_dir`, whose lock this process holds, on the other nodes.
+
+    Ray ends the actors of a driver that is gone, but not what those have started: vLLM's engine and its workers.
+    """
+    state = read_state(run_dir)
+    since = float("inf") if state is None else datetime.fromisoformat(state.started).timestamp()
+    if calls := on_nodes(other_nodes(), _clear_this_node, run_dir, since):
+        ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
+
+
+def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
+    """Which of the files are not here, and the versions that are installed."""
+    return [file for file in files if not file.exists()], installed_versions()
+
+
+def _clear_this_node(run_dir: Path, since: float) -> None:
+    end_processes(str(run_dir), variable=RUN_DIR, grace_seconds=0)
+    remove_segments(since)

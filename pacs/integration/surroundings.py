@@ -55,7 +55,14 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
-    if config.trainer.device == "cuda" and _cluster(config) is None:
+    if config.ray_kwargs.ray_init.get("address") is not None:
+        return  # the cluster is looked at when the run holds its folder
+    if config.trainer.nnodes > 1:
+        yield (
+            f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: start it on several with "
+            "scripts/slurm/train.sbatch, or name a Ray cluster (ray_kwargs.ray_init.address=HOST:PORT)."
+        )
+    if config.trainer.device == "cuda":
         import torch
 
         wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
@@ -64,16 +71,6 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
                 f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs: lower it, run on a machine "
                 "that has them, or use hardware=cpu (tiny models only)."
             )
-    if config.trainer.nnodes > 1 and _cluster(config) is None:
-        yield (
-            f"trainer.nnodes={config.trainer.nnodes}, but no Ray cluster is named: start one on these nodes and set "
-            "ray_kwargs.ray_init.address (auto: the one on this machine) or RAY_ADDRESS, or use trainer.nnodes=1."
-        )
-
-
-def _cluster(config: DictConfig) -> str | None:
-    """The address of a Ray cluster that is there already."""
-    return config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS")
 
 
 def _package_problems(config: DictConfig) -> Iterator[str]:

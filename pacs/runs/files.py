@@ -1,7 +1,10 @@
 """Files that are there as a whole or not at all."""
 
+import errno
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 
 def write_atomically(file: Path, content: str | bytes) -> None:
@@ -19,6 +22,19 @@ def write_atomically(file: Path, content: str | bytes) -> None:
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def read_json(file: Path) -> dict[str, Any] | None:
+    """A JSON object, or None: not there, not whole, or (on a shared file system) replaced while it was read."""
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ESTALE):
+            return None
+        raise
+    return values if isinstance(values, dict) else None
 
 
 def folder_bytes(folder: Path) -> int:

@@ -24,30 +24,31 @@ SHARED_MEMORY = Path("/dev/shm")
 KILL_SECONDS = 30.0
 
 
-def processes_of(token: str) -> list[psutil.Process]:
-    """The living processes of the start with `token`, this one left out."""
+def processes_of(token: str, variable: str = TOKEN) -> list[psutil.Process]:
+    """The living processes with `token` in this environment variable (a start's, by default), this one left out."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.pid != os.getpid() and _carries(process, token) and not _is_dead(process):
+            if process.pid != os.getpid() and _carries(process, variable, token) and not _is_dead(process):
                 found.append(process)
         except (psutil.NoSuchProcess, OSError):
             continue
     return found
 
 
-def end_processes(token: str, *, grace_seconds: float) -> list[str]:
-    """End all processes of the start: those that do not end by themselves within the grace time are killed.
+def end_processes(token: str, *, grace_seconds: float, variable: str = TOKEN) -> list[str]:
+    """End all processes of a start: those that do not end by themselves within the grace time are killed.
 
     Args:
         token: the start's.
         grace_seconds: how long they are given to end by themselves.
+        variable: the environment variable that holds the token.
 
     Returns:
         The names of those that had to be killed.
     """
     deadline = time.monotonic() + grace_seconds
-    while (left := processes_of(token)) and time.monotonic() < deadline:
+    while (left := processes_of(token, variable)) and time.monotonic() < deadline:
         time.sleep(0.1)
     killed = {}
     # Again until none is left: one may have been starting while the others were killed. But not for ever: one that
@@ -61,7 +62,7 @@ def end_processes(token: str, *, grace_seconds: float) -> list[str]:
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(left, timeout=5)
-        left = processes_of(token)
+        left = processes_of(token, variable)
     return sorted(killed.values())
 
 
@@ -117,14 +118,14 @@ def _status(file: Path) -> os.stat_result | None:
         return None
 
 
-def _carries(process: psutil.Process, token: str) -> bool:
-    """Whether the token is in the process's environment.
+def _carries(process: psutil.Process, variable: str, token: str) -> bool:
+    """Whether the variable has this value in the process's environment.
 
     Not by psutil, which reads up to the first empty entry: a process that has given itself a title, as Ray's agents do,
     has some before the rest.
     """
     entries = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
-    return f"{TOKEN}={token}".encode() in entries
+    return f"{variable}={token}".encode() in entries
 
 
 def _is_dead(process: psutil.Process) -> bool:

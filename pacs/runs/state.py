@@ -4,16 +4,15 @@ None needs a lock: the launcher writes the state (if it was killed, who clears u
 and the part that finds a fault writes it (the first one wins: later faults follow from it).
 """
 
-import errno
 import json
 import os
 import socket
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pacs.runs.files import write_atomically
+from pacs.runs.files import read_json, write_atomically
 from pacs.runs.processes import TOKEN
 
 STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
@@ -84,7 +83,7 @@ def write_state(run_dir: Path, state: RunState) -> None:
 
 def read_state(run_dir: Path) -> RunState | None:
     """state.json, or None where there is none that can be read."""
-    values = _read(run_dir / STATE)
+    values = read_json(run_dir / STATE)
     try:
         return None if values is None else RunState(**values)
     except TypeError:
@@ -98,7 +97,7 @@ def write_progress(run_dir: Path, progress: Progress) -> None:
 
 def read_progress(run_dir: Path) -> Progress | None:
     """progress.json, or None where there is none that can be read."""
-    values = _read(run_dir / PROGRESS)
+    values = read_json(run_dir / PROGRESS)
     try:
         return None if values is None else Progress(**values)
     except TypeError:
@@ -123,7 +122,7 @@ def report_fault(run_dir: Path, cause: str) -> None:
 
 def read_fault(run_dir: Path, token: str | None = None) -> str | None:
     """The cause in fault.json, or None; with a token, only if it is of that start."""
-    fault = _read(run_dir / FAULT)
+    fault = read_json(run_dir / FAULT)
     if fault is None or "cause" not in fault or (token is not None and fault.get("token") != token):
         return None
     return str(fault["cause"])
@@ -133,16 +132,3 @@ def forget_former_start(run_dir: Path) -> None:
     """Remove what the former start in this folder said of its end and its progress."""
     for name in (PROGRESS, FAULT):
         (run_dir / name).unlink(missing_ok=True)
-
-
-def _read(file: Path) -> dict[str, Any] | None:
-    """A JSON object, or None: not there, not whole, or (on a shared file system) replaced while it was read."""
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ESTALE):
-            return None
-        raise
-    return values if isinstance(values, dict) else None

@@ -1,23 +1,31 @@
 # shellcheck shell=bash
-# The Python environment that every launcher shares. Source it, then call `pacs_environment`.
+# The Python environments that every launcher shares. Source it, then call `pacs_environment` or `pacs_activate`.
 #
-#   PACS_VENV     where the virtual environment is (default: .venv in the checkout)
-#   PACS_PYTHON   the Python to make it with (default: python3; 3.11 or 3.12)
+#   PACS_VENV        where the virtual environment is (default: .venv in the checkout; .venv-gpu for the GPU stack)
+#   PACS_PYTHON      the Python to make it with (default: python3; 3.11 or 3.12)
+#   PACS_FLASH_ATTN  GPU: a wheel of flash-attn to install, so that none is compiled
 #
 # Set -euo pipefail is the caller's.
 
 PACS_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-PACS_VENV=${PACS_VENV:-$PACS_ROOT/.venv}
 
-# Make the CPU environment, or reuse it if it was made from the same pins; leaves `python` and `pacs` on the PATH.
+# Make an environment, or reuse it if it was made from the same pins; leaves `python` and `pacs` on the PATH.
+#   $1: cpu (default) or gpu
 pacs_environment() {
-    local stamp wanted
+    local kind=${1:-cpu} stamp wanted made
+    [[ $kind == gpu ]] && PACS_VENV=${PACS_VENV:-$PACS_ROOT/.venv-gpu}
+    PACS_VENV=${PACS_VENV:-$PACS_ROOT/.venv}
     stamp="$PACS_VENV/.pacs-environment"
-    wanted=$(cat "$PACS_ROOT/pyproject.toml" "$PACS_ROOT"/requirements/*.txt | sha256sum | cut -d' ' -f1)
-    if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then
+    wanted="$kind $(cat "$PACS_ROOT/pyproject.toml" "$PACS_ROOT/requirements/$kind"*.txt | sha256sum | cut -d' ' -f1)"
+    made=$(cat "$stamp" 2>/dev/null || true)
+    if [[ $made == [cg]pu\ * && $made != "$kind "* ]]; then
+        echo "error: $PACS_VENV is an environment for ${made%% *}, not $kind: set PACS_VENV to another folder." >&2
+        exit 2
+    fi
+    if [[ $made == "$wanted" ]]; then
         echo "environment: reusing $PACS_VENV"
     else
-        _pacs_install
+        _pacs_install "$kind"
         echo "$wanted" >"$stamp"
     fi
     # shellcheck disable=SC1091
@@ -29,13 +37,14 @@ pacs_environment() {
 }
 
 _pacs_install() {
-    local python=${PACS_PYTHON:-python3}
+    local kind=$1 python=${PACS_PYTHON:-python3}
     if ! "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
         echo "error: $python is not Python 3.11 or 3.12. Set PACS_PYTHON to one that is." >&2
         exit 2
     fi
-    cat <<EOF
-environment: making $PACS_VENV
+    [[ $kind == cpu ]] || _pacs_check_compiler
+    echo "environment: making $PACS_VENV"
+    [[ $kind == gpu ]] || cat <<EOF
   The pinned stack is downloaded by pip: about 1.1 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
   3.5 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
   works but brings several GB more: see "The CPU build of PyTorch" in the README.
@@ -44,20 +53,39 @@ EOF
     [[ -x $PACS_VENV/bin/python ]] || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     "${pip[@]}" install --quiet --progress-bar off \
-        --constraint "$PACS_ROOT/requirements/cpu.txt" --editable "${PACS_ROOT}[cpu,dev,diversity]"
-    "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/no-deps.txt"
+        --constraint "$PACS_ROOT/requirements/$kind.txt" --editable "${PACS_ROOT}[$kind,dev,diversity]"
+    if [[ $kind == cpu ]]; then
+        "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
+    elif [[ -n ${PACS_FLASH_ATTN:-} ]]; then
+        "${pip[@]}" install --no-deps "$PACS_FLASH_ATTN"
+    else
+        # The compiler's jobs take about 10 GB of memory each (MAX_JOBS); the environment's bin/ has ninja.
+        PATH="$PACS_VENV/bin:$PATH" "${pip[@]}" install --no-deps --no-build-isolation \
+            --requirement "$PACS_ROOT/requirements/gpu-build.txt"
+    fi
     echo "environment: ready"
 }
 
-# Use the environment that is there: the active one if it has `pacs`, else PACS_VENV. Installs nothing.
-pacs_activate() {
-    if ! command -v pacs >/dev/null && [[ -f $PACS_VENV/bin/activate ]]; then
-        # shellcheck disable=SC1091
-        source "$PACS_VENV/bin/activate"
+_pacs_check_compiler() {
+    if [[ -z ${PACS_FLASH_ATTN:-} ]] && ! nvcc --version 2>/dev/null | grep -q 'release 13'; then
+        echo "error: no nvcc of CUDA 13: flash-attn is compiled here. Put its toolkit on the PATH, or set PACS_FLASH_ATTN to a" >&2
+        echo "       wheel of $(tail -n 1 "$PACS_ROOT/requirements/gpu-build.txt") for torch 2.11 and CUDA 13." >&2
+        exit 2
     fi
+}
+
+# Use the environment that is there: the active one if it has `pacs`, else PACS_VENV, else the checkout's. Installs nothing.
+pacs_activate() {
+    local venv
+    for venv in "${PACS_VENV:-$PACS_ROOT/.venv-gpu}" "${PACS_VENV:-$PACS_ROOT/.venv}"; do
+        if ! command -v pacs >/dev/null && [[ -f $venv/bin/activate ]]; then
+            # shellcheck disable=SC1091
+            source "$venv/bin/activate"
+        fi
+    done
     if ! command -v pacs >/dev/null; then
-        echo "error: no pacs command. Make an environment (GPU: see README; CPU: bash scripts/test.sh -m 'not slow')" >&2
-        echo "       and activate it, or set PACS_VENV to it." >&2
+        echo "error: no pacs command. Make an environment (GPU: bash scripts/setup_gpu.sh; CPU: bash scripts/test.sh -m" >&2
+        echo "       'not slow') and activate it, or set PACS_VENV to it." >&2
         exit 2
     fi
 }

@@ -1,0 +1,14 @@
+# The GPU environment as an image: docker build --tag pacs . (written, not built yet).
+#
+#   docker run --gpus all --ipc=host --ulimit memlock=-1 -v "$PWD/outputs:/pacs/outputs" pacs pacs doctor
+FROM nvidia/cuda:13.0.2-devel-ubuntu24.04
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends build-essential git numactl python3-dev python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /pacs
+COPY . .
+ENV PACS_VENV=/opt/pacs PATH=/opt/pacs/bin:$PATH
+# As many as the memory of the building machine allows, at about 10 GB each.
+ARG MAX_JOBS=4
+RUN PIP_NO_CACHE_DIR=1 MAX_JOBS=$MAX_JOBS bash scripts/setup_gpu.sh --no-doctor
+CMD ["pacs", "train", "--help"]

@@ -1,0 +1,87 @@
+"""One node of a training run; the same command on each, with its number.
+
+Node 0 is the head: it starts Ray, waits for the others, runs `pacs train` with the arguments that follow the options,
+and ends with its status. The others join Ray, stay until the head has ended, and end with 0. scripts/slurm/node.sh
+starts this under Slurm.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pacs.cluster.address import INTERFACE, own_address
+from pacs.cluster.head import lead
+from pacs.cluster.meeting import ClusterError, Meeting
+from pacs.cluster.member import follow, reach
+from pacs.cluster.ray_node import RayNode
+from pacs.cluster.signals import exit_on_signals, ignore_signals
+from pacs.runs.state import this_host
+from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Be one node of a run; return the exit status (2: the cluster cannot be made)."""
+    parser = argparse.ArgumentParser(prog="python -m pacs.cluster", description=__doc__)
+    parser.add_argument("--node", type=int, required=True, help="this node's number; 0 is the head")
+    parser.add_argument("--nodes", type=int, required=True, help="how many there are")
+    parser.add_argument("--meet", type=Path, required=True, help="a new folder that all nodes see, where they meet")
+    parser.add_argument("--join-seconds", type=float, default=300.0, help="how long the nodes may take to join (300)")
+    parser.add_argument("train", nargs=argparse.REMAINDER, metavar="...", help="the arguments of `pacs train`")
+    options = parser.parse_args(arguments)
+    if not 0 <= options.node < options.nodes:
+        parser.error(f"--node {options.node}: the nodes of --nodes {options.nodes} are 0 to {options.nodes - 1}")
+    if options.join_seconds <= 0:
+        parser.error(f"--join-seconds {options.join_seconds:g} must be above 0")
+    exit_on_signals(head=options.node == 0)
+    try:
+        meeting = Meeting(options.meet.absolute(), options.node, options.nodes)
+        print(f"pacs.cluster: node {options.node} of {options.nodes} is {this_host()}", flush=True)
+        return _take_part(meeting, options.train, options.join_seconds)
+    except ClusterError as error:
+        print(f"pacs.cluster: {error}", file=sys.stderr, flush=True)
+        return REFUSED
+
+
+def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> int:
+    ray, status = None, FAILED
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(meeting.secret)}
+    os.environ.pop("RAY_AUTH_TOKEN", None)  # it would come first
+    try:
+        if meeting.node == 0:
+            ray = RayNode(own_address(os.environ.get(INTERFACE), alone=meeting.nodes == 1), head=None)
+            status = lead(meeting, ray, train, join_seconds=join_seconds)
+        else:
+            head = meeting.wait_for_head(join_seconds)
+            ray = RayNode(reach(meeting, head, join_seconds), head=head)
+            follow(meeting, ray, join_seconds=join_seconds)
+            status = FINISHED
+        return status
+    except ClusterError as error:
+        with suppress(OSError):
+            meeting.say("failed", str(error))
+        raise
+    finally:
+        ignore_signals()
+        with suppress(OSError):  # without this word the others end a minute after the head's Ray
+            if meeting.node == 0:
+                meeting.end(status)
+        if ray is not None:
+            _clear_up(meeting, ray, status)
+
+
+def _clear_up(meeting: Meeting, ray: RayNode, status: int) -> None:
+    try:
+        ended = meeting.ended()
+        if (status if ended is None else ended) not in (FINISHED, STOPPED):
+            ray.keep_logs(meeting.folder / f"ray-{meeting.node}")
+    except OSError as error:
+        print(f"pacs.cluster: Ray's logs could not be kept: {error}", file=sys.stderr, flush=True)
+    finally:
+        ray.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

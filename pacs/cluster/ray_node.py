@@ -1,0 +1,93 @@
+"""Ray on this node, for one job: ports, folder and processes of its own, and nothing of it left at the end."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from uuid import uuid4
+
+from pacs.cluster.address import interface_of
+from pacs.runs.processes import end_processes, remove_segments
+
+#: Environment variable of every process of this node's Ray. `ray stop` would end those of other jobs as well.
+TOKEN = "PACS_CLUSTER_TOKEN"
+#: Arguments of `ray start` on every node that the user adds (`--object-store-memory=...`).
+ARGUMENTS = "PACS_RAY_ARGS"
+#: The system chooses all ports, so that two jobs on one node do not meet.
+PORTS = (
+    "--node-manager-port=0",
+    "--object-manager-port=0",
+    "--min-worker-port=0",
+    "--max-worker-port=0",
+    "--runtime-env-agent-port=0",
+    "--dashboard-agent-listen-port=0",
+    "--dashboard-agent-grpc-port=0",
+    "--metrics-export-port=0",
+)
+END_SECONDS = 10.0
+KILL_AFTER_SECONDS = 1.0
+
+
+class RayNode:
+    """Ray's processes on this node, from now to `stop`.
+
+    Args:
+        address: this node's.
+        head: the address of the head's Ray ("host:port"); None: this is the head.
+    """
+
+    def __init__(self, address: str, head: str | None) -> None:
+        self.token, self.since = uuid4().hex, time.time()
+        # A short name: it is a part of the paths of Ray's sockets, of which 107 characters are allowed.
+        self.folder = Path(tempfile.mkdtemp(prefix="pacs-"))
+        where = _head_arguments(address) if head is None else (f"--address={head}",)
+        interface = interface_of(address)
+        environment = os.environ | {TOKEN: self.token}
+        if interface is not None:
+            # Else gloo looks for the interface of the host's name, which on many machines is the loopback.
+            environment.setdefault("GLOO_SOCKET_IFNAME", interface)
+        command = [
+            sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
+            f"--node-ip-address={address}", f"--temp-dir={self.folder}", *where, *PORTS,
+            *os.environ.get(ARGUMENTS, "").split(),
+        ]  # fmt: skip
+        # In a session of its own: a Ctrl-C is to reach the run first.
+        self.process = subprocess.Popen(command, env=environment, start_new_session=True)
+
+    def address(self) -> str | None:
+        """The address of the head's Ray, once this node's is up and has joined it."""
+        file = self.folder / "ray_current_cluster"
+        return (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
+
+    def status(self) -> int | None:
+        """The exit status of Ray on this node, or None while it runs."""
+        return self.process.poll()
+
+    def keep_logs(self, folder: Path) -> None:
+        """Copy Ray's logs of this node."""
+        shutil.copytree(self.folder / "session_latest" / "logs", folder, ignore_dangling_symlinks=True)
+
+    def stop(self) -> None:
+        """End what was started, and whatever that has started."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        end_processes(self.token, variable=TOKEN, grace_seconds=KILL_AFTER_SECONDS)
+        remove_segments(self.since)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _head_arguments(address: str) -> tuple[str, ...]:
+    """Ray's client server is the one that takes no 0 for a port."""
+    with socket.socket() as free:
+        free.bind((address, 0))
+        port = free.getsockname()[1]
+    return "--head", "--port=0", f"--ray-client-server-port={port}", "--include-dashboard=false"

@@ -1,0 +1,48 @@
+"""How a node takes the signals that ask a run to stop."""
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+from pacs.cluster.meeting import Meeting
+from pacs.runs.supervisor import SIGNALS
+
+
+class Noted:
+    """The head's way once it waits: signals are noted, and with the meeting's notice passed on to the run."""
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting, self.notice_taken = meeting, False
+        self.signals: list[int] = []
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
+                signal.signal(number, self._note)
+
+    def new(self) -> list[int]:
+        """Those since the last call; the notice is one SIGUSR1."""
+        noted, self.signals = self.signals, []
+        if self.meeting.notice() and not self.notice_taken:
+            self.notice_taken = True
+            noted.append(signal.SIGUSR1)
+        return noted
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.signals.append(number)
+
+
+def exit_on_signals(*, head: bool) -> None:
+    """A signal ends this node in good order; SIGUSR1 is the head's alone to heed."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _exit)
+    signal.signal(signal.SIGUSR1, _exit if head else signal.SIG_IGN)
+
+
+def ignore_signals() -> None:
+    """While a node is cleared up, which nothing is to cut off."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)

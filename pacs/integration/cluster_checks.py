@@ -1,0 +1,107 @@
+"""What can be known to be wrong with a Ray cluster that is there before a run starts on it."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import ray
+from omegaconf import DictConfig, ListConfig
+
+from pacs.integration import nodes
+from pacs.integration.checks import ConfigError
+from pacs.integration.run_folder import installed_versions
+
+KEY = "ray_kwargs.ray_init.address"
+CONNECT_SECONDS = 5.0
+#: A node's answer may wait for a process to start and to import this project.
+ANSWER_SECONDS = 120.0
+
+
+def prepare_cluster(config: DictConfig) -> None:
+    """Check the Ray cluster that the config names by its address, if any, and end there what is left of this run.
+
+    This process holds the lock of the run's folder.
+
+    Raises:
+        ConfigError: If it does not answer, has too few nodes or GPUs, or if its nodes lack what the run needs.
+    """
+    address = config.ray_kwargs.ray_init.get("address")
+    if address is None:
+        return
+    _reach(address)
+    try:
+        with nodes.connected(address):
+            if problems := [*_resource_problems(config), *_node_problems(config)]:
+                raise ConfigError(problems)
+            nodes.clear_other_nodes(Path(config.pacs.run_dir))
+    except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
+        raise ConfigError([f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}"]) from error
+
+
+def _reach(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if not port.isdigit():  # "auto", or a client's address
+        return
+    try:
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        problem = f"{KEY}={address}: nothing answers there ({error}): start Ray, or give the address that it named."
+        raise ConfigError([problem]) from error
+
+
+def _resource_problems(config: DictConfig) -> Iterator[str]:
+    wanted, each = config.trainer.nnodes, config.trainer.n_gpus_per_node
+    gpus = [(node["NodeManagerHostname"], int(node["Resources"].get("GPU", 0))) for node in nodes.living_nodes()]
+    if sum(count >= each for _, count in gpus) < wanted:
+        has = ", ".join(f"{host}: {count}" for host, count in sorted(gpus))
+        yield (
+            f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes "
+            f"(GPUs of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
+        )
+
+
+def _node_problems(config: DictConfig) -> Iterator[str]:
+    """What a node lacks: the run's folder, its inputs, the same versions as here."""
+    run_dir = Path(config.pacs.run_dir)
+    token = run_dir / f".shared-{uuid4().hex}"
+    token.touch()
+    files = [token, *(file for file in _inputs(config) if file.exists())]
+    here, there = installed_versions(), nodes.other_nodes()
+    try:
+        for node, call in zip(there, nodes.on_nodes(there, nodes.look_on_this_node, files), strict=True):
+            yield from _problems_of(node["NodeManagerHostname"], call, token, here)
+    finally:
+        token.unlink()
+
+
+def _problems_of(host: str, call: Any, token: Path, here: dict[str, str]) -> Iterator[str]:
+    try:
+        missing, versions = ray.get(call, timeout=ANSWER_SECONDS)
+    except ray.exceptions.RayError as error:
+        yield (
+            f"node {host} cannot run this project ({str(error).strip().splitlines()[-1]}): start Ray there from the "
+            "same environment as here."
+        )
+        return
+    if token in missing:
+        yield f"pacs.run_dir={token.parent} is not the same folder on {host}: choose one that all nodes share."
+    yield from (
+        f"{file} is here, but not on node {host}: copy it there, or put it where all nodes see it."
+        for file in missing
+        if file != token
+    )
+    if differing := {name for name in here | versions if here.get(name) != versions.get(name)}:
+        yield (
+            f"node {host} has other versions: "
+            + ", ".join(f"{name} {versions.get(name)} (here {here.get(name)})" for name in sorted(differing))
+            + ": start Ray there from the same environment as here."
+        )
+
+
+def _inputs(config: DictConfig) -> Iterator[Path]:
+    yield Path(str(config.actor_rollout_ref.model.path)).expanduser().absolute()
+    for files in (config.data.train_files, config.data.val_files):
+        for file in files if isinstance(files, ListConfig) else [files]:
+            yield Path(file).expanduser().absolute()

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Make the environment for GPUs (torch 2.11 for CUDA 13, vLLM 0.24, flash-attn 2.8.3), and look the machine over.
+#
+#   bash scripts/setup_gpu.sh [--no-doctor]
+#
+# Needs Python 3.11 or 3.12, an NVIDIA driver for CUDA 13 (580 or newer) and, for flash-attn, the CUDA 13 toolkit (nvcc)
+# or PACS_FLASH_ATTN with a wheel of it. MAX_JOBS limits the compiler's jobs; CUDA_HOME says where the toolkit is, if
+# nvcc on the PATH is a wrapper. Seen on a machine without a GPU, up to flash-attn; not on one with GPUs yet.
+set -euo pipefail
+# shellcheck source=scripts/lib/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+
+if [[ $# -gt 0 && $* != --no-doctor ]]; then
+    sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+    [[ $* == -h || $* == --help ]] && exit 0
+    exit 2
+fi
+pacs_environment gpu
+[[ $# -gt 0 ]] || exec pacs doctor

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# One node of a run under Slurm, started on each node of a step by srun; the first one trains.
+#
+#   srun --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 bash scripts/slurm/node.sh recipe=qwen3_8b trainer.nnodes=2
+#
+# From a login node, or within an allocation of salloc; scripts/slurm/train.sbatch starts it from a batch job. The
+# arguments are those of `pacs train`. What it reads beside them:
+#
+#   PACS_MEET          where the nodes meet and their logs are: a new folder on a file system that all of them share
+#                      (default: outputs/nodes/<job>.<step>.<restart> in the checkout)
+#   PACS_JOIN_SECONDS  how long all nodes may take to join (default: 300)
+#   PACS_INTERFACE     the network interface of Ray (default: that of the host's name, else of the default route)
+#   PACS_RAY_ARGS      more arguments for `ray start` on every node
+#   PACS_VENV          the Python environment, see scripts/lib/env.sh
+set -euo pipefail
+# shellcheck source=scripts/lib/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/env.sh"
+
+if [[ -z ${SLURM_PROCID:-} || -z ${SLURM_NTASKS:-} ]]; then
+    echo "error: this is started by srun, a task on each node: srun --nodes=N --ntasks-per-node=1 bash $0 ..." >&2
+    exit 2
+fi
+if [[ ${SLURM_NNODES:-$SLURM_NTASKS} != "$SLURM_NTASKS" ]]; then
+    echo "error: $SLURM_NTASKS tasks on $SLURM_NNODES nodes: one on each is needed (srun --ntasks-per-node=1)." >&2
+    exit 2
+fi
+pacs_activate
+cd "$PACS_ROOT"
+exec python -m pacs.cluster --node "$SLURM_PROCID" --nodes "$SLURM_NTASKS" \
+    --meet "${PACS_MEET:-outputs/nodes/$SLURM_JOB_ID.${SLURM_STEP_ID:-0}.${SLURM_RESTART_COUNT:-0}}" \
+    --join-seconds "${PACS_JOIN_SECONDS:-300}" "$@"

@@ -1,0 +1,149 @@
+"""What the scripts for Slurm do with signals, statuses and settings; srun and scontrol are scripts that take notes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRUN = {
+    # The run: until the notice, then it has been saved; at once, if it is told to.
+    "stops": 'echo "$@" >>LOG; until [[ -e $PACS_MEET/notice ]]; do sleep 0.05; done; exit 75',
+    "fails": 'echo "$@" >>LOG; exit 1',
+    "is stopped by its user": 'echo "$@" >>LOG; exit 75',
+}
+
+
+class Batch:
+    """The batch script at work.
+
+    Args:
+        folder: for the job.
+        run: what the step does, of `SRUN`.
+        environment: variables beside Slurm's.
+    """
+
+    def __init__(self, folder: Path, run: str, **environment: str) -> None:
+        self.log, self.meet = folder / "log", folder / "meet"
+        for name, script in (("srun", SRUN[run]), ("scontrol", 'echo "scontrol $@" >>LOG')):
+            (folder / name).write_text(f"#!/bin/bash\n{script.replace('LOG', str(self.log))}\n")
+            (folder / name).chmod(0o755)
+        slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2", "SLURM_SUBMIT_DIR": str(ROOT)}
+        self.process = subprocess.Popen(
+            ["bash", ROOT / "scripts/slurm/train.sbatch", "recipe=arithmetic", "trainer.experiment_name=a b"],
+            env=os.environ
+            | slurm
+            | {"PATH": f"{folder}:{os.environ['PATH']}", "PACS_MEET": str(self.meet)}
+            | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def ended(self) -> tuple[int, str]:
+        """Exit status and what was printed."""
+        printed, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, printed
+
+    def sent(self, *numbers: signal.Signals) -> tuple[int, str]:
+        """The same, after these signals to the script alone, once its step is there."""
+        while not self.log.exists():
+            time.sleep(0.05)
+        for number in numbers:
+            self.process.send_signal(number)
+        return self.ended()
+
+
+def test_the_notice_stops_the_run_and_requeues_the_job(tmp_path: Path) -> None:
+    status, printed = (batch := Batch(tmp_path, "stops")).sent(signal.SIGUSR1)
+    assert status == 75, printed
+    assert batch.log.read_text().splitlines()[-1] == "scontrol requeue 7"
+
+
+def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path) -> None:
+    status, printed = (batch := Batch(tmp_path, "stops")).sent(signal.SIGTERM)
+    assert status == 75, printed
+    assert "scontrol" not in batch.log.read_text()
+
+
+@pytest.mark.parametrize(("run", "status"), [("fails", 1), ("is stopped by its user", 75)])
+def test_a_run_that_ends_by_itself_is_not_requeued(tmp_path: Path, run: str, status: int) -> None:
+    batch = Batch(tmp_path, run)
+    assert batch.ended()[0] == status
+    assert "scontrol" not in batch.log.read_text()
+
+
+def test_a_task_on_each_node_with_the_arguments_as_they_are(tmp_path: Path) -> None:
+    batch = Batch(tmp_path, "fails", PACS_SRUN_ARGS="--container-image=pacs.sqsh --mpi=none")
+    batch.ended()
+    (said,) = batch.log.read_text().splitlines()
+    assert "--nodes=2 --ntasks=2 --ntasks-per-node=1 " in said
+    assert " --container-image=pacs.sqsh --mpi=none bash scripts/slurm/node.sh recipe=arithmetic " in said
+    assert said.endswith("trainer.experiment_name=a b")
+
+
+def test_it_is_to_be_submitted_from_the_checkout(tmp_path: Path) -> None:
+    status, printed = Batch(tmp_path, "fails", SLURM_SUBMIT_DIR=str(tmp_path)).ended()
+    assert status == 2
+    assert "submit this from the checkout: sbatch --nodes=N scripts/slurm/train.sbatch" in printed
+
+
+@pytest.mark.parametrize(
+    ("slurm", "message"),
+    [
+        ({}, "this is started by srun, a task on each node"),
+        (
+            {"SLURM_PROCID": "0", "SLURM_NTASKS": "16", "SLURM_NNODES": "2"},
+            "16 tasks on 2 nodes: one on each is needed",
+        ),
+    ],
+)
+def test_a_node_needs_a_task_of_its_own(slurm: dict[str, str], message: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
+    result = subprocess.run(
+        ["bash", "scripts/slurm/node.sh", "recipe=arithmetic"], cwd=ROOT, env=environment | slurm, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def node(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pacs.cluster", "--nodes", "2", "--meet", str(folder), *options]
+    return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=60)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = node(tmp_path / "file", "--node", "0")
+    assert result.returncode == 2
+    assert f"pacs.cluster: {tmp_path}/file cannot be written" in result.stderr
+
+
+def test_a_folder_of_another_start_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "node-1.json").write_text('{"host": "n1", "state": "joined"}')
+    result = node(tmp_path, "--node", "1")
+    assert result.returncode == 2
+    assert "is another start's: give each start a folder of its own" in result.stderr
+
+
+def test_an_interface_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    result = node(tmp_path, "--node", "0", PACS_INTERFACE="ib7")
+    assert result.returncode == 2
+    assert "PACS_INTERFACE=ib7: " in result.stderr
+    assert " lo" in result.stderr
+
+
+def test_a_node_waits_for_the_head_no_longer_than_it_is_told(tmp_path: Path) -> None:
+    result = node(tmp_path, "--node", "1", "--join-seconds", "1")
+    assert result.returncode == 2
+    assert f"no word from the head in {tmp_path} within 1 s" in result.stderr
+
+
+def test_numbers_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    assert "--node 2: the nodes of --nodes 2 are 0 to 1" in node(tmp_path, "--node", "2").stderr
+    assert "--join-seconds 0 must be above 0" in node(tmp_path, "--node", "1", "--join-seconds", "0").stderr
