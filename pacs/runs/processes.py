@@ -17,7 +17,7 @@ import psutil
 TOKEN = "PACS_RUN_TOKEN"
 #: Environment variable of every process of a start: the run's folder.
 RUN_DIR = "PACS_RUN_DIR"
-#: Names in /dev/shm of what vLLM, torch, multiprocessing (with joblib, which verl imports, by another name) and verl make.
+#: Names in /dev/shm of what vLLM, torch, multiprocessing (under joblib, too, which verl imports) and verl make there.
 SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "sem.loky-*", "verl_weights_*")
 SHARED_MEMORY = Path("/dev/shm")
 #: How long processes are killed again and again before they are given up.
