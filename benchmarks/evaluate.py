@@ -8,8 +8,8 @@ process of its own, in turn. Bare is the time of one `LLM.generate` with all req
 engine is ready until the last grade is on the disk. Neither counts vLLM's start, which both have.
 
 The default model has 10 million random parameters, and half of its tokens are answers, so that there is something to
-grade: numbers, fractions, roots and points, some of which go to math-verify. vLLM computes on one thread in both: as on a GPU server,
-there is a processor beside it that the harness may use. The bar: at most 5% longer than bare.
+grade: numbers, fractions, roots and points, some of which go to math-verify. vLLM computes on one thread in both: as on
+a GPU server, there is a processor beside it that the harness may use. The bar: at most 5% longer than bare.
 
 Grading overlaps generation if what is left to grade after the last sample (`after the last sample`) takes much less
 time than grading all (`grading alone`, as `pacs evaluate grade` does it).
