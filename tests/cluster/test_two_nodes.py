@@ -116,10 +116,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
 def test_wrong_input_is_refused_before_it_starts(machines: Machines, run: RealRun, tmp_path: Path) -> None:
     """More nodes than there are, and a run's folder that is another one on the second machine."""
     run.folder.mkdir(parents=True)
-    job = Job(machines, tmp_path, *arguments(run), "trainer.nnodes=3", OWN_DISK=str(run.folder))
+    job = Job(machines, tmp_path, *arguments(run), "trainer.nnodes=4", OWN_DISK=str(run.folder))
     assert job.ends(110) == 2
     said = job.printed()
-    assert "trainer.nnodes=3 and trainer.n_gpus_per_node=1, but the Ray cluster has 2 nodes" in said
+    assert "trainer.nnodes=4 and trainer.n_gpus_per_node=1, but the Ray cluster has 2 nodes" in said
     assert f"pacs.run_dir={run.folder} is not the same folder on {machines.names[1]}" in said
 
 
