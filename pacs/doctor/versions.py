@@ -40,7 +40,7 @@ def check_versions(extra: str) -> Iterator[Finding]:
 def pins(extra: str) -> list[Requirement]:
     """The requirements with ==, without those of the other extras; vLLM's CPU build is pinned in a file of its own."""
     lines = requires("pacs") or []
-    beside = Path(__file__).parents[2] / "requirements" / "no-deps.txt"
+    beside = Path(__file__).parents[2] / "requirements" / "cpu-no-deps.txt"
     if extra == "cpu" and beside.is_file():
         lines = [*lines, *(line for line in beside.read_text().splitlines() if line and not line.startswith("#"))]
     found = {}

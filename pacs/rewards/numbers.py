@@ -32,6 +32,8 @@ def number(answer: str) -> Number | None:
     if len(answer) > MAX_CHARS:
         return None
     text = answer.removeprefix("\\$").removesuffix("^\\circ").removesuffix("^{\\circ}").strip()
+    if text.startswith("+") and "," in text:
+        return None  # math-verify reads a list
     sign = -1 if text.startswith("-") else 1
     text = text[1:].lstrip() if text[:1] in ("-", "+") else text
     if match := _NUMBER.fullmatch(text):
