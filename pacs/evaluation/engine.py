@@ -19,7 +19,7 @@ from pacs.evaluation.failures import EngineFailure
 EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
 _ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
-_REPEATED = ("See root cause above", "EngineCore encountered an issue")
+_REPEATED = ("See root cause above", "See stack trace")
 
 
 class Request(NamedTuple):
