@@ -19,7 +19,7 @@ from pacs.evaluation.failures import EngineFailure
 EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
 _ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
-_REPEATED = ("See root cause above", "EngineCore encountered an issue")
+_REPEATED = ("See root cause above", "See stack trace")
 
 
 class Request(NamedTuple):
@@ -100,30 +100,30 @@ class Engine:
     Args:
         settings: of the engine and of all samples.
         log: file for all that vLLM prints.
-
-    Raises:
-        EngineFailure: If vLLM cannot start; it names the reason.
     """
 
     def __init__(self, settings: EngineSettings, log: Path) -> None:
-        self._log = log
-        _print_to(log)
+        self._settings, self._log = settings, log
+        self._is_exchanging = False
+
+    def start(self) -> int:
+        """Start vLLM; return how many requests it works on at a time.
+
+        Raises:
+            EngineFailure: If it cannot start; it names the reason.
+        """
+        _print_to(self._log)
         try:
             from vllm import EngineArgs, LLMEngine
             from vllm.usage.usage_lib import UsageContext
 
             # The context decides how much vLLM works on at a time: on an H100 1,024 requests, by its own default 128.
-            arguments = EngineArgs(**settings.engine_arguments())
+            arguments = EngineArgs(**self._settings.engine_arguments())
             self._engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
         except Exception as error:
             raise self._failure(error) from None
-        self._sampling = settings.sampling_arguments()
-        self._is_exchanging = False
         signal.signal(signal.SIGUSR1, self._interrupt)
         threading.Thread(target=_await_death, daemon=True).start()
-
-    def max_num_seqs(self) -> int:
-        """How many requests it works on at a time."""
         return int(self._engine.vllm_config.scheduler_config.max_num_seqs)
 
     def exchange(self, requests: Sequence[Request]) -> list[Finished]:
@@ -135,10 +135,11 @@ class Engine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
+        sampled = self._settings.sampling_arguments()
         self._is_exchanging = True
         try:
             for request in requests:
-                sampling = SamplingParams(**self._sampling, seed=request.seed, output_kind=RequestOutputKind.FINAL_ONLY)
+                sampling = SamplingParams(**sampled, seed=request.seed, output_kind=RequestOutputKind.FINAL_ONLY)
                 self._engine.add_request(request.id, {"prompt_token_ids": request.prompt}, sampling)
             finished: list[Finished] = []
             until = time.monotonic() + EXCHANGE_SECONDS

@@ -124,7 +124,7 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
     settings = replace(settings, cpu=not has_gpu)
     names = [f"engine {number}" for number in range(count)]
     actors = [remote.remote(settings, logs / f"engine-{number}.log") for number in range(count)]
-    calls = {actor.max_num_seqs.remote(): (name, actor) for name, actor in zip(names, actors, strict=True)}
+    calls = {actor.start.remote(): (name, actor) for name, actor in zip(names, actors, strict=True)}
     engines: list[RemoteEngine] = []
     while len(engines) < count:
         for call in ray.wait(list(calls), timeout=POLL_SECONDS)[0]:
