@@ -29,7 +29,7 @@ PORTS = (
     "--dashboard-agent-grpc-port=0",
     "--metrics-export-port=0",
 )
-#: A machine that is gone without a word is given up after three checks of 10 seconds; Ray's own five take over a minute.
+#: A machine that is gone without a word is given up after three checks of 10 s; Ray's own five take over a minute.
 HEALTH = {"RAY_health_check_failure_threshold": "3"}
 END_SECONDS = 10.0
 KILL_AFTER_SECONDS = 1.0
