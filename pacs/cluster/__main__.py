@@ -60,6 +60,7 @@ def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> i
             status = FINISHED
         return status
     except ClusterError as error:
+        status = REFUSED
         with suppress(OSError):
             meeting.say("failed", str(error))
         raise

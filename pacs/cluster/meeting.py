@@ -17,6 +17,8 @@ from pacs.runs.state import this_host
 POLL_SECONDS = 0.5
 #: What a batch script touches there when a stop is asked for: Slurm would send a signal to every process of a node.
 NOTICE = "notice"
+#: The run's exit status, once it has ended.
+END = "end"
 
 
 class ClusterError(RuntimeError):
@@ -127,13 +129,14 @@ class Meeting:
         return False
 
     def end(self, status: int) -> None:
-        """The head's word that all is over."""
-        _write(self.folder / "end.json", {"status": status})
+        """The head's word that all is over; the batch script reads it too."""
+        write_atomically(self.folder / END, f"{status}\n")
 
     def ended(self) -> int | None:
         """The run's exit status, or None before the end."""
-        values = read_json(self.folder / "end.json")
-        return None if values is None else int(values["status"])
+        with suppress(OSError):  # not there, or a file system that is away for a moment
+            return int((self.folder / END).read_text(encoding="utf-8"))
+        return None
 
     def _file(self, node: int) -> Path:
         return self.folder / f"node-{node}.json"

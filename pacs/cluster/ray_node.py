@@ -29,6 +29,8 @@ PORTS = (
     "--dashboard-agent-grpc-port=0",
     "--metrics-export-port=0",
 )
+#: A machine that is gone without a word is given up after three checks of 10 s; Ray's own five take over a minute.
+HEALTH = {"RAY_health_check_failure_threshold": "3"}
 END_SECONDS = 10.0
 KILL_AFTER_SECONDS = 1.0
 
@@ -47,7 +49,7 @@ class RayNode:
         self.folder = Path(tempfile.mkdtemp(prefix="pacs-"))
         where = _head_arguments(address) if head is None else (f"--address={head}",)
         interface = interface_of(address)
-        environment = os.environ | {TOKEN: self.token}
+        environment = HEALTH | os.environ | {TOKEN: self.token}
         if interface is not None:
             # Else gloo looks for the interface of the host's name, which on many machines is the loopback.
             environment.setdefault("GLOO_SOCKET_IFNAME", interface)

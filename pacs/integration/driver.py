@@ -12,7 +12,7 @@ from verl.trainer.main_ppo import run_ppo
 
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.monitor import death_of
-from pacs.integration.nodes import dump_on_other_nodes
+from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.task_runner import PacsTaskRunner
 from pacs.runs import stacks
 from pacs.runs.checkpoints import CONFIG
@@ -43,7 +43,7 @@ def drive(run_dir: Path) -> None:
     try:
         run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
     except ray.exceptions.RayActorError as error:
-        report_fault(run_dir, f"the trainer died: {death_of(error)}")
+        report_fault(run_dir, f"the trainer died: {death_of(error)}{lost_nodes()}")
         raise
     finally:
         ray.shutdown()

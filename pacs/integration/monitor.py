@@ -17,6 +17,7 @@ from typing import Any
 
 import ray
 
+from pacs.integration.nodes import lost_nodes
 from pacs.runs.state import Progress, report_fault, write_progress
 from pacs.runs.supervisor import FAILED
 
@@ -81,7 +82,7 @@ class Monitor(threading.Thread):
                 except ray.exceptions.ActorUnavailableError:
                     pass  # Ray's word for one that may be back
                 except ray.exceptions.RayActorError as error:
-                    self._end(f"{name} died: {death_of(error)}")
+                    self._end(f"{name} died: {death_of(error)}{lost_nodes()}")
                 pings[self.actors[name].__ray_ready__.remote()] = name
             for name in [name for name, look in looks.items() if look.done()]:
                 problem = looks[name].result()

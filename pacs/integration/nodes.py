@@ -1,5 +1,6 @@
 """What is done on the nodes of a Ray cluster: the run's stacks, its left-overs, what they must have in common."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,6 +17,8 @@ from pacs.runs.state import read_state
 
 #: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0
+#: How long Ray may take to find out that a whole node has died.
+LOST_SECONDS = 5.0
 
 
 @contextmanager
@@ -31,6 +34,20 @@ def connected(address: str) -> Iterator[None]:
 def living_nodes() -> list[dict[str, Any]]:
     """Ray's word on the nodes that are up."""
     return [node for node in ray.nodes() if node["Alive"]]
+
+
+def lost_nodes() -> str:
+    """The nodes that Ray has lost, as the end of a sentence; nothing if there are none.
+
+    The death of a process is known before that of the node on which it was, which is waited for a little.
+    """
+    deadline = time.monotonic() + LOST_SECONDS
+    while len(nodes := ray.nodes()) > 1:
+        lost = [f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})" for node in nodes if not node["Alive"]]
+        if lost or time.monotonic() > deadline:
+            return f"; Ray has lost node {', '.join(lost)}" if lost else ""
+        time.sleep(0.5)
+    return ""
 
 
 def other_nodes() -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 SRUN = {
     # The run: until the notice, then it has been saved; at once, if it is told to.
     "stops": 'echo "$@" >>LOG; until [[ -e $PACS_MEET/notice ]]; do sleep 0.05; done; exit 75',
+    "fails on a node that dies": 'echo "$@" >>LOG; echo 1 >$PACS_MEET/end; exit 137',
     "fails": 'echo "$@" >>LOG; exit 1',
     "is stopped by its user": 'echo "$@" >>LOG; exit 75',
 }
@@ -70,7 +71,9 @@ def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path) -> 
     assert "scontrol" not in batch.log.read_text()
 
 
-@pytest.mark.parametrize(("run", "status"), [("fails", 1), ("is stopped by its user", 75)])
+@pytest.mark.parametrize(
+    ("run", "status"), [("fails", 1), ("fails on a node that dies", 1), ("is stopped by its user", 75)]
+)
 def test_a_run_that_ends_by_itself_is_not_requeued(tmp_path: Path, run: str, status: int) -> None:
     batch = Batch(tmp_path, run)
     assert batch.ended()[0] == status

@@ -132,11 +132,14 @@ def test_a_machine_that_dies_ends_the_run_and_the_requeued_one_goes_on(
     job.wait_for(lambda: training(run, after_step=2))
     token = read_state(run.folder).token
     assert any(f"PACS_RUN_TOKEN={token}" in environment(p) for p in machines.processes(1))  # it has a part in the run
+    machines.disconnect(1)  # as when the power goes: nobody is told
     machines.power_off(1)
     assert job.ends() == 1
+    machines.connect(1)
     state = read_state(run.folder)
     assert state.state == "failed"
     assert "died" in state.cause
+    assert f"Ray has lost node {machines.names[1]} (10.77.0.2)" in state.cause
     assert state.cause in job.printed()
 
     # As Slurm does when a node fails: the same job, on nodes that work.
