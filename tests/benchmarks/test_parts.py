@@ -32,7 +32,7 @@ def run(script: str, *arguments: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("script", ["loss.py", "step.py"])
+@pytest.mark.parametrize("script", ["evaluate.py", "loss.py", "step.py"])
 def test_help_shows_the_command(script: str) -> None:
     assert f"python benchmarks/{script}" in run(script, "--help")
 
