@@ -7,7 +7,7 @@ import psutil
 
 from pacs.cluster.meeting import ClusterError
 
-#: Chooses the network interface of Ray, on every node.
+#: Chooses the head's network interface; the others take the one that leads there.
 INTERFACE = "PACS_INTERFACE"
 CONNECT_SECONDS = 5.0
 

@@ -9,7 +9,7 @@
 #   PACS_MEET          where the nodes meet and their logs are: a new folder on a file system that all of them share
 #                      (default: outputs/nodes/<job>.<step>.<restart> in the checkout)
 #   PACS_JOIN_SECONDS  how long all nodes may take to join (default: 300)
-#   PACS_INTERFACE     the network interface of Ray (default: that of the host's name, else of the default route)
+#   PACS_INTERFACE     the head's network interface (default: that of its host's name, else of its default route)
 #   PACS_RAY_ARGS      more arguments for `ray start` on every node
 #   PACS_VENV          the Python environment, see scripts/lib/env.sh
 set -euo pipefail
