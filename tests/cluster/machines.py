@@ -1,7 +1,9 @@
 """Two machines on this one: each has processes, network, host name and shared memory of its own; the disk is shared."""
 
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -20,6 +22,8 @@ class Machines:
         self.names = [f"pacs{os.getpid()}-{i}" for i in range(2)]
         hosts = "".join(f"{NETWORK}.{i + 1} {name}\n" for i, name in enumerate(self.names))
         (folder / "hosts").write_text(f"127.0.0.1 localhost\n{hosts}")
+        # What a machine that is switched off leaves; a short name, since Ray's sockets are below it.
+        self.temporary = Path(tempfile.mkdtemp(prefix="m", dir="/tmp"))
         self.bin = folder / "bin"
         self.bin.mkdir()
         # What a command on a machine runs in: "machine I COMMAND ...".
@@ -73,6 +77,7 @@ class Machines:
         for i, name in enumerate(self.names):
             self.power_off(i)
             _ip("netns", "delete", name)
+        shutil.rmtree(self.temporary)
 
     def connect(self, i: int) -> None:
         """Plug the cable in."""

@@ -49,6 +49,7 @@ class Job:
             "PATH": f"{machines.bin}:{Path(sys.executable).parent}:{environment['PATH']}",
             "PACS_MEET": str(self.meet),
             "PACS_RAY_ARGS": "--num-gpus=1 --num-cpus=16",  # what Ray does not find on a machine without a GPU
+            "TMPDIR": str(machines.temporary),
             "SLURM_JOB_ID": "77",
             "SLURM_JOB_NUM_NODES": "2",
             "SLURM_RESTART_COUNT": str(restart),
