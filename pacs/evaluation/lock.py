@@ -1,28 +1,33 @@
 """One evaluation at a time in a folder, and nothing left running when it is over.
 
-    python -m pacs.evaluation.lock PIPE TOKEN
+    python -m pacs.evaluation.lock PIPE TOKEN PROCESS
 
 is the process that sees to the second: it waits until the evaluation is over, however it has ended, and ends what still
-carries its token: Ray's daemons and workers, vLLM's engines, the verifier's processes.
+carries its token or has descended from it: Ray's daemons and workers, vLLM's engines, the verifier's processes.
 """
 
 import errno
 import fcntl
 import json
 import os
+import select
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
+
+import psutil
 
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.settings import FILE
 from pacs.runs.processes import TOKEN, end_processes, remove_segments
 
 LOCK = ".lock"
+#: Between two looks at which processes there are.
+WATCH_SECONDS = 1.0
 
 
 def check_out(out: Path) -> None:
@@ -71,7 +76,7 @@ def nothing_left() -> Iterator[None]:
     """All processes that are started meanwhile are ended at its end, or when this process is killed."""
     token = uuid4().hex
     over, here = os.pipe()
-    command = [sys.executable, "-m", __name__, str(over), token]
+    command = [sys.executable, "-m", __name__, str(over), token, str(os.getpid())]
     watcher = subprocess.Popen(command, pass_fds=(over,), start_new_session=True)
     os.close(over)
     os.environ[TOKEN] = token
@@ -83,12 +88,19 @@ def nothing_left() -> Iterator[None]:
         watcher.wait()
 
 
-def _watch(over: int, token: str) -> None:
+def _watch(over: int, token: str, parent: int) -> None:
     started = time.time()
-    os.read(over, 1)
+    descendants: set[psutil.Process] = set()
+    # Ray's agents may write their title over all of their environment, the token with it: these are known by descent.
+    while not select.select([over], [], [], WATCH_SECONDS)[0]:
+        with suppress(psutil.NoSuchProcess):
+            descendants |= set(psutil.Process(parent).children(recursive=True))
     end_processes(token, grace_seconds=0)
+    for process in descendants - {psutil.Process()}:
+        with suppress(psutil.NoSuchProcess):  # also of one whose number is another's now
+            process.kill()
     remove_segments(started)
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), sys.argv[2])
+    _watch(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
