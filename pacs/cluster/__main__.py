@@ -1,7 +1,7 @@
 """One node of a training run; the same command on each, with its number.
 
-Node 0 is the head: it starts Ray, waits for the others, runs `pacs train` with the arguments that follow the options,
-and ends with its status. The others join Ray, stay until the head has ended, and end with 0. scripts/slurm/node.sh
+Node 0 is the head: it starts Ray, waits for the others, runs `pacs train` with the arguments that follow "--", and
+ends with its status. The others join Ray, stay until the head has ended, and end with 0. scripts/slurm/node.sh
 starts this under Slurm.
 """
 
@@ -24,13 +24,17 @@ from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Be one node of a run; return the exit status (2: the cluster cannot be made)."""
-    parser = argparse.ArgumentParser(prog="python -m pacs.cluster", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m pacs.cluster",
+        usage="%(prog)s --node I --nodes N --meet DIR [--join-seconds S] -- [the arguments of `pacs train`]",
+        description=__doc__,
+    )
     parser.add_argument("--node", type=int, required=True, help="this node's number; 0 is the head")
     parser.add_argument("--nodes", type=int, required=True, help="how many there are")
     parser.add_argument("--meet", type=Path, required=True, help="a new folder that all nodes see, where they meet")
     parser.add_argument("--join-seconds", type=float, default=300.0, help="how long the nodes may take to join (300)")
-    parser.add_argument("train", nargs=argparse.REMAINDER, metavar="...", help="the arguments of `pacs train`")
-    options = parser.parse_args(arguments)
+    own, train = _split(sys.argv[1:] if arguments is None else list(arguments))
+    options = parser.parse_args(own)
     if not 0 <= options.node < options.nodes:
         parser.error(f"--node {options.node}: the nodes of --nodes {options.nodes} are 0 to {options.nodes - 1}")
     if options.join_seconds <= 0:
@@ -39,10 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         meeting = Meeting(options.meet.absolute(), options.node, options.nodes)
         print(f"pacs.cluster: node {options.node} of {options.nodes} is {this_host()}", flush=True)
-        return _take_part(meeting, options.train, options.join_seconds)
+        return _take_part(meeting, train, options.join_seconds)
     except ClusterError as error:
         print(f"pacs.cluster: {error}", file=sys.stderr, flush=True)
         return REFUSED
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is before the first "--", and what follows it: argparse would take `--config-name` for an option of its own."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> int:

@@ -28,4 +28,4 @@ pacs_activate
 cd "$PACS_ROOT"
 exec python -m pacs.cluster --node "$SLURM_PROCID" --nodes "$SLURM_NTASKS" \
     --meet "${PACS_MEET:-outputs/nodes/$SLURM_JOB_ID.${SLURM_STEP_ID:-0}.${SLURM_RESTART_COUNT:-0}}" \
-    --join-seconds "${PACS_JOIN_SECONDS:-300}" "$@"
+    --join-seconds "${PACS_JOIN_SECONDS:-300}" -- "$@"

@@ -117,7 +117,12 @@ def test_the_rows_are_counted_and_the_metrics_finite(poison: str, strategy: str,
     assert {name: value for name, value in metrics.items() if not math.isfinite(value)} == {}
     clean = results[ranks][0]["reference", strategy, "without"]["metrics"]
     assert clean["pacs/rows/not_finite_count"] == 0
-    assert metrics.keys() == clean.keys()
+    assert _always_there(metrics) == _always_there(clean)
+
+
+def _always_there(metrics: dict[str, float]) -> set[str]:
+    """Without the bins of the calibration: an empty one has no mean."""
+    return {name for name in metrics if not name.startswith("pacs/critic/bin_")}
 
 
 @pytest.mark.parametrize("ranks", RANKS)

@@ -1,5 +1,6 @@
 """The verifier of mathematical answers."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -227,7 +228,8 @@ def test_a_change_of_format_keeps_the_score(answer: str, gold: str, changes: lis
 
 def test_what_is_over_by_chance_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A right answer that timed out once on a busy machine is not wrong for ever."""
-    assert grade("(y+1)^2", "y^2+2y+1", Limits(timeout_seconds=1e-9)) == "timeout"
+    expanded = "+".join(f"{math.comb(40, k) * 2 ** (40 - k)}y^{{{k}}}" for k in range(41))  # half a second of algebra
+    assert grade("(y+2)^{40}", expanded, Limits(timeout_seconds=1e-3)) == "timeout"
     monkeypatch.setattr(Limits, "__hash__", lambda self: 0)
     monkeypatch.setattr(Limits, "__eq__", lambda self, other: True)
-    assert grade("(y+1)^2", "y^2+2y+1", Limits()) == "correct"
+    assert grade("(y+2)^{40}", expanded, Limits(timeout_seconds=60)) == "correct"

@@ -259,8 +259,8 @@ def test_a_run_that_cannot_be_read_says_how(make_run, tmp_path, name, content):
 
 def _come_and_go(source: Path, folder: Path) -> None:
     for number in range(1 << 30):
-        shutil.copytree(source, folder / f"{number % 7}")
-        shutil.rmtree(folder / f"{number % 7}")
+        shutil.copytree(source, folder / f"{number}")
+        shutil.rmtree(folder / f"{number}")
 
 
 def test_runs_that_come_and_go_meanwhile(make_run, tmp_path):
@@ -276,7 +276,7 @@ def test_runs_that_come_and_go_meanwhile(make_run, tmp_path):
         churn.join()
     assert {run.state for runs in lists for run in runs if run.name == "stays"} == {"finished"}
     assert all("stays" in {run.name for run in runs} for runs in lists)
-    assert {len(runs) for runs in lists} == {1, 2}
+    assert max(len(runs) for runs in lists) > 1
     assert [run.cause for runs in lists for run in runs if run.state == "unreadable"] == []
 
 
