@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is before the first "--", and what follows it: argparse would take `--config-name` for an option of its own."""
+    """What is before the first "--" and after it: argparse would take `--config-name` for an option of its own."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:at], arguments[at + 1 :]
 
