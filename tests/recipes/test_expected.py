@@ -5,9 +5,9 @@ import json
 import re
 import shlex
 from functools import cache
+from pathlib import Path
 
 import pytest
-import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
@@ -21,6 +21,10 @@ from pacs.evaluation.reported import FILE, reported
 from pacs.evaluation.tasks import parse_tasks
 from pacs.paths import config_dir
 from pacs.report import command as report
+from pacs.sweeps import command as sweep
+from pacs.sweeps.definition import read_sweep
+from pacs.sweeps.evaluate import evaluation_folder
+from pacs.sweeps.grid import plan_runs
 from recipes.expected import BEGIN, END, FOLDER, blocks, replaced
 
 ROOT = FOLDER.parent
@@ -118,8 +122,6 @@ def test_the_command_can_be_given(command: str) -> None:
             compose_first(launched.group(1), launched.group(2), *(word for word in rest if word != "--dry-run"))
         case ["python", "-m", module, *_]:
             assert (ROOT / (module.replace(".", "/") + ".py")).is_file()
-        case ["pacs", "sweep", *rest]:
-            sweep_parses(rest)
         case ["pacs", *rest]:
             parses(rest)
         case _:
@@ -137,7 +139,7 @@ def parses(words: list[str]) -> None:
         words = ["evaluate compare", *words[2:]]
     parser = argparse.ArgumentParser(exit_on_error=False)
     subparsers = parser.add_subparsers(dest="command")
-    for module in (data, evaluation, diversity, report):
+    for module in (data, sweep, evaluation, diversity, report):
         module.add_parser(subparsers)
     args = parser.parse_args(words)
     if args.command == "evaluate":
@@ -146,6 +148,9 @@ def parses(words: list[str]) -> None:
         assert all(reported(name).pass_at for name in args.reported)
     elif args.command == "data":
         make_request(args)
+    elif args.command == "sweep":
+        swept = read_sweep(args.name)
+        compose_first(swept.algorithms[-1], f"recipe={swept.recipe}", *swept.overrides, *args.overrides)
 
 
 @cache
@@ -160,9 +165,10 @@ def compose_first(algorithm: str, *overrides: str) -> None:
         OmegaConf.resolve(compose(algorithm, overrides=first))
 
 
-def sweep_parses(words: list[str]) -> None:
-    name, *rest = words
-    sweep = yaml.safe_load((config_dir() / "sweep" / f"{name}.yaml").read_text())
-    swept = [f"{key}={','.join(map(str, values))}" for key, values in sweep["values"].items()]
-    given = [word for word in rest if "=" in word]
-    compose_first(sweep["algorithms"][-1], f"recipe={sweep['recipe']}", *swept, *given)
+@pytest.mark.parametrize(("recipe", "name"), [("ablation_score", "qwen3_4b"), ("ablation_weight", "qwen3_8b")])
+def test_evaluations_of_a_sweep_lie_where_they_are_compared(recipe: str, name: str) -> None:
+    out = Path(sweep.OUT) / f"{recipe}-{name}"
+    runs = plan_runs(read_sweep(recipe), [f"recipe={name}", "data.seed=0"], out)
+    compared = re.findall(r"(outputs/sweeps/\S+/evaluation/\S+)", readme(recipe))
+    assert len(compared) == 2
+    assert set(compared) < {str(evaluation_folder(run)) for run in runs}
