@@ -165,10 +165,14 @@ def compose_first(algorithm: str, *overrides: str) -> None:
         OmegaConf.resolve(compose(algorithm, overrides=first))
 
 
-@pytest.mark.parametrize(("recipe", "name"), [("ablation_score", "qwen3_4b"), ("ablation_weight", "qwen3_8b")])
-def test_evaluations_of_a_sweep_lie_where_they_are_compared(recipe: str, name: str) -> None:
-    out = Path(sweep.OUT) / f"{recipe}-{name}"
-    runs = plan_runs(read_sweep(recipe), [f"recipe={name}", "data.seed=0"], out)
+@pytest.mark.parametrize(
+    ("recipe", "folder", "values"),
+    [
+        ("ablation_score", "ablation_score-qwen3_4b", "pacs.estimator=rloo,grpo"),
+        ("ablation_weight", "ablation_weight-qwen3_8b", "pacs.weight_scope=group,none"),
+    ],
+)
+def test_evaluations_of_a_sweep_lie_where_they_are_compared(recipe: str, folder: str, values: str) -> None:
+    runs = plan_runs(read_sweep(recipe), [values, "data.seed=0"], Path(sweep.OUT) / folder)
     compared = re.findall(r"(outputs/sweeps/\S+/evaluation/\S+)", readme(recipe))
-    assert len(compared) == 2
-    assert set(compared) < {str(evaluation_folder(run)) for run in runs}
+    assert compared == [str(evaluation_folder(run)) for run in runs]
