@@ -58,12 +58,14 @@ def test_a_bad_value_is_refused_with_the_runs_that_have_it(runs: list[PlannedRun
 
 def test_several_algorithms_and_keys_stand_in_the_name(inputs: list[str], tmp_path: Path) -> None:
     sweep = Sweep("base", "", ["pacs", "ppo"], "arithmetic", {"data.seed": [0, 1]})
-    runs = plan_runs(sweep, [*inputs, "data.seed=7", "+data.note=a/b,null"], tmp_path)
+    given = [*inputs, "data.seed=7", "+data.note=a/b,null", "actor_rollout_ref.rollout.seed=5"]
+    runs = plan_runs(sweep, given, tmp_path)
     assert [run.folder.name for run in runs] == [
         "pacs-seed_7-note_a_b", "pacs-seed_7-note_null", "ppo-seed_7-note_a_b", "ppo-seed_7-note_null"
     ]  # fmt: skip
     assert [run.config.trainer.v1.trainer_mode for run in runs] == ["pacs", "pacs", "ppo", "ppo"]
     assert [run.config.data.note for run in runs] == ["a/b", None] * 2
+    assert {run.config.actor_rollout_ref.rollout.seed for run in runs} == {5}
     check_configs(runs)
 
 

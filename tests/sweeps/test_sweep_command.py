@@ -6,9 +6,12 @@ import signal
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from pacs import cli
 from pacs.runs.state import Progress, RunState, write_progress, write_state
+from pacs.sweeps.definition import read_sweep
+from pacs.sweeps.grid import plan_runs
 
 
 def test_without_a_name_the_sweeps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,10 +68,9 @@ def test_a_run_that_cannot_start_does_not_stop_the_sweep(
     out = tmp_path / "out"
     one, ten = out / "beta_1-seed_0", out / "beta_10-seed_0"
     words = ["sweep", "ablation_beta", *inputs, "pacs.beta=1,10", "data.seed=0", "--out", str(out)]
+    run, _ = plan_runs(read_sweep("ablation_beta"), [*inputs, "pacs.beta=1,10", "data.seed=0"], out)
     one.mkdir(parents=True)
-    assert cli.main(["train", "--cfg", "job", "--resolve", *inputs, "pacs.beta=1", "data.seed=0"]) == 0
-    config = capsys.readouterr().out.replace("seed: 42", "seed: 0")
-    (one / "config.yaml").write_text(config[config.index("actor_rollout_ref:") :])
+    OmegaConf.save(run.config, one / "config.yaml", resolve=True)
     (one / "metrics.jsonl").write_text('{"step": 20, "critic/score/mean": 0.5}\n')
     (one / "run.json").write_text("{}")
     write_state(one, RunState("finished", "token", "host", 1, "2026-01-02T03:04:05+00:00"))
