@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacs.runs.supervisor import FAILED, FINISHED, REFUSED
+from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pacs.sweeps.grid import PlannedRun
 
 OUT = "outputs/sweeps"
+#: Where `pacs evaluate` has the tasks' files.
+DATA = Path("data")
 RESULTS, REPORT = "results.json", "report"
 
 DESCRIPTION = """\
@@ -63,7 +65,7 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     evaluation.add_argument("--tasks", metavar="T,T,...", help="as of `pacs evaluate`; none: do not evaluate")
     for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
         evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as of `pacs evaluate`")
-    evaluation.add_argument("--max-tokens", metavar="N", help="as of `pacs evaluate`")
+    evaluation.add_argument("--max-tokens", type=int, metavar="N", help="as of `pacs evaluate`")
     parser.set_defaults(handler=main)
     return parser
 
@@ -79,6 +81,12 @@ def main(args: argparse.Namespace) -> int:
     except (SweepError, EvaluationError) as error:
         print(f"pacs sweep: {error}", file=sys.stderr)
         return REFUSED
+    except KeyboardInterrupt:
+        print("pacs sweep: stopped before a run was started", file=sys.stderr)
+        return STOPPED
+    except OSError as error:  # a full disk
+        print(f"pacs sweep: {error}: the runs keep what they have; the same command goes on", file=sys.stderr)
+        return FAILED
 
 
 def _list() -> int:
@@ -101,6 +109,7 @@ def _list() -> int:
 
 def _sweep(args: argparse.Namespace) -> int:
     from pacs.evaluation.stop import StopRequest
+    from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.grid import check_configs, check_machine, plan_runs, recipe_of
     from pacs.sweeps.train import locked, train_runs
 
@@ -113,6 +122,8 @@ def _sweep(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _dry_run(runs)
     check_machine([run for run in runs if not run.is_finished])
+    if evaluation:
+        prepare_missing(evaluation.tasks, DATA)
     refused: dict[str, str] = {}
     with locked(out), StopRequest("pacs sweep") as stop:
         status = train_runs(runs, evaluation, stop, refused)
@@ -143,17 +154,21 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     Raises:
         EvaluationError: the options name no tasks.
     """
+    from pacs.evaluation.errors import EvaluationError
     from pacs.evaluation.tasks import parse_tasks
     from pacs.sweeps.evaluate import Evaluation
 
+    options = [
+        word for option in ("samples", "k") for value in getattr(args, option) for word in (f"--{option}", value)
+    ]
+    if args.max_tokens is not None:
+        options += ["--max-tokens", str(args.max_tokens)]
     given = args.tasks or ",".join(default)
     if given in ("", "none"):
+        if options:
+            raise EvaluationError(f"{options[0]} {options[1]}: nothing is evaluated: give --tasks, too")
         return None
-    tasks = parse_tasks(given, Path("data"), args.samples, args.k)
-    options = ["--tasks", given]
-    for option, values in (("--samples", args.samples), ("--k", args.k), ("--max-tokens", [args.max_tokens])):
-        options += [word for value in values if value for word in (option, value)]
-    return Evaluation(tasks, options)
+    return Evaluation(parse_tasks(given, DATA, args.samples, args.k), ["--tasks", given, *options])
 
 
 def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
@@ -171,7 +186,7 @@ def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mappi
     folders = [run.folder for run in runs if (run.folder / "metrics.jsonl").is_file()]
     if folders:
         try:
-            write_report(folders, out / REPORT, tables=render.tables(results), title=f"{sweep.name}: {out.name}")
+            write_report(folders, out / REPORT, tables=render.tables(results), title=render.title_of(results))
         except RunError as error:
             print(f"pacs sweep: no {REPORT}/: {error}", file=sys.stderr)
     print(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html", flush=True)

@@ -39,7 +39,11 @@ class Sweep:
 
     def __post_init__(self) -> None:
         lists = {"algorithms": self.algorithms, "tasks": self.tasks, **self.values}
-        wrong = [key for key, value in lists.items() if not isinstance(value, list) or (key != "tasks" and not value)]
+        wrong = [
+            key
+            for key, value in lists.items()
+            if isinstance(value, str) or not isinstance(value, Sequence) or (key != "tasks" and not value)
+        ]
         if wrong:
             raise TypeError(f"{', '.join(wrong)}: give a list")
 

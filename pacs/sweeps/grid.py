@@ -26,8 +26,8 @@ from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.definition import Sweep, SweepError
 from pacs.training import composition_problem
 
-#: A run's seed is one: that of the data is that of the rollouts, too.
-ONE_SEED = "actor_rollout_ref.rollout.seed=${data.seed}"
+#: A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
+ROLLOUT_SEED = "actor_rollout_ref.rollout.seed"
 #: What the sweep sets for each run.
 OURS = ("pacs.run_dir", "trainer.experiment_name")
 
@@ -104,7 +104,7 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
     """
     if taken := [word for word in given if word.split("=")[0] in OURS]:
         raise SweepError(f"{taken[0]}: each run has its own: --out names the folder of them all")
-    words = [f"recipe={sweep.recipe}", *sweep.overrides, ONE_SEED, *given]
+    words = [f"recipe={sweep.recipe}", *sweep.overrides, *given]
     runs = []
     for algorithm in sweep.algorithms:
         try:
@@ -199,16 +199,18 @@ def _command_line(words: Sequence[str]) -> Iterator[None]:
 
 
 def _name(run: PlannedRun) -> PlannedRun:
-    """Give a run in the sweep's folder its own, and W&B's name for it."""
+    """Give a run in the sweep's folder its own, a name for W&B, and one seed."""
     names = short_names(run.settings)
     parts = [value if key == "algorithm" else f"{names[key]}_{value}" for key, value in run.settings.items()]
     sweep, name = run.folder, re.sub(r"[^\w.+-]+", "_", "-".join(parts)) or run.algorithm
     run.folder = sweep / name
-    own = {"pacs.run_dir": str(run.folder), "trainer.experiment_name": f"{sweep.name}-{name}"}
+    own: dict[str, str | int] = {"pacs.run_dir": str(run.folder), "trainer.experiment_name": f"{sweep.name}-{name}"}
+    if run.config.data.seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
+        own[ROLLOUT_SEED] = run.config.data.seed
     with open_dict(run.config):
         for key, value in own.items():
             OmegaConf.update(run.config, key, value)
-            run.overrides.append(f"{key}={_quoted(value)}")
+            run.overrides.append(f"{key}={_quoted(str(value))}")
     return run
 
 

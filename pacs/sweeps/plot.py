@@ -94,7 +94,9 @@ def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
         return f"{name} {share(*means.values())}"
     if any(value["low"] is None for value in ends.values()):
         low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        return f"{name} from {share(means[low])} ({low}) to {share(means[high])} ({high}), not all with an interval"
+        without = sum(value["low"] is None for value in ends.values())
+        remark = "one run each" if without == len(ends) else f"{without} of {len(ends)} without an interval"
+        return f"{name} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
     return f"{name}: {rank({label: (one['low'], one['mean'], one['high']) for label, one in ends.items()}, '', share)}"
 
 

@@ -20,11 +20,15 @@ def render(results: Mapping[str, Any]) -> dict[str, bytes]:
     files = {TABLE: results_page(results).encode()}
     if groups := groups_of(results):
         png, said = draw(results, groups)
-        title = f"{results['sweep']}: {results['recipe']}"
         picture = Picture(png, said, results["description"], reading(results), (PASS_RATE,))
-        page = build_page(groups, pictures=[picture], tables=tables(results), title=title)
+        page = build_page(groups, pictures=[picture], tables=tables(results), title=title_of(results))
         files |= {PLOT: png, PAGE: page.encode()}
     return files
+
+
+def title_of(results: Mapping[str, Any]) -> str:
+    """Of the page."""
+    return f"{results['sweep']}: {results['recipe']}"
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, Table]:
