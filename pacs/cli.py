@@ -16,6 +16,7 @@ from pacs.planning import command as plan
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
 from pacs.runs import command as runs
+from pacs.sweeps import command as sweep
 
 #: What a shell reports of a program that SIGPIPE has ended.
 BROKEN_PIPE = 141
@@ -53,8 +54,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, plan, doctor, runs, evaluation, diversity, report, export, inspect):
+    for command in (data, plan, doctor, sweep, runs, evaluation, diversity, report, export, inspect):
         command.add_parser(subparsers)
-    parsed = parser.parse_args(arguments)
+    parsed, rest = parser.parse_known_args(arguments)
+    # argparse takes overrides only up to the first option.
+    overrides = getattr(parsed, "overrides", None)
+    if rest and (overrides is None or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if overrides is not None:
+        overrides += rest
     status: int = parsed.handler(parsed)
     return status
