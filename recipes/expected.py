@@ -122,7 +122,10 @@ def _betas() -> str:
 
 
 def _periods() -> str:
-    return f"The paper has no numbers of this. The reference in all its runs: {_paper()['training']['reference']}."
+    return (
+        "The paper has no numbers of this. In all its runs the reference becomes the policy periodically, "
+        "with optimizer states begun anew; the period is not stated."
+    )
 
 
 def _out_of_domain() -> str:

@@ -14,7 +14,7 @@ from pacs.evaluation.errors import EvaluationError
 
 #: Of a prepared source.
 FILE = "test.parquet"
-#: What the paper's tables imply.
+#: The paper's (Sec. 4.1, Table 2).
 SAMPLES = 128
 KS = (1, 4, 8, 16, 32, 64)
 #: The tasks that have a name: the sources of `pacs data list` that are not for training.
