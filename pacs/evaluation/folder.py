@@ -133,6 +133,11 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
             yield sample
 
 
+def has_samples(out: Path, settings: Settings) -> bool:
+    """Whether anything was drawn for any task."""
+    return any(file.stat().st_size for task in settings.tasks for file in shards(task_folder(out, task)))
+
+
 def shards(folder: Path) -> list[Path]:
     """The files of a task's samples, in their order."""
     return sorted(folder.glob("generated-*.jsonl"))

@@ -154,6 +154,7 @@ def test_responses_are_cut_at_the_limit_and_end_where_the_model_ends_them(evalua
 
 
 def test_the_model_is_the_merged_checkpoint(evaluation: dict[str, Any], model: Path) -> None:
+    assert read_settings(evaluation["out"]).model.name == f"{evaluation['command'][0]} (global_step_5)"
     merged, original = (load_file(folder / "model.safetensors") for folder in (evaluation["out"] / "model", model))
     assert merged.keys() == original.keys()
     assert all(torch.equal(merged[name], original[name]) for name in merged)
