@@ -100,7 +100,7 @@ def is_complete(out: Path, task: str, settings: Settings) -> bool:
 
 def read_problems(out: Path, task: str) -> list[Problem]:
     """The task's problems, in the order of their file."""
-    return [Problem(**line) for line in read_lines(task_folder(out, task) / PROBLEMS)]
+    return list(read_lines(task_folder(out, task) / PROBLEMS, lambda line: Problem(**line)))
 
 
 def write_problems(out: Path, task: str, problems: list[Problem]) -> None:
@@ -123,10 +123,9 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
     """
     seen: set[Key] = set()
     for file in shards(task_folder(out, task)):
-        for line in read_lines(file):
-            if line.pop("model") != model:
+        for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line))):
+            if of_model != model:
                 raise EvaluationError(f"{file} has samples of another model than settings.json: remove that file")
-            sample = Sample(**line)
             if (sample.problem, sample.index) in seen:
                 raise EvaluationError(f"{file} has sample {sample.index} of {sample.problem} twice: remove that file")
             seen.add((sample.problem, sample.index))
@@ -145,8 +144,7 @@ def shards(folder: Path) -> list[Path]:
 
 def read_grades(out: Path, task: str) -> dict[Key, Grade]:
     """The verifier's word on each sample that was graded."""
-    grades = (Grade(**line) for line in read_lines(task_folder(out, task) / GRADES))
-    return {grade.key: grade for grade in grades}
+    return {grade.key: grade for grade in read_lines(task_folder(out, task) / GRADES, lambda line: Grade(**line))}
 
 
 def read_timing(out: Path, task: str) -> Timing:

@@ -24,7 +24,7 @@ def test_a_line_torn_anywhere_is_cut_off_and_the_next_one_is_whole(removed: int,
     file.write_text("".join(lines))
     with file.open("r+b") as stream:
         stream.truncate(file.stat().st_size - removed)
-    assert [line["n"] for line in read_lines(file)] == [1]
+    assert [line["n"] for line in read_lines(file, dict)] == [1]
     appender = Appender(file)
     appender.write({"n": 3})
     appender.close()
@@ -41,11 +41,16 @@ def test_a_torn_line_longer_than_a_block_is_cut_off(tmp_path: Path) -> None:
     assert file.read_text() == ""
 
 
-def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path) -> None:
-    file = tmp_path / "lines.jsonl"
-    file.write_text('{"n": 1}\n{"n": \n{"n": 3}\n')
-    with pytest.raises(EvaluationError, match=r"lines\.jsonl: line 2"):
-        list(read_lines(file))
+@pytest.mark.parametrize("line", ["{", "7", "[]", "null", "\0\0", '{"model": "ab"}', '{"problem": "p0"}'])
+def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(line: str, tmp_path: Path) -> None:
+    write_evaluation(tmp_path)
+    for name in ("generated-0000.jsonl", GRADES):
+        file = task_folder(tmp_path, TASK) / name
+        whole = file.read_text().splitlines(keepends=True)
+        file.write_text("".join([*whole[:1], line + "\n", *whole[1:]]))
+        with pytest.raises(EvaluationError, match=f"{name}: line 2 is damaged"):
+            read_task(tmp_path, TASK)
+        file.write_text("".join(whole))
 
 
 def test_every_end_leaves_whole_samples_and_the_rest_is_drawn_once(tmp_path: Path) -> None:
