@@ -132,6 +132,8 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
             )
         if not before or before.model.checkpoint != model.marker_sha256:
             shutil.rmtree(folder, ignore_errors=True)  # another checkpoint's, of a start that drew no sample
+        for left in asked.out.glob(f".{MODEL}-*"):
+            shutil.rmtree(left)  # of a merge that was killed
         if not folder.exists():
             merge_checkpoint(model, folder)
     print(f"hashing the model in {folder}", flush=True)

@@ -20,7 +20,7 @@ from pacs.evaluation.jsonl import read_lines, to_line
 from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
 from pacs.evaluation.settings import Settings, read_settings
 from pacs.rewards.verdict import Status
-from pacs.runs.files import write_atomically
+from pacs.runs.files import read_json, write_atomically
 
 MODEL = "model"
 LOGS = "logs"
@@ -148,9 +148,8 @@ def read_grades(out: Path, task: str) -> dict[Key, Grade]:
 
 
 def read_timing(out: Path, task: str) -> Timing:
-    """How long the generation took."""
-    file = task_folder(out, task) / TIMING
-    return Timing(**json.loads(file.read_text())) if file.exists() else Timing()
+    """How long the generation took; nothing if that is not known."""
+    return Timing(**(read_json(task_folder(out, task) / TIMING) or {}))
 
 
 def write_timing(out: Path, task: str, timing: Timing) -> None:

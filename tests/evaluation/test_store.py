@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 from pacs.evaluation.errors import EvaluationError
-from pacs.evaluation.folder import GRADES, Grade, read_grades, read_samples, read_task, shards, task_folder
+from pacs.evaluation.folder import (
+    GRADES,
+    Grade,
+    Timing,
+    read_grades,
+    read_samples,
+    read_task,
+    read_timing,
+    shards,
+    task_folder,
+    write_timing,
+)
 from pacs.evaluation.jsonl import Appender, read_lines
 from pacs.evaluation.store import Store
 from tests.evaluation.folders import MODEL, TASK, problems, sample_of, write_evaluation
@@ -142,6 +153,14 @@ def test_foreign_and_repeated_samples_are_refused(change: dict[str, str], messag
         stream.write(json.dumps(line | change) + "\n")
     with pytest.raises(EvaluationError, match=message):
         read_task(tmp_path, TASK)
+
+
+def test_times_that_are_damaged_are_not_known(tmp_path: Path) -> None:
+    write_evaluation(tmp_path)
+    write_timing(tmp_path, TASK, Timing(2.0, 10))
+    assert read_timing(tmp_path, TASK) == Timing(2.0, 10)
+    (task_folder(tmp_path, TASK) / "timing.json").write_text('{"seconds": 2')
+    assert read_timing(tmp_path, TASK) == Timing()
 
 
 def test_grades_are_whole_lines_too(tmp_path: Path) -> None:
