@@ -104,7 +104,7 @@ def _prepare(name: str, folder: Path, command: str) -> None:
 def _name_and_file(word: str, data: Path) -> tuple[str, Path]:
     name, equals, file = word.partition("=")
     if equals:
-        if not re.fullmatch(r"[\w.-]+", name) or not file:
+        if not re.fullmatch(r"\w[\w.-]*", name) or not file:
             raise EvaluationError(f"--tasks {word}: give NAME=FILE with a name of letters, digits, dots and dashes")
         return name, Path(file)
     if name not in NAMES:
