@@ -35,6 +35,7 @@ def prepare_cluster(config: DictConfig) -> None:
         with nodes.connected(address):
             if problems := [*_resource_problems(config), *_node_problems(config)]:
                 raise ConfigError(problems)
+            _say_what_is_spare(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         raise ConfigError([f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}"]) from error
@@ -60,6 +61,12 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
             f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes "
             f"(GPUs of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
         )
+
+
+def _say_what_is_spare(config: DictConfig) -> None:
+    wanted, there = config.trainer.nnodes, len(nodes.living_nodes())
+    if there > wanted:
+        print(f"pacs: trainer.nnodes={wanted}: {there - wanted} of the Ray cluster's {there} nodes are not used", flush=True)
 
 
 def _node_problems(config: DictConfig) -> Iterator[str]:

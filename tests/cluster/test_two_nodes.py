@@ -43,11 +43,11 @@ class Job:
     """
 
     def __init__(self, machines: Machines, folder: Path, *arguments: str, restart: int = 0, **more: str) -> None:
-        self.machines, self.meet, self.log = machines, folder / f"meet{restart}", folder / f"job{restart}.log"
+        self.machines, self.meet, self.log = machines, folder / f"meet.{restart}", folder / f"job{restart}.log"
         environment = {name: value for name, value in os.environ.items() if name != "VERL_PLATFORM"}
         environment |= {
             "PATH": f"{machines.bin}:{Path(sys.executable).parent}:{environment['PATH']}",
-            "PACS_MEET": str(self.meet),
+            "PACS_MEET": str(folder / "meet"),
             "PACS_RAY_ARGS": "--num-gpus=1 --num-cpus=16",  # what Ray does not find on a machine without a GPU
             "TMPDIR": str(machines.temporary),
             "SLURM_JOB_ID": "77",
@@ -84,9 +84,9 @@ class Job:
 @pytest.mark.timeout(120)
 def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) -> None:
     """Its folder is another one: it waits for the head's word there, and the head for its."""
-    meet = tmp_path / "shared"
+    meet = tmp_path / "meet.0"
     meet.mkdir()
-    job = Job(machines, tmp_path, "recipe=arithmetic", PACS_MEET=str(meet), OWN_DISK=str(meet), PACS_JOIN_SECONDS="20")
+    job = Job(machines, tmp_path, "recipe=arithmetic", OWN_DISK=str(meet), PACS_JOIN_SECONDS="20")
     assert job.ends(100) == 2
     head = (meet / "0-host.log").read_text()
     assert "1 of 2 nodes did not join within 20 s" in head
