@@ -66,7 +66,10 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
 def _say_what_is_spare(config: DictConfig) -> None:
     wanted, there = config.trainer.nnodes, len(nodes.living_nodes())
     if there > wanted:
-        print(f"pacs: trainer.nnodes={wanted}: {there - wanted} of the Ray cluster's {there} nodes are not used", flush=True)
+        print(
+            f"pacs: trainer.nnodes={wanted}: {there - wanted} of the Ray cluster's {there} nodes are not used",
+            flush=True,
+        )
 
 
 def _node_problems(config: DictConfig) -> Iterator[str]:

@@ -91,7 +91,8 @@ def test_a_task_on_each_node_with_the_arguments_as_they_are(tmp_path: Path) -> N
 
 def test_a_requeued_job_meets_in_another_folder(tmp_path: Path) -> None:
     """Its environment is that with which it was submitted, and what the first start left says that all is over."""
-    assert (first := Batch(tmp_path, "fails on a node that dies")).ended()[0] == 1
+    first = Batch(tmp_path, "fails on a node that dies")
+    assert first.ended()[0] == 1
     first.log.unlink()
     status, _ = Batch(tmp_path, "stops", SLURM_RESTART_COUNT="1").sent(signal.SIGUSR1)
     assert status == 75
