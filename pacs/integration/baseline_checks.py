@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
 
 from pacs.integration.batch_checks import batch_problems
@@ -50,13 +50,12 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
 
 def _overlong_problems(config: DictConfig) -> Iterator[str]:
     """DAPO's punishment of length is given over the last tokens of the longest response."""
-    settings = config.reward.get("reward_kwargs") or {}
-    buffer = settings.get("overlong_buffer_cfg") or {}
-    if buffer.get("enable") and not 0 < buffer.len <= settings.max_resp_len:
+    key = "reward.reward_kwargs"
+    buffer, longest = (OmegaConf.select(config, f"{key}.{name}") for name in ("overlong_buffer_cfg", "max_resp_len"))
+    if buffer and buffer.enable and not 0 < buffer.len <= longest:
         yield (
-            f"reward.reward_kwargs.overlong_buffer_cfg.len={buffer.len} must be above 0 and at most "
-            f"reward.reward_kwargs.max_resp_len={settings.max_resp_len}: leave it out, or set "
-            "reward.reward_kwargs.overlong_buffer_cfg.enable=false."
+            f"{key}.overlong_buffer_cfg.len={buffer.len} must be above 0 and at most {key}.max_resp_len={longest}: "
+            f"leave it out, or set {key}.overlong_buffer_cfg.enable=false."
         )
 
 
