@@ -30,7 +30,7 @@ def prepare_cluster(config: DictConfig) -> None:
     address = config.ray_kwargs.ray_init.get("address")
     if address is None:
         return
-    _reach(address)
+    _reach(str(address))
     try:
         with nodes.connected(address):
             if problems := [*_resource_problems(config), *_node_problems(config)]:
@@ -42,9 +42,11 @@ def prepare_cluster(config: DictConfig) -> None:
 
 
 def _reach(address: str) -> None:
-    host, _, port = address.rpartition(":")
-    if not port.isdigit():  # "auto", or a client's address
+    if address == "auto":
         return
+    host, _, port = address.rpartition(":")
+    if not host or "://" in host or not port.isdigit():
+        raise ConfigError([f"{KEY}={address}: give it as HOST:PORT, or auto for the cluster of this machine."])
     try:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
     except OSError as error:

@@ -19,6 +19,11 @@ LOGGER_PACKAGES = ("wandb", "mlflow", "swanlab")
 def surroundings_problems(config: DictConfig) -> Iterator[str]:
     """What is not here, a sentence each with the setting and the mend."""
     yield from _machine_problems(config)
+    yield from input_problems(config)
+
+
+def input_problems(config: DictConfig) -> Iterator[str]:
+    """What each node of the run needs: packages, the folder, data, the model."""
     yield from _package_problems(config)
     yield from _folder_problems(config)
     yield from _data_problems(config)
