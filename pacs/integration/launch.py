@@ -26,6 +26,7 @@ def prepare(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If the run cannot start as configured.
     """
+    checks.check_paths(config)
     with open_dict(config):
         config.pacs.run_dir = str(Path(config.pacs.run_dir).expanduser().absolute())
         if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
