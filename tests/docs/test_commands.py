@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from pacs import cli
@@ -34,7 +35,7 @@ def check(words: list[str]) -> None:
         case ["pacs", *rest]:
             given = cli.parse(rest)
             if hasattr(given, "overrides"):
-                composed(*given.overrides, algorithm=given.config_name or "pacs")
+                composed(*map(one, given.overrides), algorithm=getattr(given, "config_name", None) or "pacs")
         case ["bash" | "sbatch" | "srun", *rest]:
             script = next(word for word in rest if word.startswith("scripts/"))
             source, given_on = (ROOT / script).read_text(), rest[rest.index(script) + 1 :]
@@ -60,6 +61,14 @@ def check_options(file: Path, words: list[str]) -> None:
 
 def overrides(words: list[str]) -> list[str]:
     return [word for word in words if "=" in word and not word.startswith("-")]
+
+
+def one(override: str) -> str:
+    """An override with the first of its values, if it is swept."""
+    parsed = OverridesParser.create().parse_override(override)
+    return (
+        f"{parsed.get_key_element()}={next(parsed.sweep_string_iterator())}" if parsed.is_sweep_override() else override
+    )
 
 
 def origin(module: str) -> Path:

@@ -29,8 +29,11 @@ def is_there(name: str) -> bool:
     """Whether a file of the repository ends in this path, or the code has a string that does."""
     if any(f"/{file}".endswith(f"/{name}") for file in repository()):
         return True
+    stem, _, suffix = name.rsplit("/", 1)[-1].rpartition(".")
+    if {stem, f"….{suffix}"} <= set(strings()):  # a figure, say, by its name
+        return True
     # N, TASK, * and numbers are filled in.
-    last = re.sub(r"(?<![a-zA-Z])(?:[A-Z]+|\d+)(?![a-zA-Z])|\\\*", ".+", re.escape(name.rsplit("/", 1)[-1]))
+    last = re.sub(r"(?<![a-zA-Z])(?:[A-Z]+|\d+)(?![a-zA-Z])|\\\*", ".+", re.escape(f"{stem}.{suffix}"))
     return any(re.search(rf"(?:^|/|…){last}$", text) for text in strings())
 
 
@@ -51,10 +54,10 @@ def dead_ends(page: Page) -> list[str]:
 
 
 def unknown_files(page: Page) -> list[str]:
-    """Names of files that neither are in the repository nor made by the code."""
+    """Names of files that neither are in the repository nor made by the code; below outputs/ they are the reader's."""
     code = [*page.spans, *(text for language, text in page.blocks if not language)]
     names = [word for text in code for word in text.split() if FILE.fullmatch(word)]
-    return [name for name in names if name not in NOT_OURS and not is_there(name)]
+    return [name for name in names if not name.startswith("outputs/") and name not in NOT_OURS and not is_there(name)]
 
 
 def unknown_tests(page: Page) -> list[str]:
