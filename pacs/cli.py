@@ -54,9 +54,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if arguments[:1] == ["evaluate"] and arguments[1:2] and arguments[1] in evaluation.SUBCOMMANDS:
         # What follows `evaluate` is a model else.
         arguments[:2] = [" ".join(arguments[:2])]
-    if arguments[:1] in (["plan"], ["doctor"]):
-        arguments = training.overrides_last(arguments)
-    return build_parser().parse_args(arguments)
+    parser = build_parser()
+    parsed, rest = parser.parse_known_args(arguments)
+    # argparse takes overrides only up to the first option.
+    overrides = getattr(parsed, "overrides", None)
+    if rest and (overrides is None or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if overrides is not None:
+        overrides += rest
+    return parsed
 
 
 def build_parser() -> argparse.ArgumentParser:

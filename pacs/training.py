@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 import hydra
@@ -56,7 +56,10 @@ def main(arguments: Sequence[str]) -> int:
         print(HELP.format(algorithms=", ".join(_algorithms()), groups=_available()))
         return 0
     dry_run = "--dry-run" in arguments
-    sys.argv = ["pacs train", *overrides_last(argument for argument in arguments if argument != "--dry-run")]
+    # Hydra's parser takes overrides only where no option comes between them.
+    overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
+    options = [argument for argument in arguments if argument not in overrides and argument != "--dry-run"]
+    sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
     application = hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
         _dry_run if dry_run else _train
@@ -66,11 +69,6 @@ def main(arguments: Sequence[str]) -> int:
     except (HydraException, OmegaConfBaseException) as error:
         _refuse(composition_problem(error, arguments))
     return 0
-
-
-def overrides_last(arguments: Iterable[str]) -> list[str]:
-    """Arguments with Hydra's overrides behind the options: parsers take them only where no option comes between."""
-    return sorted(arguments, key=lambda argument: "=" in argument and not argument.startswith("-"))
 
 
 def _train(config: DictConfig) -> None:
