@@ -4,7 +4,6 @@ import argparse
 import ast
 import re
 import shlex
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +20,9 @@ from tests.docs.pages import PAGES, ROOT, Page
 OURS = ("pacs", "bash", "python", "pytest", "sbatch", "srun")
 #: What other programs take is theirs to say.
 OTHERS = ("hf", "source", "tensorboard", "vllm")
-SLURM_OPTIONS = {"--no-kill", "--requeue", "--signal"}
+SLURM_OPTIONS = {"--cpu-bind", "--exclusive", "--mem", "--no-kill", "--requeue", "--signal"}
 
-Subcommands = dict[tuple[str, ...], argparse.ArgumentParser]
+Parsers = dict[tuple[str, ...], argparse.ArgumentParser]
 
 
 def check(words: list[str]) -> None:
@@ -66,9 +65,9 @@ def overrides(words: list[str]) -> list[str]:
 def one(override: str) -> str:
     """An override with the first of its values, if it is swept."""
     parsed = OverridesParser.create().parse_override(override)
-    return (
-        f"{parsed.get_key_element()}={next(parsed.sweep_string_iterator())}" if parsed.is_sweep_override() else override
-    )
+    if not parsed.is_sweep_override():
+        return override
+    return f"{parsed.get_key_element()}={next(parsed.sweep_string_iterator())}"
 
 
 def origin(module: str) -> Path:
@@ -87,20 +86,20 @@ def options_of(file: Path) -> frozenset[str]:
 
 
 @cache
-def subcommands() -> Subcommands:
+def subcommands() -> Parsers:
     """The parser of every subcommand by its words, `pacs` first."""
+    return _below(cli.build_parser(), ("pacs",))
 
-    def below(
-        parser: argparse.ArgumentParser, *above: str
-    ) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
-        for action in parser._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for name, child in action.choices.items():
-                    words = (*above, *name.split())
-                    yield words, child
-                    yield from below(child, *words)
 
-    return dict(below(cli.build_parser(), "pacs"))
+def _below(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Parsers:
+    found: Parsers = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            children = {(*words, *name.split()): child for name, child in action.choices.items()}
+            found |= children
+            for name, child in children.items():
+                found |= _below(child, name)
+    return found
 
 
 def split(command: str) -> list[str]:
