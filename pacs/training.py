@@ -100,6 +100,7 @@ def _dry_run(config: DictConfig) -> None:
         print(f"# {line}")
     try:
         checks.check_surroundings(config)
+        launch.check_folder(config)
         print("# The config is sound, and what it needs is here.")
     except checks.ConfigError as error:
         print(f"# The config is sound, but on this machine the run would stop:\n{error}")
