@@ -33,6 +33,8 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
             problems.setdefault(str(error), []).append(number)
     if problems:
         said = [f"{_which(runs, numbers)}\n{problem}" for problem, numbers in problems.items()]
+        if any("pacs.run_dir" in problem for problem in problems):
+            said.append("(pacs.run_dir is in the sweep's folder: --out chooses another for all runs)")
         raise SweepError("\n".join(["the sweep cannot start:", *said]))
 
 

@@ -107,7 +107,7 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
             jobs = _multirun(algorithm, words)
         except (HydraException, OmegaConfBaseException) as error:
             problem = composition_problem(error, ["--config-name", algorithm, *given])
-            raise SweepError(f"the sweep cannot start:\n{problem}") from error
+            raise SweepError(f"{algorithm}: the runs cannot be composed:\n{problem}") from error
         for overrides, config in jobs:
             values = dict(word.split("=", 1) for word in overrides)
             own = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
