@@ -9,6 +9,7 @@ from typing import Self
 
 from pacs.evaluation.clock import Clock
 from pacs.evaluation.engine import EngineSettings, Finished, Request
+from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.folder import LOGS, read_grades
 from pacs.evaluation.grade import Grader
 from pacs.evaluation.progress import Progress
@@ -110,11 +111,14 @@ class Work:
 
         with cluster(ray_address):
             stop.listen()  # Ray has set a handler of its own
-            ready = start_engines(settings, engines, self._out.absolute() / LOGS, stop)
-            self._start_progress()
-            self._clock.start()
             try:
+                ready = start_engines(settings, engines, self._out.absolute() / LOGS, stop)
+                self._start_progress()
+                self._clock.start()
                 generate(ready, self.queue, self._deliver, self._tick, stop)
+            except EngineFailure:
+                stop.check()  # Slurm's signal goes to all processes, the engines among them
+                raise
             finally:
                 self._clock.write()
 

@@ -72,6 +72,9 @@ def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFa
     process = start(*command)
     wait_for(process, has(len(said["after SIGKILL"]) + 100))
     started = family(process)
+    for child in started:  # Slurm sends it to all processes of a job
+        if "Engine" in child.name():
+            child.terminate()
     process.send_signal(signal.SIGTERM)
     said["SIGTERM"] = finish(process)
     said["left by SIGTERM"] = those_left(started)
