@@ -16,6 +16,7 @@ from pacs.planning import command as plan
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
 from pacs.runs import command as runs
+from pacs.sweeps import command as sweep
 
 #: What a shell reports of a program that SIGPIPE has ended.
 BROKEN_PIPE = 141
@@ -43,9 +44,30 @@ def _run(arguments: Sequence[str] | None) -> int:
     if arguments[:1] == ["train"]:
         # Everything after `train` is Hydra's, except what pacs.training documents.
         return training.main(arguments[1:])
+    parsed = parse(arguments)
+    status: int = parsed.handler(parsed)
+    return status
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a subcommand other than `train`, with what does it as `handler`; ends the process if wrong."""
+    arguments = list(arguments)
     if arguments[:1] == ["evaluate"] and arguments[1:2] and arguments[1] in evaluation.SUBCOMMANDS:
         # What follows `evaluate` is a model else.
         arguments[:2] = [" ".join(arguments[:2])]
+    parser = build_parser()
+    parsed, rest = parser.parse_known_args(arguments)
+    # argparse takes overrides only up to the first option.
+    overrides = getattr(parsed, "overrides", None)
+    if rest and (overrides is None or any(word.startswith("-") for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if overrides is not None:
+        overrides += rest
+    return parsed
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands; `train` has only its name here."""
     parser = argparse.ArgumentParser(
         prog="pacs",
         description="PACS: reinforcement learning with verifiable rewards as supervised learning, over verl.",
@@ -53,8 +75,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, plan, doctor, runs, evaluation, diversity, report, export, inspect):
+    for command in (data, plan, doctor, sweep, runs, evaluation, diversity, report, export, inspect):
         command.add_parser(subparsers)
-    parsed = parser.parse_args(arguments)
-    status: int = parsed.handler(parsed)
-    return status
+    return parser

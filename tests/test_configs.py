@@ -207,13 +207,9 @@ def environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
-def test_the_command_that_prepares_data_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_that_prepares_data_can_be_given() -> None:
     config = composed("pacs", "recipe=qwen3_8b", "data.max_prompt_length=512")
     commands = [how_to_prepare(config, Path(config.data[key])) for key in ("train_files", "val_files")]
     assert commands[0].endswith("--model Qwen/Qwen3-8B --max-prompt-length 512`")
     for command in commands:
-        words = shlex.split(command.strip("`"))
-        with pytest.raises(SystemExit):
-            cli.main([*words[1:3], "--help"])
-        printed = capsys.readouterr().out
-        assert all(word in printed for word in words if word.startswith("--"))
+        cli.parse(shlex.split(command.strip("`"))[1:])

@@ -1,5 +1,10 @@
 """`pacs train`: what it prints, and wrong input refused before Ray starts, with the setting and the mend."""
 
+import fcntl
+import json
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +13,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs import cli
+from pacs.integration.run_folder import write_run_folder
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +93,40 @@ def test_cfg_job_prints_the_config_as_it_is(capsys: pytest.CaptureFixture[str]) 
     assert "default_local_dir: ${pacs.run_dir}/checkpoints" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["plan", "doctor"])
+def test_options_may_stand_between_overrides(command: str) -> None:
+    parsed = cli.parse([command, "recipe=qwen3_8b", "--config-name", "grpo", "trainer.nnodes=2"])
+    assert parsed.config_name == "grpo"
+    assert parsed.overrides == ["recipe=qwen3_8b", "trainer.nnodes=2"]
+    with pytest.raises(SystemExit):
+        cli.parse([command, "recipe=qwen3_8b", "--config-name", "grpo", "--gpus"])
+
+
+def test_a_folder_in_use_is_said_by_a_dry_run(inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run_dir = Path(inputs[-1].split("=")[1])
+    run_dir.mkdir()
+    with (run_dir / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cli.main(["train", "--dry-run", *inputs])
+    shutil.rmtree(run_dir)
+    printed = capsys.readouterr().out
+    assert "on this machine the run would stop" in printed
+    assert f"pacs.run_dir={run_dir}: a run is training in this folder" in printed
+
+
+def test_the_recorded_command_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["pacs train", "--config-name", "grpo", "data.train_files=[a b]"])
+    write_run_folder(OmegaConf.create({"pacs": {"run_dir": str(tmp_path)}}))
+    command = shlex.join(json.loads((tmp_path / "run.json").read_text())["command"])
+    assert command == "pacs train --config-name grpo 'data.train_files=[a b]'"
+
+
 def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["train", "--help"]) == 0
     printed = capsys.readouterr().out
     assert "recipe=" in printed
     assert "arithmetic" in printed
+    assert "sweep=" not in printed
 
 
 @pytest.mark.parametrize(

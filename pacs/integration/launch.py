@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from omegaconf import DictConfig, open_dict
 
@@ -35,6 +36,19 @@ def prepare(config: DictConfig) -> None:
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
     checks.check_run(config)
+
+
+def check_folder(config: DictConfig) -> None:
+    """Look at what is in a prepared run's folder, say what it would go on from, and write nothing.
+
+    Raises:
+        checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
+    """
+    lock = Path(config.pacs.run_dir) / LOCK
+    if lock.exists():
+        with lock.open() as held:
+            _lock(held, lock.parent, fcntl.LOCK_SH)
+    choose_checkpoint(config)
 
 
 def train(config: DictConfig) -> int:
@@ -94,15 +108,19 @@ def _locked(run_dir: Path) -> Iterator[None]:
         problem = f"pacs.run_dir={run_dir} cannot be written ({error}): choose another folder."
         raise checks.ConfigError([problem]) from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if not isinstance(error, BlockingIOError):
-                problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
-                raise checks.ConfigError([problem]) from error
-            state = read_state(run_dir)
-            who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
-            raise checks.ConfigError(
-                [f"pacs.run_dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."]
-            ) from None
+        _lock(lock, run_dir, fcntl.LOCK_EX)
         yield
+
+
+def _lock(lock: TextIO, run_dir: Path, kind: int) -> None:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        state = read_state(run_dir)
+        who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
+        raise checks.ConfigError(
+            [f"pacs.run_dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."]
+        ) from None
+    except OSError as error:
+        problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
+        raise checks.ConfigError([problem]) from error

@@ -7,6 +7,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from pacs.integration.checks import ConfigError
 from pacs.runs.checkpoints import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.runs.config_changes import algorithm_changes
+from pacs.runs.listing import METRICS, last_metrics
+from pacs.runs.state import read_state
 
 
 def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
@@ -47,6 +49,8 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
                     "newer, or branch off into another pacs.run_dir."
                 ]
             )
+    if own is None:
+        _check_former_run(config)
     checkpoint = own or _elsewhere(config)
     with open_dict(config):
         trainer.resume_mode = "disable" if checkpoint is None else "resume_path"
@@ -59,6 +63,26 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
         print(f"pacs: passed over: {problem}")
     print(f"pacs: going on from step {checkpoint.step} ({checkpoint.folder})", flush=True)
     return checkpoint
+
+
+def _check_former_run(config: DictConfig) -> None:
+    """Refuse to write over a run without checkpoints that is finished, or is not this one; what failed starts anew."""
+    run_dir = Path(config.pacs.run_dir)
+    steps = int(last_metrics(run_dir / METRICS).get("step", 0))
+    if steps == 0 or not (run_dir / CONFIG).exists():
+        return
+    state, before = read_state(run_dir), OmegaConf.load(run_dir / CONFIG)
+    assert isinstance(before, DictConfig)
+    changes = [change.partition(":")[0] for change in algorithm_changes(before, config)]
+    if not changes and (state is None or state.state != "finished"):
+        return
+    which = f"another run (with another {', '.join(changes)})" if changes else "a finished run"
+    raise ConfigError(
+        [
+            f"pacs.run_dir={run_dir} has {which} of {steps} steps, without a checkpoint to go on from: choose another "
+            "folder, or write over it by trainer.resume_mode=disable."
+        ]
+    )
 
 
 def _elsewhere(config: DictConfig) -> Checkpoint | None:

@@ -24,7 +24,7 @@ def write_run_folder(config: DictConfig) -> Path:
     (folder / "config.yaml").write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8")
     about = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": sys.argv,
+        "command": ["pacs", "train", *sys.argv[1:]],
         "git_commit": git_commit(),
         "python": platform.python_version(),
         "versions": installed_versions(),

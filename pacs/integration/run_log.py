@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.runs.files import write_atomically
+from pacs.runs.listing import validation_shares
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
@@ -44,9 +45,7 @@ class RunLog:
         self.stream.write(json.dumps({"step": step, **values}) + "\n")
         self.stream.flush()
         shown = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
-        shown += [
-            f"{key} {value:.3f}" for key, value in values.items() if key.startswith("val-core/") and "/mean@" in key
-        ]
+        shown += [f"{key} {value:.3f}" for key, value in validation_shares(values).items()]
         print(f"step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
 
     def finish(self) -> None:

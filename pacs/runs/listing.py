@@ -6,8 +6,9 @@ run may write, or be deleted, while this reads.
 
 import json
 import os
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -103,15 +104,16 @@ def last_metrics(file: Path) -> dict[str, float]:
             continue
         values = {key: float(value) for key, value in record.items() if isinstance(value, int | float)}
         last = {key: value for key, value in values.items() if key in wanted} | last
-        validation = validation or {key: value for key, value in values.items() if is_validation(key)}
+        validation = validation or validation_shares(values)
         if validation and wanted <= last.keys():
             break
     return last | validation
 
 
-def is_validation(key: str) -> bool:
-    """Whether a metric is a validation's share of right answers."""
-    return key.startswith("val-core/") and "/mean@" in key
+def validation_shares(values: Mapping[str, float]) -> dict[str, float]:
+    """The metrics that are a validation's shares of right answers: pass@1, or in older runs verl's name for it."""
+    ours = {key: value for key, value in values.items() if re.fullmatch("pacs/validation/.+/pass@1", key)}
+    return ours or {key: value for key, value in values.items() if re.fullmatch("val-core/.+/mean@.+", key)}
 
 
 def _run_folders(top: Path) -> Iterator[Path]:
@@ -156,7 +158,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
         passed_over=problems,
         pass_rate=metrics.get(PASS_RATE),
         loss=metrics.get(LOSS),
-        validation={key: value for key, value in metrics.items() if is_validation(key)},
+        validation=validation_shares(metrics),
         step_seconds=metrics.get(STEP_SECONDS) if step_seconds is None else float(step_seconds),
         size_bytes=folder_bytes(folder),
         started=_start(folder) if state is None or _seconds(state.started) is None else state.started,

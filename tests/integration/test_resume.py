@@ -12,6 +12,7 @@ from pacs.integration.checks import ConfigError
 from pacs.integration.resume import choose_checkpoint
 from pacs.paths import config_dir
 from pacs.runs import checkpoints
+from pacs.runs.state import Ending, RunState, now, write_state
 
 
 def composed(run_dir: Path, *overrides: str) -> DictConfig:
@@ -127,8 +128,45 @@ def test_a_finished_run_is_not_started(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
     with (tmp_path / launch.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(ConfigError, match="a run is training in this folder"):
-            launch.train(composed(tmp_path))
+        for start in (launch.train, launch.check_folder):
+            with pytest.raises(ConfigError, match="a run is training in this folder"):
+                start(composed(tmp_path))
+
+
+def test_looking_at_a_folder_leaves_it_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launch.check_folder(composed(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+    (tmp_path / launch.LOCK).touch()
+    saved(tmp_path, 3)
+    launch.check_folder(composed(tmp_path))
+    assert "going on from step 3" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match=r"pacs\.beta: 1\.0 in the checkpoint, 2\.0 now"):
+        launch.check_folder(composed(tmp_path, "pacs.beta=2.0"))
+
+
+@pytest.mark.parametrize(
+    ("state", "override", "which"),
+    [
+        ("failed", "pacs.beta=1.0", None),
+        ("failed", "pacs.beta=2.0", "another run (with another pacs.beta)"),
+        ("finished", "pacs.beta=1.0", "a finished run"),
+    ],
+)
+def test_a_run_without_checkpoints_is_not_written_over(
+    tmp_path: Path, state: Ending, override: str, which: str | None
+) -> None:
+    """Only one that has trained, and is not this one's own failed start."""
+    OmegaConf.save(composed(tmp_path), tmp_path / "config.yaml", resolve=True)
+    write_state(tmp_path, RunState(state, "", "", 0, now()))
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_text('{"step": 0, "val-core/a/reward/mean@1": 0.5}\n')
+    assert choose_checkpoint(composed(tmp_path, override)) is None
+    metrics.write_text('{"step": 7}\n')
+    assert choose_checkpoint(composed(tmp_path, override, "trainer.resume_mode=disable")) is None
+    if which is None:
+        assert choose_checkpoint(composed(tmp_path, override)) is None
+    else:
+        assert f"{which} of 7 steps, without a checkpoint" in refusal(composed(tmp_path, override))
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,15 @@ def test_one_flat_object_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "step 2/9: grad norm 1.00" in capsys.readouterr().out
 
 
+def test_the_console_line_has_the_validation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=9)
+    log.log({"val-core/a/reward/mean@8": 0.25, "pacs/validation/a/pass@1": 0.25, "pacs/validation/a/pass@8": 0.5}, 0)
+    log.log({"val-core/a/reward/mean@8": 0.75}, 5)
+    log.finish()
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["step 0/9: pacs/validation/a/pass@1 0.250", "step 5/9: val-core/a/reward/mean@8 0.750"]
+
+
 def test_a_resumed_run_drops_the_steps_it_takes_again_and_the_line_that_was_cut_off(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     log_steps(file, 1, 5, resumed_step=0)

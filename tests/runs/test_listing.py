@@ -178,6 +178,15 @@ def test_the_last_value_of_each_metric_counts(make_run):
     assert run.validation == {"val-core/a/acc/mean@8": 0.1, "val-core/b/acc/mean@1": 0.2}
 
 
+def test_a_validation_is_our_pass_at_1_where_it_is_logged(make_run):
+    run = metrics(
+        make_run,
+        '{"step": 5, "val-core/a/acc/mean@8": 0.3, "pacs/validation/a/pass@1": 0.2}',
+        '{"step": 10, "val-core/a/acc/mean@8": 0.6, "pacs/validation/a/pass@1": 0.5, "pacs/validation/a/pass@16": 0.9}',
+    )
+    assert run.validation == {"pacs/validation/a/pass@1": 0.5}
+
+
 def test_a_last_line_that_was_cut_off_is_passed_over(make_run):
     run = metrics(make_run, '{"step": 9, "critic/score/mean": 0.5}', '{"step": 10, "critic/sco', end="")
     assert (run.step, run.pass_rate) == (9, 0.5)

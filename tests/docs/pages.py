@@ -1,0 +1,122 @@
+"""The pages of the documentation, and what they give as code."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[2]
+#: Fenced blocks whose lines are commands.
+SHELL = ("bash", "sh")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page points to and gives as code.
+
+    Attributes:
+        file: where it is.
+        links: targets of its links and pictures.
+        spans: code within lines.
+        blocks: language ("" for none) and content of each block.
+    """
+
+    file: Path
+    links: tuple[str, ...]
+    spans: tuple[str, ...]
+    blocks: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        return str(self.file.relative_to(ROOT))
+
+    @property
+    def commands(self) -> list[str]:
+        """The lines of the shell's blocks, continued ones joined, without comments."""
+        lines = [
+            line
+            for language, content in self.blocks
+            if language in SHELL
+            for line in content.replace("\\\n", " ").splitlines()
+        ]
+        return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+    @property
+    def words(self) -> list[str]:
+        """All that is given as code, cut at white space, without the punctuation around it."""
+        code = [*self.spans, *(content for _, content in self.blocks)]
+        return [word.strip("(),;:|'\"`") for text in code for word in text.split()]
+
+
+def _walk(tokens: list[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _walk(token.children or [])
+
+
+def read(file: Path) -> Page:
+    """A page of Markdown."""
+    tokens = list(_walk(MarkdownIt("commonmark").enable("table").parse(file.read_text(encoding="utf-8"))))
+    return Page(
+        file=file,
+        links=tuple(
+            str(token.attrs.get("href") or token.attrs["src"])
+            for token in tokens
+            if token.attrs.keys() & {"href", "src"}
+        ),
+        spans=tuple(token.content for token in tokens if token.type == "code_inline"),
+        blocks=tuple((token.info.strip(), token.content) for token in tokens if token.type in ("fence", "code_block")),
+    )
+
+
+PAGES = [
+    read(file)
+    for file in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "recipes").rglob("README.md")),
+    )
+]
+
+
+@cache
+def code_files() -> tuple[Path, ...]:
+    """The project's files but for its pages and tests, and what runs have left."""
+    folders = ("pacs", "configs", "recipes", "scripts", "benchmarks", "requirements")
+    inside = (file for folder in folders for file in sorted((ROOT / folder).rglob("*")))
+    return (
+        ROOT / "pyproject.toml",
+        ROOT / "Dockerfile",
+        *(file for file in inside if file.is_file() and file.suffix not in (".md", ".pyc")),
+    )
+
+
+@cache
+def strings() -> tuple[str, ...]:
+    """The strings of the Python code but its docstrings; what is filled in is an ellipsis."""
+    return tuple(text for file in code_files() if file.suffix == ".py" for text in strings_of(file.read_text()))
+
+
+def strings_of(source: str) -> list[str]:
+    """Those of one file's text."""
+    tree = ast.parse(source)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+            found.append("".join(parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            found.append(node.value)
+    return found
+
+
+@cache
+def code_words() -> frozenset[str]:
+    """Every word of the code, its scripts and its settings."""
+    return frozenset(word for file in code_files() for word in re.findall(r"\w+", file.read_text(encoding="utf-8")))

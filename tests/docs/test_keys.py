@@ -1,0 +1,121 @@
+"""Settings that the docs name exist; every key of ours and every variable that the code reads is in the docs."""
+
+import re
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+
+from pacs.algorithm import PacsConfig
+from pacs.configuration import FILES, documented_keys, key_table
+from pacs.paths import config_dir
+from pacs.runs.config_changes import flatten
+from pacs.runs.settings import FaultSettings
+from tests.docs.configs import composed
+from tests.docs.pages import PAGES, ROOT, Page, code_words, read
+from tests.docs.test_files import FILE
+
+ALGORITHMS = sorted(file.stem for file in config_dir().glob("*.yaml"))
+GROUPS = sorted(folder.name for folder in config_dir().iterdir() if folder.is_dir())
+#: Of other programs: explained in the docs, and not named in the code.
+NOT_OURS = {"HF_HOME", "HF_TOKEN", "PIP_EXTRA_INDEX_URL", "RLIMIT_NPROC"}
+#: What our own processes tell each other.
+INTERNAL = {"PACS_CLUSTER_TOKEN", "PACS_RUN_DIR", "PACS_RUN_TOKEN"}
+
+
+@cache
+def known_keys() -> frozenset[str]:
+    """The keys of every algorithm, and those that one kind of model or data has; inner nodes too."""
+    configs = [composed("recipe=arithmetic", algorithm=algorithm) for algorithm in ALGORITHMS]
+    configs += [composed(f"recipe={recipe.stem}") for recipe in (config_dir() / "recipe").glob("*.yaml")]
+    return frozenset(key for config in configs for key in _below(OmegaConf.to_container(config)))
+
+
+def _below(node: object, prefix: str = "") -> set[str]:
+    if not isinstance(node, dict):
+        return set()
+    children = {f"{prefix}{key}": child for key, child in node.items()}
+    return children.keys() | {key for path, child in children.items() for key in _below(child, f"{path}.")}
+
+
+def is_python(name: str) -> bool:
+    """Whether it is a module of ours or something in one: `pacs` is the name of both."""
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return name.startswith("pacs.")
+
+
+def unknown_keys(page: Page) -> list[str]:
+    """Words that begin as a key of a run does, and are none."""
+    roots = "|".join({key.split(".")[0] for key in known_keys()})
+    found = (re.fullmatch(rf"((?:{roots})(?:\.[\w*]+)+)(?:=.*)?", word) for word in page.words)
+    named = {match.group(1) for match in found if match and not FILE.fullmatch(match.group(1))}
+    unknown = [name for name in named if not any(fnmatchcase(key, name) for key in known_keys())]
+    return sorted(name for name in unknown if not is_python(name))
+
+
+def unknown_options(page: Page) -> list[str]:
+    """`recipe=arithmetic` and its like, wherever they stand, of which there is no file."""
+    found = (re.fullmatch(rf"({'|'.join(GROUPS)})=(\w+)", word) for word in page.words)
+    return [m.group() for m in found if m and not (config_dir() / m.group(1) / f"{m.group(2)}.yaml").exists()]
+
+
+def unknown_variables(page: Page) -> set[str]:
+    """Names in capitals, of variables and constants, that the code does not have."""
+    words = (re.match(r"[A-Z]+(?:_[A-Z]+)+", word) for word in page.words)
+    return {match.group() for match in words if match} - code_words() - NOT_OURS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_named_exists(page: Page) -> None:
+    assert unknown_keys(page) == []
+    assert unknown_options(page) == []
+    assert unknown_variables(page) == set()
+
+
+def test_the_checker_sees_what_does_not(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`pacs.beta`, `pacs.betta=1`, `pacs.rewards.registry`, `trainer.nnodes=…,` `trainer.nodes`, `data.pt`\n\n"
+        "    actor_rollout_ref.*.optim.lr critic.optim.rl recipe=arithmetic recipe=algebra PACS_VENV=x PACS_WENV\n"
+    )
+    assert unknown_keys(read(page)) == ["critic.optim.rl", "pacs.betta", "trainer.nodes"]
+    assert unknown_options(read(page)) == ["recipe=algebra"]
+    assert unknown_variables(read(page)) == {"PACS_WENV"}
+
+
+def test_the_page_of_keys_is_what_the_configs_say() -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    assert page.endswith(key_table()), "end docs/configuration.md with what `python -m pacs.configuration` prints"
+
+
+def test_the_table_of_keys_is_the_schema() -> None:
+    """Every key that a run has, with its default; and every field of the dataclasses that check them, with theirs."""
+    documented = {
+        key: yaml.safe_load(default) for name in FILES for key, default, _ in documented_keys(config_dir() / name)
+    }
+    assert documented == flatten(OmegaConf.to_container(composed("recipe=arithmetic").pacs))
+    assert {"beta", "reference.reset_every", "faults.skipped_updates"} <= documented.keys()
+    schema = flatten(asdict(PacsConfig()) | {"faults": asdict(FaultSettings())})
+    assert schema.items() <= documented.items()
+
+
+def test_the_readme_s_keys_are_in_the_table() -> None:
+    rows = re.findall(r"^\| `pacs\.([\w.]+)` \| ([^|]+?) \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert len(rows) > 3
+    documented = {key: default for name in FILES for key, default, _ in documented_keys(config_dir() / name)}
+    assert dict(rows).items() <= documented.items()
+
+
+def test_every_variable_that_a_user_sets_is_in_the_docs() -> None:
+    used = {word for word in code_words() if re.fullmatch(r"PACS_[A-Z_]+", word)}
+    assert len(used) > 5
+    named = {word.split("=")[0] for page in PAGES for word in page.words}
+    assert used - named == INTERNAL
