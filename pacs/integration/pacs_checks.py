@@ -68,12 +68,12 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
 
 def _ignored_settings(config: DictConfig) -> Iterator[str]:
     """Settings of verl that PACS would not heed."""
-    for key, value in UNREAD.items():
-        if (found := OmegaConf.select(config, key)) != value:
-            yield (
-                f"{key}={found}: PACS does not read it (its loss is set by the keys under pacs.): leave it out, or "
-                "choose another algorithm by --config-name."
-            )
+    found = {key: OmegaConf.select(config, key) for key in UNREAD}
+    if changed := [f"{key}={value}" for key, value in found.items() if value != UNREAD[key]]:
+        yield (
+            f"{', '.join(changed)}: PACS reads nothing of verl's advantages and losses (its own settings are under "
+            "pacs.): leave that out, or choose another algorithm by --config-name."
+        )
     actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
     if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
         yield (
