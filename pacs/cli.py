@@ -16,6 +16,7 @@ from pacs.planning import command as plan
 from pacs.report import command as report
 from pacs.report import inspect_command as inspect
 from pacs.runs import command as runs
+from pacs.sweeps import command as sweep
 
 #: What a shell reports of a program that SIGPIPE has ended.
 BROKEN_PIPE = 141
@@ -74,6 +75,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, plan, doctor, runs, evaluation, diversity, report, export, inspect):
+    for command in (data, plan, doctor, sweep, runs, evaluation, diversity, report, export, inspect):
         command.add_parser(subparsers)
     return parser

@@ -149,7 +149,10 @@ def _algorithms() -> list[str]:
 def _available() -> str:
     """The options of each config group, a line each."""
     lines = []
-    for folder in sorted(folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name != "shared"):
+    no_groups = {"shared", "sweep"}
+    for folder in sorted(
+        folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name not in no_groups
+    ):
         options = sorted(file.stem for file in folder.glob("*.yaml"))
         if options:
             lines.append(f"  {folder.name + '=':22}{', '.join(options)}")

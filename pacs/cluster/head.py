@@ -62,12 +62,16 @@ def lead(meeting: Meeting, ray: RayNode, arguments: Sequence[str], *, join_secon
 def _train(arguments: Sequence[str], noted: Noted) -> int:
     # In a session of its own: a Ctrl-C reaches it once, from here, and not a second time from the terminal.
     train = subprocess.Popen([sys.executable, "-m", "pacs", "train", *arguments], start_new_session=True)
+    sent: set[int] = set()
     try:
         while True:
             try:
-                return train.wait(POLL_SECONDS)
+                status = train.wait(POLL_SECONDS)
+                # It takes signals once it has checked all; one that came before has ended it, and nothing was begun.
+                return STOPPED if -status in sent else status
             except subprocess.TimeoutExpired:
                 for number in noted.new():
+                    sent.add(number)
                     train.send_signal(number)
     finally:
         train.kill()  # if this node's own part has failed; its driver clears up after it

@@ -73,6 +73,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, type=Path, metavar="DIR", help="folder for train.parquet or test.parquet")
     add("--overwrite", action="store_true", help="replace what was prepared in DIR before")
     add("--instruction", metavar="TEXT", help='ends every prompt; "" for none (default: as the verifier needs it)')
+    add("--system", metavar="TEXT", help='starts every prompt; "" for none (default: the source\'s own, if it has one)')
     add("--model", metavar="M", help="whose tokenizer and chat template measure the prompts (default: not measured)")
     add("--max-prompt-length", type=int, metavar="N", help=f"tokens of --model (default: {MAX_PROMPT_LENGTH})")
     add("--no-thinking", action="store_true", help=f"measure with {THINKING}")

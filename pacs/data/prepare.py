@@ -104,7 +104,7 @@ def _finish(
     batch: list[Problem], request: Request, revision: str, template: Template | None, tally: Tally
 ) -> list[dict[str, Any]]:
     """The rows of the problems whose prompts are short enough and whose answers the verifier takes."""
-    prompts = [prompt(problem, request.instruction) for problem in batch]
+    prompts = [prompt(problem, request.instruction, request.system) for problem in batch]
     if template is None:
         lengths = [sum(len(message["content"]) for message in messages) for messages in prompts]
         fitting = list(range(len(batch)))

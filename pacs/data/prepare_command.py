@@ -87,6 +87,7 @@ def make_request(args: argparse.Namespace) -> Request:
         options=options,
         out=args.out,
         instruction=INSTRUCTIONS[source.verifier] if args.instruction is None else args.instruction,
+        system=args.system,
         model=args.model,
         max_prompt_length=args.max_prompt_length or MAX_PROMPT_LENGTH,
         thinking=not args.no_thinking,

@@ -54,8 +54,15 @@ class Reader(Protocol):
         """
 
 
-def prompt(problem: Problem, instruction: str) -> list[dict[str, str]]:
-    """The chat messages: the system's if there is one, and the user's, which ends with the instruction."""
+def prompt(problem: Problem, instruction: str, system: str | None = None) -> list[dict[str, str]]:
+    """The chat messages: the system's if there is one, and the user's, which ends with the instruction.
+
+    Args:
+        problem: what is asked.
+        instruction: may be empty.
+        system: in place of the problem's own system message; empty for none at all.
+    """
     content = problem.content or problem.question
     user = {"role": "user", "content": f"{content}\n{instruction}" if instruction else content}
-    return [{"role": "system", "content": problem.system}, user] if problem.system else [user]
+    system = problem.system if system is None else system
+    return [{"role": "system", "content": system}, user] if system else [user]

@@ -21,6 +21,7 @@ class Request:
         options: what the source's reader was made with.
         out: folder to write.
         instruction: ends the user's message.
+        system: the system message in place of the source's; None for the source's own, if it has one.
         model: whose tokenizer and template measure the prompts; None for no measure.
         max_prompt_length: in tokens of the model.
         thinking: the template's `enable_thinking`.
@@ -33,6 +34,7 @@ class Request:
     options: Mapping[str, Any]
     out: Path
     instruction: str
+    system: str | None
     model: str | None
     max_prompt_length: int
     thinking: bool
@@ -53,6 +55,7 @@ class Request:
             **self.options,
             "verifier": self.source.verifier,
             "instruction": self.instruction,
+            **({} if self.system is None else {"system": self.system}),
             "model": self.model,
             **(measured if self.model else {}),
             "evaluation": [{"name": each.name, "sha256": each.sha256} for each in evaluation],

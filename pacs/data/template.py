@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
+
 from pacs.data.errors import DataError
 
 Messages = list[dict[str, str]]
@@ -17,10 +19,11 @@ class Template:
         thinking: passed to the template as `enable_thinking`, as `data.apply_chat_template_kwargs` does.
 
     Raises:
-        DataError: If there is no tokenizer, or it has no chat template.
+        DataError: If there is no tokenizer, or it has no chat template; in the methods, if that refuses a prompt.
     """
 
     def __init__(self, model: str, thinking: bool = True) -> None:
+        self._model = model
         self._tokenizer = _load(model)
         self._arguments = {"add_generation_prompt": True, "enable_thinking": thinking}
         if not self._tokenizer.chat_template:
@@ -28,16 +31,22 @@ class Template:
 
     def render(self, messages: Messages) -> str:
         """The prompt as text."""
-        return str(self._tokenizer.apply_chat_template(messages, tokenize=False, **self._arguments))
+        return str(self._apply(messages, tokenize=False))
 
     def tokens(self, prompts: list[Messages]) -> list[list[int]]:
         """Each prompt as tokens."""
-        tokens = self._tokenizer.apply_chat_template(prompts, tokenize=True, return_dict=False, **self._arguments)
-        return [list(each) for each in tokens]
+        return [list(each) for each in self._apply(prompts, tokenize=True, return_dict=False)]
 
     def lengths(self, prompts: list[Messages]) -> list[int]:
         """The number of tokens of each prompt."""
         return [len(each) for each in self.tokens(prompts)]
+
+    def _apply(self, messages: Messages | list[Messages], **how: bool) -> Any:
+        try:
+            return self._tokenizer.apply_chat_template(messages, **how, **self._arguments)
+        except TemplateError as error:
+            why = " ".join(str(error).split())
+            raise DataError(f"--model {self._model}: its chat template refuses a prompt: {why}") from error
 
 
 def _load(model: str) -> Any:

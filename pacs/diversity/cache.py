@@ -66,13 +66,17 @@ class Cache:
         except sqlite3.Error as error:
             raise self._refused(error) from error
 
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.close()
+        self.close()
 
     def _refused(self, error: sqlite3.Error) -> EvaluationError:
         return EvaluationError(f"the cache of embeddings {self._file}: {error}; --cache names another file")

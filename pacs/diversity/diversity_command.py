@@ -60,16 +60,20 @@ def _run(args: argparse.Namespace) -> None:
     if args.problem is not None:
         _check_problem(args.problem, tasks)
     unit, tokenize = find_tokenizer(args.folders)
-    args.out.mkdir(parents=True, exist_ok=True)
+    if args.out.exists() and not args.out.is_dir():
+        raise EvaluationError(f"--out {args.out} is no folder: give another")
+    file = args.cache or args.out / CACHE
+    if file.exists():
+        Cache(file).close()  # refused before the model is loaded, if it is none
+    embedder = Embedder(args.embedding_model, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens)
+    for folder in (args.out, file.parent):
+        folder.mkdir(parents=True, exist_ok=True)
     results = {}
-    with Cache(args.cache or args.out / CACHE) as cache:
-        embedder = Embedder(
-            args.embedding_model, cache, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens
-        )
+    with Cache(file) as cache:
         for task, models in tasks.items():
             results[task] = Result([], [])
             for name, model in zip(names, models, strict=True):
-                units, cut = embed(embedder, model, args.responses == "correct", f"{task} of {name}")
+                units, cut = embed(embedder, cache, model, args.responses == "correct", f"{task} of {name}")
                 results[task].measured.append(measure(model, units, cut, tokenize))
                 results[task].units.append(units)
     settings = {
@@ -96,11 +100,11 @@ def _run(args: argparse.Namespace) -> None:
         print(args.out / file)
 
 
-def embed(embedder: Embedder, task: GradedTask, only_correct: bool, what: str) -> tuple[Units, int]:
+def embed(embedder: Embedder, cache: Cache, task: GradedTask, only_correct: bool, what: str) -> tuple[Units, int]:
     """The unit vectors of a task's selected responses, by problem; and how many of these were cut."""
     selected = select(task, only_correct)
     texts = [graded.sample.response for samples in selected.values() for graded in samples]
-    vectors, cut = embedder.embed(texts, what) if texts else (np.zeros((0, 1), np.float32), 0)
+    vectors, cut = embedder.embed(cache, texts, what) if texts else (np.zeros((0, 1), np.float32), 0)
     ends = np.cumsum([len(samples) for samples in selected.values()])
     parts = np.split(unit_vectors(vectors), ends[:-1])
     return dict(zip(selected, parts, strict=True)), cut

@@ -29,7 +29,7 @@ BATCHES_A_WRITE = 16
 
 
 class Embedder:
-    """An embedding model and the cache of what it has embedded.
+    """An embedding model.
 
     Attributes:
         name: of the model, as given.
@@ -38,7 +38,6 @@ class Embedder:
 
     Args:
         name: a Hugging Face id or a folder.
-        cache: where embeddings are looked up first, and kept.
         batch_size: texts at a time.
         dtype: the precision the model computes in.
         max_tokens: embed this much of a response at most; None: as much as the model takes.
@@ -47,11 +46,8 @@ class Embedder:
         EvaluationError: sentence-transformers is not installed, or the model cannot be loaded or is a chat model.
     """
 
-    def __init__(
-        self, name: str, cache: Cache, *, batch_size: int, dtype: DType = "float32", max_tokens: int | None = None
-    ) -> None:
+    def __init__(self, name: str, *, batch_size: int, dtype: DType = "float32", max_tokens: int | None = None) -> None:
         self.name = name
-        self._cache = cache
         self._batch_size = batch_size
         self._model = _load(name, dtype)
         longest: int = self._model.max_seq_length
@@ -62,10 +58,11 @@ class Embedder:
         self.max_tokens: int = self._model.max_seq_length
         self.identity = _identity(self._model)
 
-    def embed(self, texts: Sequence[str], what: str = "responses") -> tuple[npt.NDArray[np.float32], int]:
+    def embed(self, cache: Cache, texts: Sequence[str], what: str = "responses") -> tuple[npt.NDArray[np.float32], int]:
         """Embed texts, those that the cache has not; equal texts once.
 
         Args:
+            cache: where embeddings are looked up first, and kept.
             texts: n of them, at least one.
             what: names them in the progress bar.
 
@@ -79,7 +76,7 @@ class Embedder:
         known: dict[str, Embedding] = {}
         missing = []
         for text in dict.fromkeys(texts):
-            if (found := self._cache.get(self.identity, text)) is None:
+            if (found := cache.get(self.identity, text)) is None:
                 missing.append(text)
             else:
                 known[text] = found
@@ -89,7 +86,7 @@ class Embedder:
             for start in range(0, len(missing), step):
                 part = missing[start : start + step]
                 new = dict(zip(part, self._compute(part), strict=True))
-                self._cache.put(self.identity, new.items())
+                cache.put(self.identity, new.items())
                 known |= new
                 progress.update(len(part))
         return np.stack([known[text].vector for text in texts]), sum(known[text].cut for text in texts)
@@ -116,8 +113,9 @@ def _load(name: str, dtype: DType) -> "SentenceTransformer":
 
     try:
         model = SentenceTransformer(name, model_kwargs={"dtype": dtype})
-    except (OSError, ValueError) as error:
-        raise EvaluationError(f"--embedding-model {name} cannot be loaded: {_first_line(error)}") from error
+    except Exception as error:  # what transformers, safetensors or a module's own code raises of files that are damaged
+        why = f"{type(error).__name__}: {_first_line(error)}"
+        raise EvaluationError(f"--embedding-model {name} cannot be loaded ({why})") from error
     if "message" in model.modalities:  # what is embedded would be a chat in which the response is the user's turn
         raise EvaluationError(f"--embedding-model {name} is a chat model: give one made for sentence-transformers")
     return model.eval()

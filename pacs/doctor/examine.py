@@ -51,15 +51,14 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool) -> 
 
 def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
-    from pacs.integration import checks
+    from pacs.integration.surroundings import input_problems
 
-    try:
-        checks.check_surroundings(config)
+    problems = list(input_problems(config))
+    if not problems:
         yield Finding("model and data", "ok", "what the run needs is here")
-    except checks.ConfigError as error:
-        for problem in str(error).splitlines():
-            found, _, mend = problem.removeprefix("- ").partition(": ")
-            yield Finding("model and data", "fail", found, mend)
+    for problem in problems:
+        found, _, mend = problem.partition(": ")
+        yield Finding("model and data", "fail", found, mend)
     try:
         checkpoint = saved_bytes(make_plan(config, hardware=hardware).work)
     except PlanError:

@@ -1,6 +1,7 @@
 """NVIDIA's driver and GPUs, as nvidia-smi tells of them. Not run on a machine with GPUs yet."""
 
 import csv
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ class Gpu:
 
 
 def query() -> str | None:
-    """What nvidia-smi says; None if there is none.
+    """What nvidia-smi says of the GPUs that CUDA may use here; None if there is no nvidia-smi.
 
     Raises:
         OSError: it fails; with what it said.
@@ -37,12 +38,17 @@ def query() -> str | None:
     if shutil.which("nvidia-smi") is None:
         return None
     command = ["nvidia-smi", f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        if not visible:
+            return ""
+        command.append(f"--id={visible}")
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
         raise OSError("nvidia-smi does not answer") from None
     if run.returncode:
-        raise OSError((run.stdout + run.stderr).strip().splitlines()[-1])
+        said = (run.stdout + run.stderr).strip().splitlines() or [f"nvidia-smi: status {run.returncode}"]
+        raise OSError(said[-1])
     return run.stdout
 
 

@@ -48,13 +48,21 @@ def check_limits(*, gpu: bool) -> Iterator[Finding]:
 
 def check_shared_memory(folder: str = "/dev/shm") -> Finding:
     """Ray's objects, vLLM's messages and the CPU stack's weights go through it."""
-    total, memory = shutil.disk_usage(folder).total, psutil.virtual_memory().total
+    memory = psutil.virtual_memory().total
+    if not Path(folder).is_dir():
+        return Finding("shared memory", "fail", f"there is no {folder}", f"mount -t tmpfs tmpfs {folder}")
+    usage = shutil.disk_usage(folder)
+    total, wanted = usage.total, RAY_OBJECTS_SHARE * memory
     found = f"{folder} has {total / GIB:.1f} GiB"
-    mend = f"enlarge it: docker run --shm-size={RAY_OBJECTS_SHARE * memory / GIB:.0f}g, or mount -o remount,size=..."
+    mend = f"enlarge it: docker run --shm-size={wanted / GIB:.0f}g, or mount -o remount,size=..."
     if total <= DOCKER_SHARED_BYTES:
         return Finding("shared memory", "fail", found, mend)
-    if total < RAY_OBJECTS_SHARE * memory:
-        return Finding("shared memory", "warn", f"{found}; Ray would take {RAY_OBJECTS_SHARE * memory / GIB:.1f}", mend)
+    if total < wanted:
+        return Finding("shared memory", "warn", f"{found}; Ray would take {wanted / GIB:.1f}", mend)
+    if usage.free < wanted:
+        state: State = "fail" if usage.free <= DOCKER_SHARED_BYTES else "warn"
+        found = f"{found}, of which {usage.free / GIB:.1f} are free; Ray would take {wanted / GIB:.1f}"
+        return Finding("shared memory", state, found, f"see what fills it (ls -l {folder}); end or remove that")
     return Finding("shared memory", "ok", found)
 
 
@@ -83,6 +91,8 @@ def check_disk(name: str, folder: Path, *, least: float, wanted: float, what: st
 def check_ray_disk() -> Finding:
     """Ray's session folder: its logs, and objects that are too large for shared memory."""
     folder = Path(os.environ.get("RAY_TMPDIR", tempfile.gettempdir()))
+    if not folder.is_dir():
+        return Finding("Ray's disk", "fail", f"there is no folder {folder}", "make it, or set RAY_TMPDIR to another")
     usage = shutil.disk_usage(folder)
     share = 1 - usage.free / usage.total
     mend = f"make room in {folder}, or set RAY_TMPDIR to a folder on another disk"

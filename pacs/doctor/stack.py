@@ -18,7 +18,7 @@ def check_cuda() -> Iterator[Finding]:
 
     if not torch.cuda.is_available():
         built = torch.version.cuda or "the CPU"
-        mend = "install the GPU stack (pip install -e '.[gpu]'), and a driver that its CUDA can use"
+        mend = "install the GPU stack (bash scripts/setup_gpu.sh), and a driver that its CUDA can use"
         yield Finding("CUDA", "fail", f"torch {torch.__version__}, built for {built}, sees no GPU", mend)
         return
     yield Finding("CUDA", "ok", f"{torch.version.cuda}, {torch.cuda.device_count()} GPUs")

@@ -8,6 +8,9 @@ from packaging.requirements import Requirement
 
 from pacs.doctor.finding import Finding
 
+#: What each stack installs without its dependencies: vLLM's CPU build, flash-attn.
+BESIDE = {"cpu": "cpu-no-deps.txt", "gpu": "gpu-build.txt"}
+
 
 def check_versions(extra: str) -> Iterator[Finding]:
     """Each requirement of the package with an exact version: its own, and those of a stack.
@@ -17,7 +20,7 @@ def check_versions(extra: str) -> Iterator[Finding]:
     """
     mend = {
         "cpu": "make the environment anew: bash scripts/test.sh -m 'not slow'",
-        "gpu": "install the pinned stack: pip install -e '.[gpu]'",
+        "gpu": "install the pinned stack: bash scripts/setup_gpu.sh",
     }[extra]
     as_pinned = []
     for requirement in pins(extra):
@@ -38,10 +41,10 @@ def check_versions(extra: str) -> Iterator[Finding]:
 
 
 def pins(extra: str) -> list[Requirement]:
-    """The requirements with ==, without those of the other extras; vLLM's CPU build is pinned in a file of its own."""
+    """The requirements with ==, without those of the other extras; what is installed apart has a file of its own."""
     lines = requires("pacs") or []
-    beside = Path(__file__).parents[2] / "requirements" / "cpu-no-deps.txt"
-    if extra == "cpu" and beside.is_file():
+    beside = Path(__file__).parents[2] / "requirements" / BESIDE[extra]
+    if beside.is_file():
         lines = [*lines, *(line for line in beside.read_text().splitlines() if line and not line.startswith("#"))]
     found = {}
     for line in lines:

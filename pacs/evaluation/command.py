@@ -1,6 +1,7 @@
 """`pacs evaluate MODEL --tasks ... --out DIR`, and the subcommands beside it."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -171,7 +172,7 @@ _GO_ON = "What is finished is kept; the same command goes on from there."
 def _check(args: argparse.Namespace) -> None:
     """Raise `EvaluationError` if a number is out of its range."""
     bounds = {
-        "temperature": (args.temperature >= 0, "a number of at least 0"),
+        "temperature": (0 <= args.temperature < math.inf, "a number of at least 0"),
         "top-p": (0 < args.top_p <= 1, "a number above 0, up to 1"),
         "max-tokens": (args.max_tokens >= 1, "a number of at least 1"),
         "engines": (args.engines is None or args.engines >= 1, "a number of at least 1"),

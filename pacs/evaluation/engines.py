@@ -115,6 +115,9 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
     count = count_engines(gpus, settings.tensor_parallel, asked)
     has_gpu = any(gpus)
     print(f"starting {count} vLLM engine{'s' if count > 1 else ''} on the {'GPUs' if has_gpu else 'CPU'}", flush=True)
+    needed, free = count * settings.tensor_parallel, int(ray.available_resources().get("GPU", 0))
+    if has_gpu and free < needed:
+        print(f"waiting for {needed} GPUs, of which {free} are free now (--engines N starts fewer engines)", flush=True)
     remote = ray.remote(Engine).options(
         num_cpus=0,
         num_gpus=settings.tensor_parallel if has_gpu else 0,

@@ -10,7 +10,7 @@ from pacs.data.output import file_sha256
 from pacs.data.template import Template
 from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.errors import EvaluationError
-from pacs.evaluation.folder import MODEL, read_problems, write_problems
+from pacs.evaluation.folder import MODEL, has_samples, read_problems, write_problems
 from pacs.evaluation.lock import check_out, locked, nothing_left
 from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
 from pacs.evaluation.problems import load_problems
@@ -82,7 +82,8 @@ def encode(
     """The prompts as tokens, by task and problem, and the context that the engines need.
 
     Raises:
-        EvaluationError: If prompt and response can be longer than the model's context.
+        EvaluationError: If a prompt has no tokens, or prompt and response can be longer than the model's context.
+        DataError: If the model has no tokenizer or no chat template, or its template refuses a prompt.
     """
     limit, _ = context_and_dtype(model)
     template = Template(str(model.folder), sampling.thinking)
@@ -90,7 +91,18 @@ def encode(
     for task, some in problems.items():
         for problem, tokens in zip(some, template.tokens([problem.prompt for problem in some]), strict=True):
             prompts[task, problem.id] = tokens
+    for (task, problem_id), tokens in prompts.items():
+        if not tokens:
+            raise EvaluationError(
+                f"{model.given}: its tokenizer makes no token of the prompt of {problem_id} of {task}: does the folder "
+                "lack tokenizer.json?"
+            )
     (task, longest), tokens = max(prompts.items(), key=lambda item: len(item[1]))
+    if len(tokens) >= limit:
+        raise EvaluationError(
+            f"{longest} of {task} has a prompt of {len(tokens):,} tokens, and the context of {model.given} has "
+            f"{limit:,}: leave it out of the file"
+        )
     needed = len(tokens) + sampling.max_tokens
     if needed > limit:
         raise EvaluationError(
@@ -104,19 +116,24 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
     """The settings of the folder from now on; a training checkpoint is merged into it, once.
 
     Raises:
-        EvaluationError: If the folder was made with others.
+        EvaluationError: If the folder has samples that were made with others.
     """
-    old = read_settings(asked.out) if (asked.out / FILE).exists() else None
-    folder = model.folder
+    before = read_settings(asked.out) if (asked.out / FILE).exists() else None
+    old = before if before and has_samples(asked.out, before) else None
+    folder, name = model.folder, asked.model
     if model.source:
         folder = asked.out.absolute() / MODEL
+        step = model.source.checkpoint.folder.name
+        name += "" if step in name else f" ({step})"
         if old and old.model.checkpoint != model.marker_sha256:
             raise EvaluationError(
                 f"--out {asked.out} has samples of another model ({old.model.name}, not the checkpoint "
                 f"{model.source.checkpoint.folder} as it is now): give that model, or another --out"
             )
-        if not old:
-            shutil.rmtree(folder, ignore_errors=True)  # of a start that was killed before it wrote its settings
+        if not before or before.model.checkpoint != model.marker_sha256:
+            shutil.rmtree(folder, ignore_errors=True)  # another checkpoint's, of a start that drew no sample
+        for left in asked.out.glob(f".{MODEL}-*"):
+            shutil.rmtree(left)  # of a merge that was killed
         if not folder.exists():
             merge_checkpoint(model, folder)
     print(f"hashing the model in {folder}", flush=True)
@@ -128,7 +145,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
         )
         for task in asked.tasks
     }
-    about = ModelSettings(asked.model, str(folder), model_sha256(folder), model.marker_sha256)
+    about = ModelSettings(name, str(folder), model_sha256(folder), model.marker_sha256)
     new = Settings(about, sampling, tasks, versions())
     return joined(old, new, asked.out) if old else new
 

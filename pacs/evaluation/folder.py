@@ -20,7 +20,7 @@ from pacs.evaluation.jsonl import read_lines, to_line
 from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
 from pacs.evaluation.settings import Settings, read_settings
 from pacs.rewards.verdict import Status
-from pacs.runs.files import write_atomically
+from pacs.runs.files import read_json, write_atomically
 
 MODEL = "model"
 LOGS = "logs"
@@ -100,7 +100,7 @@ def is_complete(out: Path, task: str, settings: Settings) -> bool:
 
 def read_problems(out: Path, task: str) -> list[Problem]:
     """The task's problems, in the order of their file."""
-    return [Problem(**line) for line in read_lines(task_folder(out, task) / PROBLEMS)]
+    return list(read_lines(task_folder(out, task) / PROBLEMS, lambda line: Problem(**line)))
 
 
 def write_problems(out: Path, task: str, problems: list[Problem]) -> None:
@@ -123,14 +123,18 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
     """
     seen: set[Key] = set()
     for file in shards(task_folder(out, task)):
-        for line in read_lines(file):
-            if line.pop("model") != model:
+        for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line))):
+            if of_model != model:
                 raise EvaluationError(f"{file} has samples of another model than settings.json: remove that file")
-            sample = Sample(**line)
             if (sample.problem, sample.index) in seen:
                 raise EvaluationError(f"{file} has sample {sample.index} of {sample.problem} twice: remove that file")
             seen.add((sample.problem, sample.index))
             yield sample
+
+
+def has_samples(out: Path, settings: Settings) -> bool:
+    """Whether anything was drawn for any task."""
+    return any(file.stat().st_size for task in settings.tasks for file in shards(task_folder(out, task)))
 
 
 def shards(folder: Path) -> list[Path]:
@@ -140,14 +144,12 @@ def shards(folder: Path) -> list[Path]:
 
 def read_grades(out: Path, task: str) -> dict[Key, Grade]:
     """The verifier's word on each sample that was graded."""
-    grades = (Grade(**line) for line in read_lines(task_folder(out, task) / GRADES))
-    return {grade.key: grade for grade in grades}
+    return {grade.key: grade for grade in read_lines(task_folder(out, task) / GRADES, lambda line: Grade(**line))}
 
 
 def read_timing(out: Path, task: str) -> Timing:
-    """How long the generation took."""
-    file = task_folder(out, task) / TIMING
-    return Timing(**json.loads(file.read_text())) if file.exists() else Timing()
+    """How long the generation took; nothing if that is not known."""
+    return Timing(**(read_json(task_folder(out, task) / TIMING) or {}))
 
 
 def write_timing(out: Path, task: str, timing: Timing) -> None:

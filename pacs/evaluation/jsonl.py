@@ -1,18 +1,24 @@
 """JSON lines that are appended one by one, by a process that may be killed at any of them."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pacs.evaluation.errors import EvaluationError
 
+T = TypeVar("T")
 
-def read_lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file, without a last line that was not written to its end; none if there is no file.
+
+def read_lines(file: Path, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    """What the lines of a file stand for, without a last one that was not written to its end; none if there is no file.
+
+    Args:
+        file: a JSON object a line.
+        make: of the object, what is wanted.
 
     Raises:
-        EvaluationError: If another line is no JSON object.
+        EvaluationError: If another line is no JSON object, or not one that `make` takes.
     """
     if not file.exists():
         return
@@ -21,14 +27,12 @@ def read_lines(file: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                value = json.loads(line)
-            except ValueError:
-                value = None
-            if not isinstance(value, dict):
+                made = make(json.loads(line))
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise EvaluationError(
-                    f"{file}: line {number} is no JSON object: remove it, and the same command goes on"
-                )
-            yield value
+                    f"{file}: line {number} is damaged: remove that line, and the same `pacs evaluate` makes up for it"
+                ) from error
+            yield made
 
 
 def to_line(value: Mapping[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """One evaluation at a time in a folder, and nothing left running when it is over.
 
-    python -m pacs.evaluation.lock PIPE TOKEN PROCESS
+    python -m pacs.evaluation.lock PIPE TOKEN PROCESS SPARED...
 
 is the process that sees to the second: it waits until the evaluation is over, however it has ended, and ends what still
-carries its token or has descended from it: Ray's daemons and workers, vLLM's engines, the verifier's processes.
+carries its token or has descended from it, but for the processes SPARED, which were there before: Ray's daemons and
+workers, vLLM's engines, the verifier's processes.
 """
 
 import errno
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from pathlib import Path
 from uuid import uuid4
 
@@ -74,9 +76,12 @@ def locked(out: Path) -> Iterator[None]:
 @contextmanager
 def nothing_left() -> Iterator[None]:
     """All processes that are started meanwhile are ended at its end, or when this process is killed."""
+    # Else multiprocessing starts its keeper of semaphores meanwhile, and misses it at this process's own end.
+    resource_tracker.ensure_running()
+    spared = [str(child.pid) for child in psutil.Process().children(recursive=True)]
     token = uuid4().hex
     over, here = os.pipe()
-    command = [sys.executable, "-m", __name__, str(over), token, str(os.getpid())]
+    command = [sys.executable, "-m", __name__, str(over), token, str(os.getpid()), *spared]
     watcher = subprocess.Popen(command, pass_fds=(over,), start_new_session=True)
     os.close(over)
     os.environ[TOKEN] = token
@@ -88,7 +93,7 @@ def nothing_left() -> Iterator[None]:
         watcher.wait()
 
 
-def _watch(over: int, token: str, parent: int) -> None:
+def _watch(over: int, token: str, parent: int, spared: list[int]) -> None:
     started = time.time()
     descendants: set[psutil.Process] = set()
     # Ray's agents may write their title over all of their environment, the token with it: these are known by descent.
@@ -96,11 +101,12 @@ def _watch(over: int, token: str, parent: int) -> None:
         with suppress(psutil.NoSuchProcess):
             descendants |= set(psutil.Process(parent).children(recursive=True))
     end_processes(token, grace_seconds=0)
-    for process in descendants - {psutil.Process()}:
-        with suppress(psutil.NoSuchProcess):  # also of one whose number is another's now
-            process.kill()
+    for process in descendants:
+        if process.pid not in (os.getpid(), *spared):
+            with suppress(psutil.NoSuchProcess):  # also of one whose number is another's now
+                process.kill()
     remove_segments(started)
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    _watch(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), [int(process) for process in sys.argv[4:]])

@@ -11,6 +11,9 @@ from pacs.evaluation.sample import Graded
 from pacs.rewards.notation import bare, canonical
 from pacs.rewards.numbers import number
 
+#: A term that adds less than this to the result is left out.
+NEGLIGIBLE = 1e-18
+
 
 def votes(samples: Sequence[Graded]) -> tuple[int, list[int]]:
     """How many samples give the right answer, and how many each of the wrong ones.
@@ -39,8 +42,11 @@ def maj_at_k(right: int, wrong: list[int], n: int, k: int) -> float:
     the share of right samples, and maj@n the vote of all.
 
     How: take each sample with probability k/n instead; given that k are taken, every choice of k is as likely as the
-    others. The numbers of votes are then independent and binomial, and the right answer wins with v votes if no other
-    has more and 1/t for those that have as many. Sums of probabilities only: no cancellation, no overflow.
+    others. The numbers of votes are then independent and binomial, their sum has the product of their generating
+    functions, and the right answer wins with v votes if no other has more, shared with T that have as many. 1 / (1 + T)
+    is the integral of u^T over 0 to 1: with u z^v in the place of z^v for each rival, it is that of a polynomial in u,
+    which Gauss and Legendre's rule has exactly. The coefficient of z^k comes from the product's values at the roots of
+    unity, as in a discrete Fourier transform. All values are at most 1: no overflow; of the result some 11 digits hold.
 
     Args:
         right: samples with the right answer.
@@ -60,19 +66,34 @@ def maj_at_k(right: int, wrong: list[int], n: int, k: int) -> float:
     if k == n:
         return (right >= max(wrong, default=0)) / (1 + wrong.count(right))
     share = k / n
-    right_taken = _binomial(right, share)
+    right_taken, scale = _binomial(right, share), _binomial(n, share)[k]
+    rivals = Counter(wrong)  # votes -> how many answers have them
+    taken = {count: _binomial(count, share) for count in rivals}
+    at_most = {count: chances.cumsum() for count, chances in taken.items()}
+    # The product has real coefficients: of an odd number of roots of unity, half say what the others are.
+    points = n + 1 + n % 2
+    roots = np.exp(2j * np.pi * np.arange(points // 2 + 1) / points)
+    weights = np.where(np.arange(len(roots)) == 0, 1, 2) / points
+    behind = {count: np.full(len(roots), chances[0], complex) for count, chances in taken.items()}
+    power = np.ones_like(roots)
     wins = 0.0
     for votes in range(1, min(right, k) + 1):
-        rivals = [count for count in wrong if count >= votes]
-        rest = k - votes
-        # [i, j]: i others are taken and j rivals have as many votes as the right answer. Those who cannot are one.
-        chance = np.zeros((rest + 1, min(len(rivals), rest // votes) + 1))
-        others = _binomial(n - right - sum(rivals), share)[: rest + 1]
-        chance[: len(others), 0] = others
-        for count in rivals:
-            chance = _with_rival(chance, _binomial(count, share)[: votes + 1])
-        wins += right_taken[votes] * (chance[rest] / np.arange(1, chance.shape[1] + 1)).sum()
-    return min(1.0, float(wins / _binomial(n, share)[k]))
+        power = power * roots
+        able = [count for count in rivals if count >= votes]
+        # Too unlikely to change a digit: so few or so many votes, or that few of each rival.
+        if right_taken[votes] * min((at_most[count][votes] for count in able), default=1.0) > NEGLIGIBLE * scale:
+            most_ties = min(sum(rivals[count] for count in able), (k - votes) // votes)
+            nodes, node_weights = _gauss_legendre(most_ties // 2 + 1)
+            others = n - right - sum(count * rivals[count] for count in able)
+            product = np.ones((len(nodes), len(roots)), complex)
+            for count in able:
+                tied = np.multiply.outer(nodes, taken[count][votes] * power)
+                product *= (behind[count] + tied) ** rivals[count]
+            values = node_weights @ product * (1 - share + share * roots) ** others * power * roots**-k
+            wins += right_taken[votes] * float(values.real @ weights)
+        for count in able:
+            behind[count] += taken[count][votes] * power
+    return min(1.0, max(0.0, float(wins / scale)))
 
 
 @lru_cache(maxsize=256)
@@ -85,9 +106,8 @@ def _binomial(n: int, share: float) -> npt.NDArray[np.float64]:
     return chance
 
 
-def _with_rival(chance: npt.NDArray[np.float64], taken: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """`chance` with one more rival, of whom 0..v votes are taken with probabilities (v + 1,) `taken`; v is a tie."""
-    votes = len(taken) - 1
-    behind = np.stack([np.convolve(column, taken[:votes])[: len(column)] for column in chance.T], axis=1)
-    behind[votes:, 1:] += taken[votes] * chance[:-votes, :-1]
-    return behind
+@lru_cache(maxsize=256)
+def _gauss_legendre(count: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Nodes and weights on 0 to 1: exact for polynomials of degree 2 count - 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return (nodes + 1) / 2, weights / 2

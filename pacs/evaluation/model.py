@@ -54,7 +54,10 @@ def find_model(given: str) -> Model:
         source = find_source(path)
         return Model(given, source.huggingface, source)
     if not (path / "config.json").is_file():
-        raise EvaluationError(f"{given} is no model (it has no config.json), and no training checkpoint or run")
+        raise EvaluationError(
+            f"{given} is no model (it has no config.json), and neither a training checkpoint "
+            f"(global_step_N) nor a run (with {CHECKPOINTS}/)"
+        )
     if not any(file.suffix in WEIGHTS for file in path.iterdir()):
         raise EvaluationError(f"{given} has no weights (*.safetensors or *.bin)")
     return Model(given, path.absolute())

@@ -1,5 +1,6 @@
 """A task's problems, from parquet in verl's schema."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ def load_problems(file: Path) -> list[Problem]:
     """The problems of a file; each is named by its `extra_info.id`, or, unless all have one of their own, by its row.
 
     Raises:
-        EvaluationError: If it is not in verl's schema, has no rows, or asks for a verifier that does not exist.
+        EvaluationError: If it is not in verl's schema, has no rows, a problem has no prompt or no right answer, or asks
+            for a verifier that does not exist.
     """
     try:
         rows = pq.read_table(file, columns=list(COLUMNS)).to_pylist()
@@ -32,6 +34,12 @@ def load_problems(file: Path) -> list[Problem]:
     if not problems:
         raise EvaluationError(f"{file} has no problems")
     for problem in problems:
+        if not any(message["content"].strip() for message in problem.prompt):
+            raise EvaluationError(f"{file}: {problem.id} has no prompt: leave it out of the file")
+        if not problem.ground_truth.strip():
+            raise EvaluationError(
+                f"{file}: {problem.id} has no right answer (reward_model.ground_truth): leave it out of the file"
+            )
         verifier = problem.extra_info.get("verifier") or DEFAULT
         if verifier not in VERIFIERS:
             raise EvaluationError(
@@ -41,6 +49,12 @@ def load_problems(file: Path) -> list[Problem]:
 
 
 def _problem(row: dict[str, Any], name: str) -> Problem:
-    messages = [{"role": str(each["role"]), "content": str(each["content"])} for each in row["prompt"]]
-    gold = str(row["reward_model"]["ground_truth"])
-    return Problem(name, messages, str(row["data_source"]), gold, row["extra_info"] or {})
+    messages = [{"role": str(each["role"]), "content": _text(each["content"])} for each in row["prompt"]]
+    gold = _text(row["reward_model"]["ground_truth"])
+    # As the folder will have it, whose JSON knows neither dates nor bytes.
+    extra_info = json.loads(json.dumps(row["extra_info"] or {}, default=str))
+    return Problem(name, messages, str(row["data_source"]), gold, extra_info)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -24,8 +24,7 @@ def report(out: Path) -> str:
     if complete:
         results = []
         for task in complete:
-            timing = read_timing(out, task)
-            results.append(summarize(read_task(out, task), settings.tasks[task].ks, seconds=timing.seconds or None))
+            results.append(summarize(read_task(out, task), settings.tasks[task].ks, read_timing(out, task)))
         shown = asdict(settings) | {"tasks": {task: asdict(settings.tasks[task]) for task in complete}}
         write_results(out, shown, results)
         lines.insert(0, (out / PAGE_FILE).read_text(encoding="utf-8"))

@@ -92,7 +92,7 @@ def read_settings(out: Path) -> Settings:
         values = json.loads((out / FILE).read_text(encoding="utf-8"))
         tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
         return Settings(ModelSettings(**values["model"]), Sampling(**values["sampling"]), tasks, values["versions"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise EvaluationError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise EvaluationError(f"{out / FILE} cannot be read ({error}): give another folder, or repair it") from error

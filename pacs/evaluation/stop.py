@@ -14,9 +14,14 @@ class Stopped(Exception):
 
 
 class StopRequest:
-    """Whether a signal has asked for the end."""
+    """Whether a signal has asked for the end.
 
-    def __init__(self) -> None:
+    Args:
+        command: that says so.
+    """
+
+    def __init__(self, command: str = "pacs evaluate") -> None:
+        self.command = command
         self.signal: str | None = None
 
     def __enter__(self) -> Self:
@@ -45,4 +50,6 @@ class StopRequest:
         if self.signal is not None:
             os._exit(128 + number)
         self.signal = signal.Signals(number).name
-        print(f"\npacs evaluate: {self.signal}: stopping; a second signal ends it at once", file=sys.stderr, flush=True)
+        print(
+            f"\n{self.command}: {self.signal}: stopping; a second signal ends it at once", file=sys.stderr, flush=True
+        )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pacs.evaluation.bootstrap import Estimate, estimate
+from pacs.evaluation.folder import Timing
 from pacs.evaluation.majority import maj_at_k, votes
 from pacs.evaluation.pass_at_k import pass_at_k
 from pacs.evaluation.sample import Graded, GradedTask, Problem
@@ -86,13 +87,13 @@ class TaskResult:
         return cls(**{**values, "problems": problems, "accuracy": Estimate(**values["accuracy"]), **at})
 
 
-def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = None) -> TaskResult:
+def summarize(task: GradedTask, ks: Sequence[int], timing: Timing = Timing()) -> TaskResult:  # noqa: B008 (frozen)
     """The numbers of a task.
 
     Args:
         task: its samples, graded.
         ks: of pass@k and maj@k.
-        seconds: that generating all of its samples took, if it is known.
+        timing: of the generation, as far as it is known.
 
     Raises:
         ValueError: a k that is not between 1 and the samples a problem; no problem, or problems without as many samples
@@ -118,8 +119,9 @@ def summarize(task: GradedTask, ks: Sequence[int], *, seconds: float | None = No
         mean_tokens=tokens / len(samples),
         mean_tokens_right=_mean(lengths[True]),
         mean_tokens_wrong=_mean(lengths[False]),
-        seconds=seconds,
-        tokens_per_second=tokens / seconds if seconds else None,
+        seconds=timing.seconds or None,
+        # Not all tokens: a start that was killed has left samples whose seconds are lost.
+        tokens_per_second=timing.tokens / timing.seconds if timing.seconds else None,
     )
 
 

@@ -14,7 +14,7 @@ from pacs.evaluation.errors import EvaluationError
 
 #: Of a prepared source.
 FILE = "test.parquet"
-#: What the paper's tables imply.
+#: The paper's (Sec. 4.1, Table 2).
 SAMPLES = 128
 KS = (1, 4, 8, 16, 32, 64)
 #: The tasks that have a name: the sources of `pacs data list` that are not for training.
@@ -104,7 +104,7 @@ def _prepare(name: str, folder: Path, command: str) -> None:
 def _name_and_file(word: str, data: Path) -> tuple[str, Path]:
     name, equals, file = word.partition("=")
     if equals:
-        if not re.fullmatch(r"[\w.-]+", name) or not file:
+        if not re.fullmatch(r"\w[\w.-]*", name) or not file:
             raise EvaluationError(f"--tasks {word}: give NAME=FILE with a name of letters, digits, dots and dashes")
         return name, Path(file)
     if name not in NAMES:

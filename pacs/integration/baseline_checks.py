@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
 
 from pacs.integration.batch_checks import batch_problems
 from pacs.integration.schema import RUN_KEYS
@@ -21,6 +22,11 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "does not read it: leave it out, or use --config-name pacs."
         )
     estimator, n = config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n
+    if estimator not in ADV_ESTIMATOR_REGISTRY:
+        yield (
+            f"algorithm.adv_estimator={estimator}: verl knows no such estimator; leave it out, so that it is that of "
+            f"--config-name, or use one of {', '.join(ADV_ESTIMATOR_REGISTRY)}."
+        )
     if estimator in OF_GROUPS and n < 2:
         yield (
             f"actor_rollout_ref.rollout.n={n}: {estimator} compares the responses to one prompt; sample at least 2 "
@@ -33,12 +39,24 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "divide each micro-batch by the longest response in it; set a constant, e.g. "
             "${data.max_response_length}."
         )
+    yield from _overlong_problems(config)
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
     problems = list(batch_problems(config))
     yield from problems
     if config.critic.enable and not problems:
         yield from _critic_problems(config)
+
+
+def _overlong_problems(config: DictConfig) -> Iterator[str]:
+    """DAPO's punishment of length is given over the last tokens of the longest response."""
+    key = "reward.reward_kwargs"
+    buffer, longest = (OmegaConf.select(config, f"{key}.{name}") for name in ("overlong_buffer_cfg", "max_resp_len"))
+    if buffer and buffer.enable and not 0 < buffer.len <= longest:
+        yield (
+            f"{key}.overlong_buffer_cfg.len={buffer.len} must be above 0 and at most {key}.max_resp_len={longest}: "
+            f"leave it out, or set {key}.overlong_buffer_cfg.enable=false."
+        )
 
 
 def _critic_problems(config: DictConfig) -> Iterator[str]:

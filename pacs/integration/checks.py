@@ -15,12 +15,31 @@ from pacs.integration.schema import BASELINES
 from pacs.integration.shared_checks import shared_problems
 from pacs.integration.surroundings import surroundings_problems
 
+#: Whole numbers of at least 1.
+SIZES = (
+    "trainer.nnodes",
+    "trainer.n_gpus_per_node",
+    "data.train_batch_size",
+    "data.max_prompt_length",
+    "data.max_response_length",
+    "actor_rollout_ref.rollout.n",
+    "actor_rollout_ref.rollout.val_kwargs.n",
+    "actor_rollout_ref.rollout.tensor_model_parallel_size",
+)
+
 
 class ConfigError(ValueError):
     """The run cannot start as configured; the message lists every problem found."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(f"- {problem}" for problem in problems))
+
+
+def check_paths(config: DictConfig) -> None:
+    """Raise `ConfigError` where the run's folder, its model or its data is not named at all."""
+    keys = ("pacs.run_dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
+    if empty := [key for key in keys if not OmegaConf.select(config, key)]:
+        raise ConfigError([f"{key} is empty: leave it out, or name a path." for key in empty])
 
 
 def check_run(config: DictConfig) -> None:
@@ -40,7 +59,7 @@ def check_surroundings(config: DictConfig) -> None:
 
 def _size_problems(config: DictConfig) -> Iterator[str]:
     """What the other checks calculate with."""
-    for key in ("trainer.nnodes", "trainer.n_gpus_per_node", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
+    for key in SIZES:
         value = OmegaConf.select(config, key)
         if not isinstance(value, int) or value < 1:
             yield f"{key}={value} must be a whole number of at least 1."

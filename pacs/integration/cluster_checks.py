@@ -30,20 +30,23 @@ def prepare_cluster(config: DictConfig) -> None:
     address = config.ray_kwargs.ray_init.get("address")
     if address is None:
         return
-    _reach(address)
+    _reach(str(address))
     try:
         with nodes.connected(address):
             if problems := [*_resource_problems(config), *_node_problems(config)]:
                 raise ConfigError(problems)
+            _say_what_is_spare(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         raise ConfigError([f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}"]) from error
 
 
 def _reach(address: str) -> None:
-    host, _, port = address.rpartition(":")
-    if not port.isdigit():  # "auto", or a client's address
+    if address == "auto":
         return
+    host, _, port = address.rpartition(":")
+    if not host or "://" in host or not port.isdigit():
+        raise ConfigError([f"{KEY}={address}: give it as HOST:PORT, or auto for the cluster of this machine."])
     try:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
     except OSError as error:
@@ -59,6 +62,15 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes "
             f"(GPUs of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
+        )
+
+
+def _say_what_is_spare(config: DictConfig) -> None:
+    wanted, there = config.trainer.nnodes, len(nodes.living_nodes())
+    if there > wanted:
+        print(
+            f"pacs: trainer.nnodes={wanted}: {there - wanted} of the Ray cluster's {there} nodes are not used",
+            flush=True,
         )
 
 

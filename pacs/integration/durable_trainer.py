@@ -25,6 +25,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.monitor import Monitor, cause_of, is_death
+from pacs.integration.nodes import host_of
 from pacs.integration.run_log import RunLog
 from pacs.metrics import validation_metrics
 from pacs.runs import checkpoints
@@ -112,7 +113,8 @@ class DurableTrainer(PPOTrainerSync):
         monitor = Monitor(
             self.run_dir,
             self._actors(agent_loop_manager),
-            {f"vLLM engine {i}": address for i, address in enumerate(self.llm_server_manager.get_addresses())},
+            # A machine that is gone may be told by its engine before Ray has given it up.
+            {f"vLLM engine {i} on {host_of(a)}": a for i, a in enumerate(self.llm_server_manager.get_addresses())},
             self._progress,
             lambda: self.logger.finish(exit_code=1),
         )

@@ -50,6 +50,12 @@ def lost_nodes() -> str:
     return ""
 
 
+def host_of(address: str) -> str:
+    """The name of the node at `address` ("host:port")."""
+    host = address.rpartition(":")[0]
+    return next((str(node["NodeManagerHostname"]) for node in ray.nodes() if node["NodeManagerAddress"] == host), host)
+
+
 def other_nodes() -> list[dict[str, Any]]:
     """Those that are not this one."""
     here = ray.get_runtime_context().get_node_id()

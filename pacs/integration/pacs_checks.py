@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import PacsConfig
 from pacs.integration.batch_checks import batch_problems
@@ -12,6 +12,21 @@ from pacs.integration.strategy import longest_sequence_tokens, wanted, why_not_g
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
 SHARED_WITH_REFERENCE = ("fsdp_size", "model_dtype", "dtype", "mixed_precision", "ulysses_sequence_parallel_size")
+
+
+#: What verl's losses and advantages read, and PACS's do not, with the values of the shipped config.
+UNREAD = {
+    "algorithm.adv_estimator": "pacs",
+    "algorithm.gamma": 1.0,
+    "algorithm.lam": 1.0,
+    "actor_rollout_ref.actor.clip_ratio": 0.2,
+    "actor_rollout_ref.actor.clip_ratio_low": 0.2,
+    "actor_rollout_ref.actor.clip_ratio_high": 0.2,
+    "actor_rollout_ref.actor.clip_ratio_c": 3.0,
+    "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
+    "actor_rollout_ref.actor.loss_scale_factor": None,
+    "actor_rollout_ref.actor.policy_loss.loss_mode": "vanilla",
+}
 
 
 def pacs_problems(config: DictConfig) -> Iterator[str]:
@@ -53,6 +68,12 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
 
 def _ignored_settings(config: DictConfig) -> Iterator[str]:
     """Settings of verl that PACS would not heed."""
+    for key, value in UNREAD.items():
+        if (found := OmegaConf.select(config, key)) != value:
+            yield (
+                f"{key}={found}: PACS does not read it (its loss is set by the keys under pacs.): leave it out, or "
+                "choose another algorithm by --config-name."
+            )
     actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
     if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
         yield (

@@ -3,18 +3,25 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from verl.utils.tracking import Tracking
 
+from pacs.integration.rollout_checks import rollout_problems
 from pacs.rewards.registry import check_settings
 from pacs.runs.settings import check_life_settings
+
+#: The reward function that picks the verifier of each row.
+REGISTRY = "pkg://pacs.rewards.registry"
 
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
     yield from _life_problems(config)
+    yield from _number_problems(config)
     yield from _checkpoint_problems(config)
     yield from _reward_problems(config)
     yield from _verl_settings_problems(config)
+    yield from rollout_problems(config)
 
 
 def _life_problems(config: DictConfig) -> Iterator[str]:
@@ -30,6 +37,25 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"pacs.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager} "
             "(actor_rollout_ref.rollout.agent.agent_loop_manager_class), or set it to false."
+        )
+
+
+def _number_problems(config: DictConfig) -> Iterator[str]:
+    """Numbers that would be used only after the start."""
+    trainer, steps = config.trainer, config.trainer.total_training_steps
+    if steps is not None and (not isinstance(steps, int) or steps < 1):
+        yield f"trainer.total_training_steps={steps}: use a whole number of at least 1, or null for all epochs."
+    for key in ("save_freq", "test_freq"):
+        if not isinstance(trainer[key], int):
+            yield f"trainer.{key}={trainer[key]}: use a whole number of steps; -1 for never."
+    rate = config.actor_rollout_ref.actor.optim.lr
+    if not isinstance(rate, int | float) or rate < 0:
+        yield f"actor_rollout_ref.actor.optim.lr={rate}: use a number of at least 0 (the paper: 1e-6)."
+    size, ranks = config.actor_rollout_ref.actor.fsdp_config.fsdp_size, trainer.n_gpus_per_node * trainer.nnodes
+    if 0 < size < ranks and ranks % size:
+        yield (
+            f"actor_rollout_ref.actor.fsdp_config.fsdp_size={size} does not divide the {ranks} ranks "
+            "(trainer.n_gpus_per_node * trainer.nnodes): use -1 for all of them, or a number that does."
         )
 
 
@@ -59,7 +85,7 @@ def _checkpoint_problems(config: DictConfig) -> Iterator[str]:
 
 def _reward_problems(config: DictConfig) -> Iterator[str]:
     reward = config.reward.custom_reward_function
-    if reward.path == "pkg://pacs.rewards.registry":
+    if reward.path == REGISTRY:
         try:
             check_settings(reward.get("reward_kwargs") or {})
         except ValueError as error:
@@ -76,8 +102,17 @@ def _verl_settings_problems(config: DictConfig) -> Iterator[str]:
     if actor.optim.clip_grad is None:
         yield "actor_rollout_ref.actor.optim.clip_grad=null: verl needs a number; use .inf to never clip."
     filter_groups = config.algorithm.get("filter_groups") or {}
-    if filter_groups.get("enable") and not filter_groups.get("metric"):
-        yield "algorithm.filter_groups.enable=true needs algorithm.filter_groups.metric, e.g. score."
+    metric, verifiers = filter_groups.get("metric"), config.reward.custom_reward_function.path == REGISTRY
+    if filter_groups.get("enable") and (metric is None or (verifiers and metric not in ("score", "reward"))):
+        yield (
+            f"algorithm.filter_groups.metric={metric}: groups are filtered by a number that the verifier gives: use "
+            "score, or reward (with what was taken off for length)."
+        )
+    loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
+    for name in loggers:
+        if name not in Tracking.supported_backend:
+            known = ", ".join(Tracking.supported_backend)
+            yield f"trainer.logger={name}: verl knows no such logger; there are {known}."
     synchronous = config.trainer.v1.get("sync") or {}
     if synchronous.get("parameter_sync_step", 1) != 1:
         yield (

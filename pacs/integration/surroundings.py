@@ -19,6 +19,11 @@ LOGGER_PACKAGES = ("wandb", "mlflow", "swanlab")
 def surroundings_problems(config: DictConfig) -> Iterator[str]:
     """What is not here, a sentence each with the setting and the mend."""
     yield from _machine_problems(config)
+    yield from input_problems(config)
+
+
+def input_problems(config: DictConfig) -> Iterator[str]:
+    """What each node of the run needs: packages, the folder, data, the model."""
     yield from _package_problems(config)
     yield from _folder_problems(config)
     yield from _data_problems(config)
@@ -29,13 +34,12 @@ def expected_data(config: DictConfig) -> list[str]:
     """A line for each data file: what is there, or the command that prepares it. Test sets first, as in preparing."""
     lines = []
     for key, file in _data_files(config):
-        there = file.is_file()
-        rows = (
-            f"{pyarrow.parquet.read_metadata(file).num_rows:,} rows"
-            if there
-            else f"missing: {how_to_prepare(config, file)}"
-        )
-        lines.append(f"{key}={file}: {rows}")
+        if not file.is_file():
+            lines.append(f"{key}={file}: missing: {how_to_prepare(config, file)}")
+        elif isinstance(found := _metadata(file), str):
+            lines.append(f"{key}={file}: {found}")
+        else:
+            lines.append(f"{key}={file}: {found.num_rows:,} rows")
     return lines
 
 
@@ -96,8 +100,10 @@ def _data_files(config: DictConfig) -> Iterator[tuple[str, Path]]:
 
 
 def _data_problems(config: DictConfig) -> Iterator[str]:
-    for key, file in _data_files(config):
-        yield from _file_problems(config, key, file)
+    problems = [problem for key, file in _data_files(config) for problem in _file_problems(config, key, file)]
+    yield from problems
+    if not problems:
+        yield from _number_problems(config)
 
 
 def _file_problems(config: DictConfig, key: str, file: Path) -> Iterator[str]:
@@ -107,19 +113,33 @@ def _file_problems(config: DictConfig, key: str, file: Path) -> Iterator[str]:
             "file."
         )
         return
-    try:
-        metadata = pyarrow.parquet.read_metadata(file)
-    except pyarrow.ArrowInvalid as error:
-        yield f"{key}={file} is not a parquet file: {error}"
+    metadata = _metadata(file)
+    if isinstance(metadata, str):
+        yield f"{key}={file}: {metadata} Give the parquet file that `pacs data prepare` makes."
         return
     columns = set(metadata.schema.to_arrow_schema().names)
     if missing := {config.data.prompt_key, "data_source", "reward_model"} - columns:
         yield f"{key}={file} lacks the columns {sorted(missing)}; it has {sorted(columns)}."
-    if key == "data.train_files" and metadata.num_rows < config.data.train_batch_size:
-        yield (
-            f"{key}={file} has {metadata.num_rows} rows, fewer than data.train_batch_size="
-            f"{config.data.train_batch_size}: lower the batch size or add data."
-        )
+
+
+def _metadata(file: Path) -> pyarrow.parquet.FileMetaData | str:
+    """What a parquet file says of itself, or why it is none, as a sentence."""
+    try:
+        return pyarrow.parquet.read_metadata(file)
+    except pyarrow.ArrowInvalid as error:
+        return f"not a parquet file ({str(error).rstrip('.')})."
+
+
+def _number_problems(config: DictConfig) -> Iterator[str]:
+    """The files together must fill a batch."""
+    files = [file for key, file in _data_files(config) if key == "data.train_files"]
+    rows = sum(pyarrow.parquet.read_metadata(file).num_rows for file in files)
+    most, wanted = config.data.get("train_max_samples", -1), config.data.train_batch_size
+    named = f"data.train_files={', '.join(map(str, files))} has {rows} rows"
+    if 0 < most < rows:
+        rows, named = most, f"data.train_max_samples={most}"
+    if rows < wanted:
+        yield f"{named}, fewer than data.train_batch_size={wanted}: lower the batch size or add data."
 
 
 def _model_problems(config: DictConfig) -> Iterator[str]:

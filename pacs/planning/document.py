@@ -57,6 +57,7 @@ allocator's fragmentation. Of the time: all of it.
 - Memory is that of the fullest micro-batch: its token budget, or all rows of the rank at full length.
 - Without `--mean-response-tokens` the mean response is taken for half of the longest. Time depends on it more than on
   anything else.
+- Every prompt is taken for as long as `data.max_prompt_length` allows; most are shorter, and the passes over them too.
 - vLLM's engines are taken for busy until the last response; they are not, since the longest responses end alone.
 - A grouped step needs no policy pass. The plan counts it where the longest groups would not fit a micro-batch
   (`pacs.update.strategy=auto` decides step by step).

@@ -138,6 +138,11 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
             f"--mean-response-tokens {mean:g} must be above 0 and at most data.max_response_length={longest}"
         )
     architecture = find_architecture(str(roles.model.path))
+    if _has_critic(config) and config.critic.model.path != roles.model.path:
+        raise PlanError(
+            f"critic.model.path={config.critic.model.path} is not the policy's model: the plan's formulas are written "
+            "down for a critic of the same model; leave it out"
+        )
     ranks, shared = int(config.trainer.n_gpus_per_node * config.trainer.nnodes), sequence_parallel_size(config)
     row_tokens = int(data.max_prompt_length) + longest
     rank_rows = -(-int(roles.actor.ppo_mini_batch_size * rollout.n) * shared // ranks)

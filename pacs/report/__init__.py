@@ -71,14 +71,14 @@ def write_report(
     page = build_page(groups, pictures=list(pictures.values()), tables=tables or {}, title=title)
     contents = {PAGE: page.encode()} | {f"{name}.png": picture.png for name, picture in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
-    _write_together(out, contents)
+    write_together(out, contents)
     for panel in PANELS:
         if panel.name not in pictures:
             (out / f"{panel.name}.png").unlink(missing_ok=True)
     return [out / name for name in contents]
 
 
-def _write_together(out: Path, contents: Mapping[str, bytes]) -> None:
+def write_together(out: Path, contents: Mapping[str, bytes]) -> None:
     """All files, or the old ones as they were if there is no room for all."""
     aside = {name: out / f".{name}.{os.getpid()}.tmp" for name in contents}
     try:

@@ -20,6 +20,9 @@ Runs that differ in nothing but seeds, names and folders are drawn as one: their
 the highest.
 
 Writes DIR/index.html, which holds everything it shows and can be sent as it is, DIR/overview.png, and a PNG a figure.
+
+Of the results.json of a sweep (`pacs sweep`) it writes DIR/index.html, DIR/results.md and DIR/results.png, from that
+file alone.
 """
 
 EXAMPLES = """\
@@ -27,6 +30,7 @@ examples:
   pacs report outputs/pacs-qwen3-8b --out report
   pacs report outputs/pacs outputs/grpo --out comparison
   pacs report outputs/pacs-seed* outputs/grpo-seed* --out comparison
+  pacs report outputs/sweeps/ablation_beta-qwen3_4b/results.json --out report
 """
 
 
@@ -39,7 +43,9 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a training run")
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="RUN", help="folder of a training run; or FILE.json of one sweep"
+    )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
     parser.add_argument("--each", action="store_true", help="draw every run by itself, no means and bands")
     parser.set_defaults(handler=main)
@@ -48,9 +54,15 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     """Write the report and say where it is; 2 and one line on stderr where that is impossible."""
+    from pacs.sweeps.definition import SweepError  # that package draws with this one
+    from pacs.sweeps.render import write_rendered
+
     try:
-        files = write_report(args.runs, args.out, each=args.each)
-    except (RunError, OSError) as error:
+        if len(args.runs) == 1 and args.runs[0].is_file():
+            files = write_rendered(args.runs[0], args.out)
+        else:
+            files = write_report(args.runs, args.out, each=args.each)
+    except (RunError, SweepError, OSError) as error:
         print(f"pacs report: {error}", file=sys.stderr)
         return 2
     print(*files, sep="\n")

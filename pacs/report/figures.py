@@ -65,7 +65,11 @@ def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list
         elif _has_data(panel, groups):
             shown.append(panel)
     if not any(panel.in_overview for panel in shown):
-        raise RunError(f"nothing to draw: {groups[0].runs[0].path} has none of the metrics of any panel")
+        apart = max(groups, key=lambda group: len(group.runs)).runs
+        why = f"{groups[0].runs[0].path} has none of the metrics of any panel"
+        if len(apart) > 1:
+            why = f"{apart[0].name} and {apart[-1].name} are runs of one experiment without a common step: give --each"
+        raise RunError(f"nothing to draw: {why}")
     return shown
 
 

@@ -18,11 +18,14 @@ Sources = dict[str, dict[str, str]]
 
 
 def sources_of(groups: Sequence[Group], pattern: str) -> Sources:
-    """The keys that match a pattern, by source; a statistic that a source has of two variables is named after both."""
+    """The keys that match a pattern and can be drawn, by source.
+
+    A statistic that a source has of two variables is named after both.
+    """
     found: dict[str, dict[tuple[int, str, str], str]] = {}
     for key in sorted({key for group in groups for key in group.keys(pattern)}):
         match = NAME.fullmatch(key)
-        if match:
+        if match and any(group.band(key).steps for group in groups):
             k = int(match["statistic"].split("@")[1])
             found.setdefault(match["ours"] or match["verls"], {})[k, match["statistic"], match["variable"] or ""] = key
     return {source: _named(keys) for source, keys in found.items()}
@@ -39,12 +42,12 @@ def _named(keys: dict[tuple[int, str, str], str]) -> dict[str, str]:
 def shared(sources: Sources, groups: Sequence[Group]) -> Sources:
     """The sources that every group has which validates at all, so that means can be compared; all, if there is none."""
     validating = [
-        group for group in groups if any(group.keys(key) for keys in sources.values() for key in keys.values())
+        group for group in groups if any(group.band(key).steps for keys in sources.values() for key in keys.values())
     ]
     found = {
         source: keys
         for source, keys in sources.items()
-        if all(any(group.keys(key) for key in keys.values()) for group in validating)
+        if all(any(group.band(key).steps for key in keys.values()) for group in validating)
     }
     return found or sources
 

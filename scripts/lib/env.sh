@@ -67,7 +67,7 @@ EOF
 }
 
 _pacs_check_compiler() {
-    if [[ -z ${PACS_FLASH_ATTN:-} ]] && ! nvcc --version 2>/dev/null | grep -q 'release 13'; then
+    if [[ -z ${PACS_FLASH_ATTN:-} && $(nvcc --version 2>/dev/null) != *'release 13'* ]]; then
         echo "error: no nvcc of CUDA 13: flash-attn is compiled here. Put its toolkit on the PATH, or set PACS_FLASH_ATTN to a" >&2
         echo "       wheel of $(tail -n 1 "$PACS_ROOT/requirements/gpu-build.txt") for torch 2.11 and CUDA 13." >&2
         exit 2

@@ -29,7 +29,7 @@ class Batch:
     """
 
     def __init__(self, folder: Path, run: str, **environment: str) -> None:
-        self.log, self.meet = folder / "log", folder / "meet"
+        self.log = folder / "log"
         for name, script in (("srun", SRUN[run]), ("scontrol", 'echo "scontrol $@" >>LOG')):
             (folder / name).write_text(f"#!/bin/bash\n{script.replace('LOG', str(self.log))}\n")
             (folder / name).chmod(0o755)
@@ -38,7 +38,7 @@ class Batch:
             ["bash", ROOT / "scripts/slurm/train.sbatch", "recipe=arithmetic", "trainer.experiment_name=a b"],
             env=os.environ
             | slurm
-            | {"PATH": f"{folder}:{os.environ['PATH']}", "PACS_MEET": str(self.meet)}
+            | {"PATH": f"{folder}:{os.environ['PATH']}", "PACS_MEET": str(folder / "meet")}
             | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -84,9 +84,20 @@ def test_a_task_on_each_node_with_the_arguments_as_they_are(tmp_path: Path) -> N
     batch = Batch(tmp_path, "fails", PACS_SRUN_ARGS="--container-image=pacs.sqsh --mpi=none")
     batch.ended()
     (said,) = batch.log.read_text().splitlines()
-    assert "--nodes=2 --ntasks=2 --ntasks-per-node=1 " in said
+    assert "--nodes=2 --ntasks=2 --ntasks-per-node=1 --cpu-bind=none " in said
     assert " --container-image=pacs.sqsh --mpi=none bash scripts/slurm/node.sh recipe=arithmetic " in said
     assert said.endswith("trainer.experiment_name=a b")
+
+
+def test_a_requeued_job_meets_in_another_folder(tmp_path: Path) -> None:
+    """Its environment is that with which it was submitted, and what the first start left says that all is over."""
+    first = Batch(tmp_path, "fails on a node that dies")
+    assert first.ended()[0] == 1
+    first.log.unlink()
+    status, _ = Batch(tmp_path, "stops", SLURM_RESTART_COUNT="1").sent(signal.SIGUSR1)
+    assert status == 75
+    assert (tmp_path / "meet.0" / "end").exists()
+    assert (tmp_path / "meet.1" / "notice").exists()
 
 
 def test_it_is_to_be_submitted_from_the_checkout(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from tests.integration.real_run import RealRun, make_task
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 500
 ENDING_SECONDS = 60
+#: Ray alone took more than 20 to start on a busy machine.
+JOIN_SECONDS = "45"
 
 pytestmark = [
     pytest.mark.slow,
@@ -43,11 +45,11 @@ class Job:
     """
 
     def __init__(self, machines: Machines, folder: Path, *arguments: str, restart: int = 0, **more: str) -> None:
-        self.machines, self.meet, self.log = machines, folder / f"meet{restart}", folder / f"job{restart}.log"
+        self.machines, self.meet, self.log = machines, folder / f"meet.{restart}", folder / f"job{restart}.log"
         environment = {name: value for name, value in os.environ.items() if name != "VERL_PLATFORM"}
         environment |= {
             "PATH": f"{machines.bin}:{Path(sys.executable).parent}:{environment['PATH']}",
-            "PACS_MEET": str(self.meet),
+            "PACS_MEET": str(folder / "meet"),
             "PACS_RAY_ARGS": "--num-gpus=1 --num-cpus=16",  # what Ray does not find on a machine without a GPU
             "TMPDIR": str(machines.temporary),
             "SLURM_JOB_ID": "77",
@@ -84,21 +86,21 @@ class Job:
 @pytest.mark.timeout(120)
 def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) -> None:
     """Its folder is another one: it waits for the head's word there, and the head for its."""
-    meet = tmp_path / "shared"
+    meet = tmp_path / "meet.0"
     meet.mkdir()
-    job = Job(machines, tmp_path, "recipe=arithmetic", PACS_MEET=str(meet), OWN_DISK=str(meet), PACS_JOIN_SECONDS="20")
+    job = Job(machines, tmp_path, "recipe=arithmetic", OWN_DISK=str(meet), PACS_JOIN_SECONDS=JOIN_SECONDS)
     assert job.ends(100) == 2
     head = (meet / "0-host.log").read_text()
-    assert "1 of 2 nodes did not join within 20 s" in head
+    assert f"1 of 2 nodes did not join within {JOIN_SECONDS} s" in head
     assert f"node 1: no word from it in {meet}: it was not started, or this folder is not on a file system" in head
-    assert f"no word from the head in {meet} within 20 s" in (meet / "1-host.log").read_text()
+    assert f"no word from the head in {meet} within {JOIN_SECONDS} s" in (meet / "1-host.log").read_text()
 
 
 @pytest.mark.timeout(120)
 def test_a_head_that_cannot_be_reached_is_named(machines: Machines, tmp_path: Path) -> None:
     machines.disconnect(1)
     try:
-        job = Job(machines, tmp_path, "recipe=arithmetic", PACS_JOIN_SECONDS="20")
+        job = Job(machines, tmp_path, "recipe=arithmetic", PACS_JOIN_SECONDS=JOIN_SECONDS)
         assert job.ends(100) == 2
     finally:
         machines.connect(1)
@@ -140,7 +142,8 @@ def test_a_machine_that_dies_ends_the_run_and_the_requeued_one_goes_on(
     state = read_state(run.folder)
     assert state.state == "failed"
     assert "died" in state.cause
-    assert f"Ray has lost node {machines.names[1]} (10.77.0.2)" in state.cause
+    assert machines.names[1] in state.cause  # by Ray, or by the engine that was there: whichever is first
+    assert "10.77.0.2" in state.cause
     assert state.cause in job.printed()
 
     # As Slurm does when a node fails: the same job, on nodes that work.

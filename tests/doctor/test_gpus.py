@@ -58,6 +58,17 @@ def test_a_driver_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
         gpus.query()
 
 
+def test_the_gpus_that_cuda_may_use_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    assert str(gpus.query()).split()[-1] == "--id=2,3"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert gpus.query() == ""
+
+
 def test_no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert gpus.query() is None

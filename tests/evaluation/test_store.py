@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 from pacs.evaluation.errors import EvaluationError
-from pacs.evaluation.folder import GRADES, Grade, read_grades, read_samples, read_task, shards, task_folder
+from pacs.evaluation.folder import (
+    GRADES,
+    Grade,
+    Timing,
+    read_grades,
+    read_samples,
+    read_task,
+    read_timing,
+    shards,
+    task_folder,
+    write_timing,
+)
 from pacs.evaluation.jsonl import Appender, read_lines
 from pacs.evaluation.store import Store
 from tests.evaluation.folders import MODEL, TASK, problems, sample_of, write_evaluation
@@ -24,7 +35,7 @@ def test_a_line_torn_anywhere_is_cut_off_and_the_next_one_is_whole(removed: int,
     file.write_text("".join(lines))
     with file.open("r+b") as stream:
         stream.truncate(file.stat().st_size - removed)
-    assert [line["n"] for line in read_lines(file)] == [1]
+    assert [line["n"] for line in read_lines(file, dict)] == [1]
     appender = Appender(file)
     appender.write({"n": 3})
     appender.close()
@@ -41,11 +52,16 @@ def test_a_torn_line_longer_than_a_block_is_cut_off(tmp_path: Path) -> None:
     assert file.read_text() == ""
 
 
-def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(tmp_path: Path) -> None:
-    file = tmp_path / "lines.jsonl"
-    file.write_text('{"n": 1}\n{"n": \n{"n": 3}\n')
-    with pytest.raises(EvaluationError, match=r"lines\.jsonl: line 2"):
-        list(read_lines(file))
+@pytest.mark.parametrize("line", ["{", "7", "[]", "null", "\0\0", '{"model": "ab"}', '{"problem": "p0"}'])
+def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(line: str, tmp_path: Path) -> None:
+    write_evaluation(tmp_path)
+    for name in ("generated-0000.jsonl", GRADES):
+        file = task_folder(tmp_path, TASK) / name
+        whole = file.read_text().splitlines(keepends=True)
+        file.write_text("".join([*whole[:1], line + "\n", *whole[1:]]))
+        with pytest.raises(EvaluationError, match=f"{name}: line 2 is damaged"):
+            read_task(tmp_path, TASK)
+        file.write_text("".join(whole))
 
 
 def test_every_end_leaves_whole_samples_and_the_rest_is_drawn_once(tmp_path: Path) -> None:
@@ -137,6 +153,14 @@ def test_foreign_and_repeated_samples_are_refused(change: dict[str, str], messag
         stream.write(json.dumps(line | change) + "\n")
     with pytest.raises(EvaluationError, match=message):
         read_task(tmp_path, TASK)
+
+
+def test_times_that_are_damaged_are_not_known(tmp_path: Path) -> None:
+    write_evaluation(tmp_path)
+    write_timing(tmp_path, TASK, Timing(2.0, 10))
+    assert read_timing(tmp_path, TASK) == Timing(2.0, 10)
+    (task_folder(tmp_path, TASK) / "timing.json").write_text('{"seconds": 2')
+    assert read_timing(tmp_path, TASK) == Timing()
 
 
 def test_grades_are_whole_lines_too(tmp_path: Path) -> None:

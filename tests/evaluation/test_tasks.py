@@ -53,6 +53,7 @@ def test_default_ks_end_at_the_number_of_samples() -> None:
         (lambda: parsed("math500,math500"), "named twice"),
         (lambda: parsed("a/b=file"), "NAME=FILE"),
         (lambda: parsed("mine="), "NAME=FILE"),
+        (lambda: parsed("..=file"), "NAME=FILE"),
         (lambda: parsed("math500", ks=["1,129"]), "--k 129 of math500 .* has 128: raise --samples math500=129"),
         (lambda: parsed("math500", samples=["8"], ks=["16"]), "--k 16 of math500"),
         (lambda: parsed("math500", samples=["aime24=8"]), "aime24 is not among --tasks math500"),

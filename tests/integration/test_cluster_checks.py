@@ -24,6 +24,12 @@ def test_a_cluster_that_is_not_there() -> None:
             prepare_cluster(composed(f"ray_kwargs.ray_init.address={address}"))
 
 
+@pytest.mark.parametrize("address", ["localhost", "6379", "ray://127.0.0.1:10001"])
+def test_an_address_of_another_form(address: str) -> None:
+    with pytest.raises(ConfigError, match=f"ray_kwargs.ray_init.address={address}: give it as HOST:PORT"):
+        prepare_cluster(composed(f"ray_kwargs.ray_init.address={address}"))
+
+
 def test_several_nodes_need_a_cluster() -> None:
     with pytest.raises(ConfigError, match=r"trainer.nnodes=2, but this is one machine: .*scripts/slurm/train.sbatch"):
         check_surroundings(composed("trainer.nnodes=2"))

@@ -189,6 +189,7 @@ def test_the_outline_for_a_dry_run(
         (["data.train_batch=3"], "Did you mean data.train_batch_size"),
         (["data.train_batch_size=100"], "not a multiple of"),
         (["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"], "plan with one of these"),
+        (["--config-name", "ppo", "critic.model.path=Qwen/Qwen3-4B"], "a critic of the same model"),
         (["recipe=qwen3_8b", "--mean-response-tokens", "9000"], "at most data.max_response_length=8192"),
         (["recipe=qwen3_8b", "--json", "/nowhere/plan.json"], "choose another file"),
     ],

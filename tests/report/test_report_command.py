@@ -1,4 +1,5 @@
 import argparse
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,26 @@ def assert_one_line_error(capsys, *needles: str) -> None:
     assert line.startswith("pacs report: ")
     assert [needle for needle in needles if needle not in line] == []
     assert captured.out == ""
+
+
+def test_runs_of_one_experiment_without_a_common_step(make_run, tmp_path, capsys):
+    """One goes on, in a folder of its own, where the other has ended; another was validated at other steps."""
+    first, second, third = (make_run(f"part{i}", pacs=False) for i in range(3))
+    rows = [json.loads(line) for line in (first / "metrics.jsonl").read_text().splitlines()]
+    later = [row | {"step": row["step"] + 100} for row in rows]
+    moved = [{key: value for key, value in row.items() if "validation" not in key} for row in rows]
+    moved[3] |= {key: value for key, value in rows[0].items() if "validation" in key}
+    for run, changed in [(second, later), (third, moved)]:
+        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    out = tmp_path / "out"
+    assert run_command(first, second, "--out", out) == 2
+    assert "part0 and part1 are runs of one experiment without a common step: give --each" in capsys.readouterr().err
+    assert not out.exists()
+    assert run_command(first, third, "--out", out) == 0
+    assert (out / "pass_rate.png").exists()
+    assert not (out / "validation.png").exists()
+    assert run_command(first, third, "--each", "--out", out) == 0
+    assert (out / "validation.png").exists()
 
 
 def test_a_missing_folder(tmp_path, capsys):

@@ -1,0 +1,189 @@
+"""results.json of a sweep: all that its table and its plot need, read from the run folders."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.results import read_results
+from pacs.report.groups import Group
+from pacs.report.read import Run, RunError, read_run
+from pacs.report.settings import blank_secret
+from pacs.report.validation import PASS_AT_K, sources_of
+from pacs.runs.listing import list_runs
+from pacs.sweeps import measures
+from pacs.sweeps.definition import Sweep, SweepError
+from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
+from pacs.sweeps.grid import PlannedRun, label_of
+
+FORMAT = "pacs sweep results, version 1"
+PASS_RATE, STEP_SECONDS = "critic/score/mean", "timing_s/step"
+
+
+def collect(
+    sweep: Sweep, runs: Sequence[PlannedRun], *, command: Sequence[str], refused: Mapping[str, str]
+) -> dict[str, Any]:
+    """The results as they are, whatever is still missing. The same run folders give the same results.
+
+    Args:
+        sweep: what was asked for.
+        runs: of it, checked.
+        command: of the sweep.
+        refused: folder's name -> why the run was refused, of those whose folder does not say it.
+
+    Returns:
+        JSON, without a number that is not finite.
+    """
+    found = [_run(run, refused.get(run.folder.name)) for run in runs]
+    together: dict[str, list[dict[str, Any]]] = {}
+    for run in found:
+        together.setdefault(label_of(_without_seed(run["settings"])) or sweep.name, []).append(run)
+    config = runs[0].config
+    return {
+        "format": FORMAT,
+        "sweep": sweep.name,
+        "description": sweep.description,
+        "command": [blank_secret(word) for word in command],
+        "algorithms": list(sweep.algorithms),
+        "recipe": dict(word.split("=", 1) for word in runs[0].overrides)["recipe"],
+        "model": config.actor_rollout_ref.model.path,
+        "data": {key: _plain(config.data[key]) for key in ("train_files", "val_files")},
+        "swept": {
+            key: list(dict.fromkeys(run["settings"][key] for run in found))
+            for key in (found[0]["settings"] if found else {})
+        },
+        "intervals": measures.KINDS,
+        "settings": [
+            {
+                "label": label,
+                "settings": _without_seed(members[0]["settings"]),
+                "runs": [run["name"] for run in members],
+                "finished": [run["name"] for run in members if run["state"] == "finished"],
+                "measures": measures.of_setting(members),
+            }
+            for label, members in together.items()
+        ],
+        "failures": [
+            {"run": run["name"], "state": run["state"], "cause": cause}
+            for run in found
+            for cause in (run["cause"], run["evaluation_problem"])
+            if cause
+        ],
+        "runs": found,
+    }
+
+
+def read(file: Path) -> dict[str, Any]:
+    """The results in a file.
+
+    Raises:
+        SweepError: it holds none.
+    """
+    try:
+        results = json.loads(file.read_bytes())
+    except OSError as error:
+        raise SweepError(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SweepError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
+    if not isinstance(results, dict) or results.get("format") != FORMAT:
+        raise SweepError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
+    return results
+
+
+def as_text(results: Mapping[str, Any]) -> str:
+    """The results as they are in their file."""
+    return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
+    listed = next(iter(list_runs([planned.folder])), None) if planned.folder.is_dir() else None
+    state, cause = "not started", None
+    if listed is not None:
+        state, cause = listed.state, listed.cause
+    if planned.is_finished:
+        state, cause = "finished", None
+    elif refused is not None:
+        state, cause = "refused", refused
+    elif state == "finished":  # of fewer steps than are asked for now
+        state = "unfinished"
+    log = _read_log(planned.folder)
+    info = log.info if log else {}
+    evaluation = _evaluation(planned)
+    problem = evaluation_problem(evaluation_folder(planned)) if planned.is_finished and not evaluation else None
+    validation = _validation(log)
+    rates = _curve(log, PASS_RATE)
+    return {
+        "name": planned.folder.name,
+        "label": planned.label,
+        "folder": str(planned.folder),
+        "algorithm": planned.algorithm,
+        "settings": planned.settings,
+        "seed": planned.config.data.seed,
+        "command": [blank_secret(word) for word in planned.command],
+        "state": state,
+        "cause": cause,
+        "step": planned.step if planned.is_finished else (listed.step if listed and listed.step else 0),
+        "total_steps": planned.total_steps,
+        "step_seconds_sum": math.fsum(value for _, value in _curve(log, STEP_SECONDS)),
+        "started": info.get("started"),
+        "host": listed.host if listed else None,
+        "git_commit": info.get("git_commit"),
+        "python": info.get("python"),
+        "versions": info.get("versions", {}),
+        "measures": measures.of_run(
+            {task: about["pass_at"] for task, about in evaluation.items()},
+            {source: {k: curve[-1][1] for k, curve in own.items()} for source, own in validation.items()},
+            rates[-1][1] if rates else None,
+        ),
+        "evaluation": evaluation,
+        "evaluation_problem": problem,
+        "curves": {PASS_RATE: rates}
+        | {f"pacs/validation/{source}/{k}": curve for source, own in validation.items() for k, curve in own.items()},
+    }
+
+
+def _read_log(folder: Path) -> Run | None:
+    """None of a run that has not logged a step."""
+    try:
+        return read_run(folder)
+    except RunError:
+        return None
+
+
+def _curve(log: Run | None, key: str) -> list[list[float]]:
+    """Step and value."""
+    return [] if log is None else [[step, value] for step, value in zip(*log.series(key), strict=True)]
+
+
+def _validation(log: Run | None) -> dict[str, dict[str, list[list[float]]]]:
+    """Source -> "pass@k" -> its curve, ascending in k."""
+    sources = sources_of([Group("", (log,))], PASS_AT_K) if log else {}
+    return {source: {k: _curve(log, key) for k, key in keys.items()} for source, keys in sources.items()}
+
+
+def _evaluation(planned: PlannedRun) -> dict[str, Any]:
+    """Task -> its numbers, of the model at the run's end."""
+    try:
+        _, tasks = read_results(evaluation_folder(planned))
+    except EvaluationError:
+        return {}
+    return {
+        task.task: {
+            "problems": len(task.problems),
+            "samples": task.samples,
+            "pass_at": {f"pass@{k}": vars(at) for k, at in sorted(task.pass_at.items())},
+        }
+        for task in tasks
+    }
+
+
+def _without_seed(settings: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in settings.items() if not key.endswith("seed")}
+
+
+def _plain(value: Any) -> Any:
+    return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value

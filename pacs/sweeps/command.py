@@ -1,0 +1,196 @@
+"""`pacs sweep [NAME] [key=value ...]`."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
+from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    from pacs.sweeps.evaluate import Evaluation
+    from pacs.sweeps.grid import PlannedRun
+
+OUT = "outputs/sweeps"
+#: Where `pacs evaluate` has the tasks' files.
+DATA = Path("data")
+RESULTS, REPORT = "results.json", "report"
+
+DESCRIPTION = """\
+Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME: list the sweeps.
+
+A sweep (configs/sweep/NAME.yaml) names algorithms, a recipe and the values of some keys; Hydra's multirun makes the
+grid. An override goes to every run; one of a key that is swept takes the place of its values (several, with commas
+between them, are swept). All runs are composed and checked before the first is started.
+
+The same command goes on where it stopped: finished runs are passed over, others go on from their checkpoints, failed
+ones are tried again. A run that fails does not keep the others from being trained. Ctrl-C, SIGTERM and SIGUSR1 end
+the sweep once the current step is done and saved.
+
+Then each run's last model is evaluated (`pacs evaluate`) on the sweep's tasks, if it is run with its own recipe, or
+on those of --tasks.
+
+Writes to --out: a folder a run, results.json, results.md (the table), results.png (the plot), and report/.
+Exit status: 0 all is done, 1 a run or its evaluation failed, 2 refused, 75 stopped on request.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs sweep
+  pacs sweep ablation_beta --dry-run
+  pacs sweep ablation_beta
+  pacs sweep ablation_beta recipe=arithmetic pacs.beta=1,10 data.seed=0
+  pacs sweep baselines --tasks math500,aime24 --samples 16
+"""
+
+
+def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
+    """Add `sweep` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
+    parser = subparsers.add_parser(
+        "sweep",
+        help="train a set of runs, one after the other, into a table and a plot",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("name", nargs="?", metavar="NAME", help="of the sweep")
+    add("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
+    add("--dry-run", action="store_true", help="check every run and list them all; nothing is started")
+    add("--out", type=Path, metavar="DIR", help=f"folder of the sweep (default: {OUT}/NAME-RECIPE)")
+    evaluation = parser.add_argument_group("evaluation of the trained models")
+    evaluation.add_argument("--tasks", metavar="T,T,...", help="as of `pacs evaluate`; none: do not evaluate")
+    for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
+        evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as of `pacs evaluate`")
+    evaluation.add_argument("--max-tokens", type=int, metavar="N", help="as of `pacs evaluate`")
+    parser.set_defaults(handler=main)
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the sweep, or list the sweeps; return the exit status."""
+    from pacs.evaluation.errors import EvaluationError
+
+    try:
+        if args.name is None:
+            return _list()
+        return _sweep(args)
+    except (SweepError, EvaluationError) as error:
+        print(f"pacs sweep: {error}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print("pacs sweep: stopped before a run was started", file=sys.stderr)
+        return STOPPED
+    except OSError as error:  # a full disk
+        print(f"pacs sweep: {error}: the runs keep what they have; the same command goes on", file=sys.stderr)
+        return FAILED
+
+
+def _list() -> int:
+    from pacs.report.table import Table, format_table
+
+    sweeps = [read_sweep(name) for name in sweep_files()]
+    rows: Table = {
+        sweep.name: {
+            "runs": sweep.runs,
+            "recipe": sweep.recipe,
+            "algorithms": ", ".join(sweep.algorithms),
+            "varies": ", ".join(sweep.values),
+        }
+        for sweep in sweeps
+    }
+    print(format_table(rows, corner="sweep"))
+    print(*(f"{sweep.name}: {sweep.description}" for sweep in sweeps), sep="\n")
+    return FINISHED
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    from pacs.evaluation.stop import StopRequest
+    from pacs.evaluation.tasks import prepare_missing
+    from pacs.sweeps.grid import check_configs, check_machine, plan_runs, recipe_of
+    from pacs.sweeps.train import locked, train_runs
+
+    sweep = read_sweep(args.name)
+    recipe = recipe_of(sweep, args.overrides)
+    evaluation = _evaluation(args, sweep.tasks if recipe == sweep.recipe else [])
+    out = args.out or Path(OUT) / f"{sweep.name}-{recipe.replace(',', '_')}"
+    runs = plan_runs(sweep, args.overrides, out)
+    check_configs(runs)
+    if args.dry_run:
+        return _dry_run(runs)
+    check_machine([run for run in runs if not run.is_finished])
+    if evaluation:
+        prepare_missing(evaluation.tasks, DATA)
+    refused: dict[str, str] = {}
+    with locked(out), StopRequest("pacs sweep") as stop:
+        status = train_runs(runs, evaluation, stop, refused)
+        print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
+        _write(sweep, runs, out, refused)
+    if status not in (FINISHED, FAILED):
+        print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
+    return status
+
+
+def _dry_run(runs: Sequence["PlannedRun"]) -> int:
+    from pacs.sweeps.grid import check_machine
+
+    for number, run in enumerate(runs, start=1):
+        state = "finished" if run.is_finished else f"resumes from {run.step}" if run.step else "new"
+        print(f"{number} of {len(runs)}: {run.label}: {state}, {run.total_steps} steps -> {run.folder}")
+    try:
+        check_machine(runs)
+        print("The runs are sound, and what they need is here.")
+    except SweepError as error:
+        print(f"The runs are sound, but on this machine {error}")
+    return FINISHED
+
+
+def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation | None":
+    """What is evaluated: --tasks, or the sweep's own; None: nothing.
+
+    Raises:
+        EvaluationError: the options name no tasks.
+    """
+    from pacs.evaluation.errors import EvaluationError
+    from pacs.evaluation.tasks import parse_tasks
+    from pacs.sweeps.evaluate import Evaluation
+
+    options = [
+        word for option in ("samples", "k") for value in getattr(args, option) for word in (f"--{option}", value)
+    ]
+    if args.max_tokens is not None:
+        options += ["--max-tokens", str(args.max_tokens)]
+    given = args.tasks or ",".join(default)
+    if given in ("", "none"):
+        if options:
+            raise EvaluationError(f"{options[0]} {options[1]}: nothing is evaluated: give --tasks, too")
+        return None
+    return Evaluation(parse_tasks(given, DATA, args.samples, args.k), ["--tasks", given, *options])
+
+
+def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
+    from pacs.report import RunError, write_report
+    from pacs.runs.files import write_atomically
+    from pacs.sweeps import collect, render
+
+    results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
+    write_atomically(out / RESULTS, collect.as_text(results))
+    files = render.render(results)
+    for name in (render.TABLE, render.PLOT):
+        if name in files:
+            write_atomically(out / name, files[name])
+    print(files[render.TABLE].decode())
+    folders = [run.folder for run in runs if (run.folder / "metrics.jsonl").is_file()]
+    if folders:
+        try:
+            write_report(folders, out / REPORT, tables=render.tables(results), title=render.title_of(results))
+        except RunError as error:
+            print(f"pacs sweep: no {REPORT}/: {error}", file=sys.stderr)
+    print(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html", flush=True)
+
+
+def _count(runs: Sequence["PlannedRun"]) -> str:
+    return f"{sum(run.is_finished for run in runs)} of {len(runs)} runs"

@@ -1,0 +1,91 @@
+"""What a sweep varies: configs/sweep/NAME.yaml."""
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from pacs.paths import config_dir
+
+Scalar = str | int | float | bool | None
+
+
+class SweepError(ValueError):
+    """The sweep cannot be started as asked, or its results cannot be read; the message says what to change."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A set of runs.
+
+    Attributes:
+        name: of its file.
+        description: the file's first comment.
+        algorithms: primary configs.
+        recipe: that all runs share.
+        values: key -> the values that are swept.
+        tasks: on which the trained models are evaluated.
+    """
+
+    name: str
+    description: str
+    algorithms: Sequence[str]
+    recipe: str
+    values: Mapping[str, Sequence[Scalar]]
+    tasks: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        lists = {"algorithms": self.algorithms, "tasks": self.tasks, **self.values}
+        wrong = [
+            key
+            for key, value in lists.items()
+            if isinstance(value, str) or not isinstance(value, Sequence) or (key != "tasks" and not value)
+        ]
+        if wrong:
+            raise TypeError(f"{', '.join(wrong)}: give a list")
+
+    @property
+    def runs(self) -> int:
+        """How many, as it is defined."""
+        return len(self.algorithms) * math.prod(map(len, self.values.values()))
+
+    @property
+    def overrides(self) -> list[str]:
+        """The values as Hydra's multirun takes them."""
+        return [f"{key}={','.join(map(_text, values))}" for key, values in self.values.items()]
+
+
+def read_sweep(name: str) -> Sweep:
+    """The sweep of that name.
+
+    Raises:
+        SweepError: there is none, or its file is wrong.
+    """
+    files = sweep_files()
+    if name not in files:
+        nearest = difflib.get_close_matches(name, files, n=1)
+        hint = f" Did you mean {nearest[0]}?" if nearest else ""
+        raise SweepError(f"{name}: no such sweep: there are {', '.join(files)}.{hint}")
+    file = files[name]
+    text = file.read_text(encoding="utf-8")
+    first = text.partition("\n")[0]
+    try:
+        return Sweep(name, first.removeprefix("#").strip() if first.startswith("#") else "", **yaml.safe_load(text))
+    except (TypeError, AttributeError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise SweepError(f"{file} is no sweep ({said}): it has algorithms, recipe, values and tasks") from error
+
+
+def sweep_files() -> dict[str, Path]:
+    """Name -> file of every sweep."""
+    return {file.stem: file for file in sorted((config_dir() / "sweep").glob("*.yaml"))}
+
+
+def _text(value: Scalar) -> str:
+    """A value in Hydra's grammar."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,101 @@
+"""`pacs evaluate` of a run's last model, as a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.results import read_results
+from pacs.evaluation.stop import Stopped, StopRequest
+from pacs.evaluation.tasks import Task
+from pacs.runs.processes import RUN_DIR, TOKEN
+from pacs.runs.supervisor import STOPPED
+from pacs.sweeps.grid import PlannedRun
+
+#: In a run's folder; in it a folder a step.
+EVALUATION = "evaluation"
+POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is evaluated.
+
+    Attributes:
+        tasks: on which.
+        options: words of `pacs evaluate` beside the model and --out.
+    """
+
+    tasks: Sequence[Task]
+    options: Sequence[str]
+
+
+def evaluation_folder(run: PlannedRun) -> Path:
+    """Where the evaluation of a run's last model is: one that is trained further is another model."""
+    return run.folder / EVALUATION / f"step_{run.total_steps}"
+
+
+def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: StopRequest) -> bool:
+    """Evaluate a finished run, unless that is done; whether it is.
+
+    Raises:
+        Stopped: a signal has come; the evaluation has kept what is finished.
+    """
+    folder = evaluation_folder(run)
+    if is_evaluated(folder, evaluation.tasks):
+        return True
+    log = folder.with_suffix(".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    names = ", ".join(task.name for task in evaluation.tasks)
+    print(f"pacs sweep: {run.label}: evaluating on {names} (its output: {log})", flush=True)
+    command = [
+        sys.executable, "-m", "pacs", "evaluate", str(run.folder), "--out", str(folder), *evaluation.options
+    ]  # fmt: skip
+    environment = {name: value for name, value in os.environ.items() if name not in (TOKEN, RUN_DIR)}
+    with log.open("w") as stream:
+        # In a session of its own: Ctrl-C is passed on below, once.
+        process = subprocess.Popen(
+            command, env=environment, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    told = False
+    while True:
+        try:
+            status = process.wait(POLL_SECONDS)
+            break
+        except subprocess.TimeoutExpired:
+            if stop.signal and not told:
+                process.terminate()
+                told = True
+    stop.check()
+    if status == STOPPED:
+        raise Stopped("a signal to the evaluation")
+    if status != 0:
+        print(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", file=sys.stderr, flush=True)
+    return status == 0
+
+
+def is_evaluated(folder: Path, tasks: Sequence[Task]) -> bool:
+    """Whether an evaluation's folder has the results that are asked for."""
+    try:
+        results = {result.task: result for result in read_results(folder)[1]}
+    except EvaluationError:
+        return False
+    return all(
+        task.name in results
+        and results[task.name].samples == task.samples
+        and set(task.ks) <= results[task.name].pass_at.keys()
+        for task in tasks
+    )
+
+
+def evaluation_problem(folder: Path) -> str | None:
+    """Why the evaluation has no results, by what it has printed; None if it was not started."""
+    try:
+        lines = folder.with_suffix(".log").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    said = [line for line in lines if line.startswith("pacs evaluate: ")] or [line for line in lines if line.strip()]
+    return f"not evaluated: {said[-1]}" if said else "not evaluated: its process ended without a word"

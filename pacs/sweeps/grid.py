@@ -1,0 +1,248 @@
+"""The runs of a sweep: composed by Hydra's multirun, named, and checked before the first of them is started."""
+
+import copy
+import io
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from pacs.paths import config_dir
+from pacs.runs.checkpoints import CONFIG
+from pacs.runs.config_changes import algorithm_changes
+from pacs.runs.state import read_progress, read_state
+from pacs.sweeps.definition import Sweep, SweepError
+from pacs.training import composition_problem
+
+#: A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
+ROLLOUT_SEED = "actor_rollout_ref.rollout.seed"
+#: What the sweep sets for each run.
+OURS = ("pacs.run_dir", "trainer.experiment_name")
+
+
+@dataclass
+class PlannedRun:
+    """A run of a sweep.
+
+    Attributes:
+        algorithm: its primary config.
+        settings: swept key -> value, as text; of several algorithms also "algorithm".
+        folder: of the run.
+        overrides: with which `pacs train` is this run.
+        config: composed.
+        step: that it has reached, on the disk.
+    """
+
+    algorithm: str
+    settings: dict[str, str]
+    folder: Path
+    overrides: list[str]
+    config: DictConfig
+    step: int = field(default=0)
+
+    @property
+    def total_steps(self) -> int:
+        """Where it ends."""
+        return int(self.config.trainer.total_training_steps)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to train."""
+        return self.step >= self.total_steps
+
+    @property
+    def label(self) -> str:
+        """What tells it from the others."""
+        return label_of(self.settings) or self.algorithm
+
+    @property
+    def command(self) -> list[str]:
+        """That is this run alone."""
+        return ["pacs train", "--config-name", self.algorithm, *self.overrides]
+
+
+def label_of(settings: dict[str, str]) -> str:
+    """Settings as one says them: "beta=0.5, seed=1"."""
+    names = short_names(settings)
+    return ", ".join(value if key == "algorithm" else f"{names[key]}={value}" for key, value in settings.items())
+
+
+def short_names(keys: Sequence[str] | dict[str, str]) -> dict[str, str]:
+    """Each key -> its last part, where that is no other's."""
+    last = {key: key.lstrip("+").rsplit(".", 1)[-1] for key in keys}
+    count = Counter(last.values())
+    return {key: name if count[name] == 1 else key for key, name in last.items()}
+
+
+def recipe_of(sweep: Sweep, given: Sequence[str]) -> str:
+    """The recipe that the runs have: the one given last, or the sweep's own."""
+    return next((word.partition("=")[2] for word in reversed(given) if word.startswith("recipe=")), sweep.recipe)
+
+
+def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]:
+    """Compose the runs of a sweep.
+
+    Args:
+        sweep: what it varies.
+        given: overrides of the user; one of a key that the sweep varies takes its values' place.
+        out: the sweep's folder.
+
+    Raises:
+        SweepError: they cannot be composed, or two of them would have one folder.
+    """
+    if taken := [word for word in given if word.split("=")[0] in OURS]:
+        raise SweepError(f"{taken[0]}: each run has its own: --out names the folder of them all")
+    words = [f"recipe={sweep.recipe}", *sweep.overrides, *given]
+    runs = []
+    for algorithm in sweep.algorithms:
+        try:
+            keys = _swept_keys(sweep, given)
+            jobs = _multirun(algorithm, words)
+        except (HydraException, OmegaConfBaseException) as error:
+            problem = composition_problem(error, ["--config-name", algorithm, *given])
+            raise SweepError(f"the sweep cannot start:\n{problem}") from error
+        for overrides, config in jobs:
+            values = dict(word.split("=", 1) for word in overrides)
+            own = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
+            runs.append(_name(PlannedRun(algorithm, own | {key: values[key] for key in keys}, out, overrides, config)))
+    twice = [folder for folder, count in Counter(run.folder for run in runs).items() if count > 1]
+    if twice:
+        raise SweepError(f"{twice[0]}: two runs would have this folder: give each value once")
+    return runs
+
+
+def check_configs(runs: Sequence[PlannedRun]) -> None:
+    """Check every run's config and what its folder holds, and find how far each is.
+
+    Raises:
+        SweepError: naming the runs that cannot be started, and why.
+    """
+    from pacs.integration import checks, launch
+
+    problems: dict[str, list[int]] = {}
+    for number, run in enumerate(runs):
+        try:
+            with redirect_stdout(io.StringIO()):  # verl says there that all is well
+                launch.prepare(run.config)
+                run.step = _steps_done(run.config)
+        except checks.ConfigError as error:
+            problems.setdefault(str(error), []).append(number)
+    if problems:
+        said = [f"{_which(runs, numbers)}\n{problem}" for problem, numbers in problems.items()]
+        raise SweepError("\n".join(["the sweep cannot start:", *said]))
+
+
+def check_machine(runs: Sequence[PlannedRun]) -> None:
+    """Look at this machine, the data and the model of each run, up to the first for which they do not do.
+
+    Raises:
+        SweepError: naming that run, and why.
+    """
+    from pacs.integration import checks
+
+    for number, run in enumerate(runs):
+        try:
+            checks.check_surroundings(run.config)
+        except checks.ConfigError as error:
+            raise SweepError(f"the sweep cannot start:\n{_which(runs, [number])}\n{error}") from error
+
+
+def _which(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> str:
+    if len(numbers) == len(runs) > 1:
+        return f"each of the {len(runs)} runs:"
+    first = f"run {numbers[0] + 1} of {len(runs)} ({runs[numbers[0]].label})"
+    return first + (f" and {len(numbers) - 1} more:" if len(numbers) > 1 else ":")
+
+
+def _swept_keys(sweep: Sweep, given: Sequence[str]) -> list[str]:
+    """The keys that name a run: the sweep's own, and those of which several values are given."""
+    parsed = OverridesParser.create().parse_overrides(list(given))
+    return list(dict.fromkeys([*sweep.values, *(str(o.get_key_element()) for o in parsed if o.is_sweep_override())]))
+
+
+def _multirun(algorithm: str, words: Sequence[str]) -> list[tuple[list[str], DictConfig]]:
+    """The overrides and the config of each run of Hydra's grid, in its order."""
+    jobs: list[tuple[list[str], DictConfig]] = []
+
+    def collect(config: DictConfig) -> None:
+        jobs.append((list(HydraConfig.get().overrides.task), config))
+
+    # Hydra notes the grid in a folder; the runs have folders of their own.
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--config-name", algorithm, "--multirun"]
+        words = [*words, f"hydra.sweep.dir={folder}", "hydra.sweep.subdir=."]
+        with _command_line(["pacs sweep", *options, *words]):
+            hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(collect)()
+    return jobs
+
+
+@contextmanager
+def _command_line(words: Sequence[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, list(words)
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def _name(run: PlannedRun) -> PlannedRun:
+    """Give a run in the sweep's folder its own, a name for W&B, and one seed."""
+    names = short_names(run.settings)
+    parts = [value if key == "algorithm" else f"{names[key]}_{value}" for key, value in run.settings.items()]
+    sweep, name = run.folder, re.sub(r"[^\w.+-]+", "_", "-".join(parts)) or run.algorithm
+    run.folder = sweep / name
+    own: dict[str, str | int] = {"pacs.run_dir": str(run.folder), "trainer.experiment_name": f"{sweep.name}-{name}"}
+    if run.config.data.seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
+        own[ROLLOUT_SEED] = run.config.data.seed
+    with open_dict(run.config):
+        for key, value in own.items():
+            OmegaConf.update(run.config, key, value)
+            run.overrides.append(f"{key}={_quoted(str(value))}")
+    return run
+
+
+def _quoted(text: str) -> str:
+    """A text in Hydra's grammar."""
+    if re.fullmatch(r"[\w./+-]+", text):
+        return text
+    return "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"
+
+
+def _steps_done(config: DictConfig) -> int:
+    """The step that the run's folder has reached.
+
+    Raises:
+        ConfigError: the folder does not allow it to go on with these settings.
+    """
+    from pacs.integration.checks import ConfigError
+    from pacs.integration.resume import choose_checkpoint
+
+    total = config.trainer.total_training_steps
+    if total is None:
+        raise ConfigError(["trainer.total_training_steps=null: a sweep compares runs of one length: set it."])
+    checkpoint = choose_checkpoint(copy.deepcopy(config))
+    if checkpoint is not None:
+        return checkpoint.step
+    folder = Path(config.pacs.run_dir)
+    state, progress = read_state(folder), read_progress(folder)
+    if state is None or state.state != "finished" or progress is None or progress.step < total:
+        return 0
+    # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
+    before = OmegaConf.load(folder / CONFIG)
+    assert isinstance(before, DictConfig)
+    if changes := algorithm_changes(before, config):
+        raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
+    return progress.step

@@ -1,0 +1,72 @@
+"""What runs are compared by, and how far it may be off by the choice of seeds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any
+
+SEEDS = "95% interval of the mean over seeds (Student's t, n - 1 degrees of freedom)"
+PROBLEMS = "95% interval over problems (bootstrap of the one run's evaluation); it says nothing of other seeds"
+#: What the kinds of interval are, for results.json.
+KINDS = {"seeds": SEEDS, "problems": PROBLEMS}
+
+
+def over_seeds(values: Sequence[float]) -> dict[str, Any]:
+    """Mean and 95% interval over the runs of a setting; of one run the interval is null.
+
+    Args:
+        values: of one measure, at least one.
+    """
+    mean, n = fmean(values), len(values)
+    if n < 2:
+        return {"n": n, "mean": mean, "low": None, "high": None, "interval": None}
+    from scipy.stats import t  # slow to import
+
+    half = float(t.ppf(0.975, n - 1)) * stdev(values) / math.sqrt(n)
+    return {"n": n, "mean": mean, "low": mean - half, "high": mean + half, "interval": "seeds"}
+
+
+def of_setting(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Each measure that a finished run has -> its mean and interval over the finished runs of one setting."""
+    finished = [run["measures"] for run in runs if run["state"] == "finished"]
+    names = dict.fromkeys(name for measures in finished for name in measures)
+    found = {}
+    for name in names:
+        having = [measures[name] for measures in finished if name in measures]
+        found[name] = over_seeds([one["mean"] for one in having])
+        if len(having) == 1 and having[0]["low"] is not None:
+            found[name] |= {"low": having[0]["low"], "high": having[0]["high"], "interval": "problems"}
+    return found
+
+
+def of_run(
+    evaluation: Mapping[str, Mapping[str, Any]], validation: Mapping[str, Mapping[str, float]], training: float | None
+) -> dict[str, dict[str, float | None]]:
+    """The measures of one run: name -> mean, and its interval over problems where it has one.
+
+    Args:
+        evaluation: task -> "pass@k" -> mean, low, high; ascending in k.
+        validation: source -> "pass@k" -> the last value; ascending in k.
+        training: share of right answers in the last step.
+
+    Returns:
+        What matters most first. Of several k the smallest and the largest.
+    """
+    measures: dict[str, dict[str, float | None]] = {}
+    if len(evaluation) > 1 and all("pass@1" in at for at in evaluation.values()):
+        measures["mean pass@1"] = _plain(fmean(at["pass@1"]["mean"] for at in evaluation.values()))
+    for task, at in evaluation.items():
+        measures |= {f"{task} {k}": dict(at[k]) for k in _ends(at)}
+    for source, values in validation.items():
+        measures |= {f"{source} {k}, validation": _plain(values[k]) for k in _ends(values)}
+    if training is not None:
+        measures["training, last step"] = _plain(training)
+    return measures
+
+
+def _plain(value: float) -> dict[str, float | None]:
+    return {"mean": value, "low": None, "high": None}
+
+
+def _ends(ks: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys([next(iter(ks)), list(ks)[-1]]))

@@ -1,0 +1,149 @@
+"""results.png: the curves of training, and where each setting ended."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from pacs.report.draw import draw_over_steps
+from pacs.report.figures import PNG_DOTS_PER_INCH, render_png, title_of
+from pacs.report.findings import capital, rank
+from pacs.report.groups import Group
+from pacs.report.panels import PANELS
+from pacs.report.read import Run
+from pacs.report.style import (
+    BAND_ALPHA,
+    MARK_COLOUR,
+    legend_below,
+    line_style,
+    our_style,
+    set_figure_title,
+    set_title,
+    shorten,
+)
+from pacs.report.trends import share
+
+(PASS_RATE,) = (panel for panel in PANELS if panel.name == "pass_rate")
+WIDTH_INCHES = 9.0
+LEAST_HEIGHT_INCHES, ROW_INCHES = 3.2, 0.28
+MARK_SPACING = 0.6
+
+
+def groups_of(results: Mapping[str, Any]) -> list[Group]:
+    """The runs of each setting that have logged steps; the finished ones alone where there are any."""
+    runs = {run["name"]: _as_run(run) for run in results["runs"] if any(run["curves"].values())}
+    groups = []
+    for setting in results["settings"]:
+        names = [name for name in setting["finished"] or setting["runs"] if name in runs]
+        if names:
+            groups.append(Group(setting["label"], tuple(runs[name] for name in names)))
+    return groups
+
+
+def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, str]:
+    """The picture, and what it says.
+
+    Args:
+        results: of a sweep.
+        groups: of its runs, at least one.
+    """
+    measure = first_measure(results)
+    ends = {
+        setting["label"]: setting["measures"][measure]
+        for setting in results["settings"]
+        if measure in setting["measures"]
+    }
+    title = f"{results['sweep']}, {results['recipe']}: " + (
+        finding(measure, ends) if ends else "no run is finished yet"
+    )
+    left = title_of(PASS_RATE, groups) if any(group.band(PASS_RATE.curves[0].key).steps for group in groups) else ""
+    height = max(LEAST_HEIGHT_INCHES, 1.5 + ROW_INCHES * len(groups))
+    with our_style():
+        figure = Figure(figsize=(WIDTH_INCHES, height), dpi=PNG_DOTS_PER_INCH, layout="constrained")
+        axes = figure.subplots(1, 2 if ends else 1, squeeze=False)[0]
+        set_title(axes[0], left or "No step is done yet", 0.45 * WIDTH_INCHES)
+        if left:
+            steps = [step for group in groups for run in group.runs for step in run.steps]
+            draw_over_steps(axes[0], PASS_RATE, groups, width=0.4 * WIDTH_INCHES, steps=steps)
+        if ends:
+            _draw_ends(axes[1], measure, ends, [group.label for group in groups])
+        set_figure_title(figure, title)
+        _legend(figure, groups, ends)
+    return render_png(figure), "; ".join(filter(None, (title, left)))
+
+
+def first_measure(results: Mapping[str, Any]) -> str:
+    """The measure that matters most; empty where no run is finished."""
+    return next((name for setting in results["settings"] for name in setting["measures"]), "")
+
+
+def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
+    """Which setting is highest and which lowest, as far as the intervals allow that to be said.
+
+    Args:
+        measure: what is compared.
+        ends: setting -> its mean and interval.
+    """
+    name = capital(measure)
+    means = {label: value["mean"] for label, value in ends.items()}
+    if len(ends) == 1:
+        return f"{name} {share(*means.values())}"
+    if any(value["low"] is None for value in ends.values()):
+        low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        without = sum(value["low"] is None for value in ends.values())
+        remark = "one run each" if without == len(ends) else f"{without} of {len(ends)} without an interval"
+        return f"{name} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
+    return f"{name}: {rank({label: (one['low'], one['mean'], one['high']) for label, one in ends.items()}, '', share)}"
+
+
+def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], labels: Sequence[str]) -> None:
+    """A mark a setting, from above to below, with its interval."""
+    for place, (label, value) in enumerate(ends.items()):
+        style = line_style(labels.index(label), 0, len(labels))
+        reach = None if value["low"] is None else [[value["mean"] - value["low"]], [value["high"] - value["mean"]]]
+        axes.errorbar(
+            value["mean"], place, xerr=reach, color=style["color"], marker=style["marker"], markersize=5, capsize=3
+        )
+    axes.set_yticks(range(len(ends)), [f"{shorten(label)} ({value['n']})" for label, value in ends.items()])
+    for text in axes.get_yticklabels():
+        text.set_parse_math(False)
+    axes.set_ylim(len(ends) - 1 + MARK_SPACING, -MARK_SPACING)
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("share of right answers")
+    kinds = {value["interval"] for value in ends.values()} - {None}
+    over = f"95% interval over {' or '.join(sorted(kinds))}" if kinds else "one run each"
+    set_title(axes, f"{capital(measure)} of finished runs: {over}", 0.4 * WIDTH_INCHES)
+
+
+def _legend(figure: Figure, groups: Sequence[Group], ends: Mapping[str, Any]) -> None:
+    handles: list[Any] = []
+    labels = []
+    if len(groups) > 1 or not ends:
+        handles = [Line2D([], [], **line_style(index, 0, len(groups))) for index in range(len(groups))]
+        labels = [shorten(group.label) for group in groups]
+    if any(len(group.runs) > 1 for group in groups):
+        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
+        labels.append("line: mean over seeds, band: lowest to highest")
+    if handles:
+        legend_below(figure, handles, labels)
+
+
+def _as_run(run: Mapping[str, Any]) -> Run:
+    """A run as `pacs.report` draws it, from the results alone."""
+    steps: dict[int, dict[str, float]] = {}
+    for key, curve in run["curves"].items():
+        for step, value in curve:
+            steps.setdefault(int(step), {})[key] = value
+    about = ("state", "started", "host", "git_commit", "python", "versions", "command")
+    return Run(
+        name=run["name"],
+        path=Path(run["folder"]),
+        config=run["settings"],
+        info={key: run[key] for key in about},
+        steps=dict(sorted(steps.items())),
+    )

@@ -1,0 +1,120 @@
+"""The runs of a sweep, one after the other: trained, then evaluated."""
+
+import fcntl
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pacs.evaluation.stop import Stopped, StopRequest
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from pacs.sweeps.definition import SweepError
+from pacs.sweeps.evaluate import Evaluation, evaluate_run
+from pacs.sweeps.grid import PlannedRun
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Make the sweep's folder and hold its lock; it goes with this process.
+
+    Raises:
+        SweepError: another process holds it, or the folder cannot be made.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / LOCK).open("w")
+    except OSError as error:
+        raise SweepError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise SweepError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
+        yield
+
+
+def train_runs(
+    runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: StopRequest, refused: dict[str, str]
+) -> int:
+    """Train and evaluate what is not done yet; a run that fails does not keep the others from being trained.
+
+    Args:
+        runs: checked.
+        evaluation: of each finished run; None: none.
+        stop: signals that come between two runs.
+        refused: gets folder's name -> why, of runs that were refused though the check had let them pass.
+
+    Returns:
+        The exit status: 0 all is done, 1 a run or an evaluation failed, 75 or 128 + N stopped by a signal.
+    """
+    clock = _Clock(runs)
+    status = FINISHED
+    for number, run in enumerate(runs, start=1):
+        try:
+            stop.check()
+            which = f"pacs sweep: run {number} of {len(runs)}: {run.label}"
+            if run.is_finished:
+                print(f"{which}: is trained already ({run.folder})", flush=True)
+            else:
+                print(f"{which} -> {run.folder}{clock.said()}", flush=True)
+                ended = _train(run, refused)
+                if ended == FINISHED:
+                    run.step = run.total_steps
+                elif ended != FAILED:
+                    return ended
+                clock.note(run)
+            if not run.is_finished or (evaluation and not evaluate_run(run, evaluation, stop)):
+                status = FAILED
+        except Stopped:
+            return STOPPED
+    return status
+
+
+def _train(run: PlannedRun, refused: dict[str, str]) -> int:
+    """`pacs train` of a run; its exit status."""
+    from pacs.integration import checks, launch
+
+    before, sys.argv = sys.argv, run.command  # for the record in run.json
+    try:
+        return launch.train(run.config)
+    except checks.ConfigError as error:
+        refused[run.folder.name] = str(error)
+        print(f"pacs sweep: the run cannot start:\n{error}", file=sys.stderr, flush=True)
+        return FAILED
+    finally:
+        sys.argv = before
+
+
+class _Clock:
+    """How long the sweep has taken, and how long it may take.
+
+    Args:
+        runs: of the sweep, as they were when it was started.
+    """
+
+    def __init__(self, runs: Sequence[PlannedRun]) -> None:
+        self.started = time.monotonic()
+        self.left = {run.folder: run.total_steps - run.step for run in runs if not run.is_finished}
+        self.done = 0
+
+    def note(self, run: PlannedRun) -> None:
+        """A run has ended."""
+        left = self.left.pop(run.folder)
+        if run.is_finished:
+            self.done += left
+
+    def said(self) -> str:
+        """In words, from the second run on."""
+        elapsed = time.monotonic() - self.started
+        if not self.done:
+            return ""
+        left = elapsed / self.done * sum(self.left.values())
+        return f" (after {_duration(elapsed)}; about {_duration(left)} left)"
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

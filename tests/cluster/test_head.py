@@ -1,0 +1,28 @@
+"""The head, from a stop that is asked for before its run can heed it."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pacs.cluster.head import _train
+from pacs.cluster.meeting import NOTICE, Meeting
+from pacs.cluster.signals import Noted
+from pacs.runs.supervisor import SIGNALS, STOPPED
+
+
+@pytest.fixture
+def signals_as_before() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals_as_before")
+def test_a_stop_before_the_run_has_begun_is_a_stop(tmp_path: Path) -> None:
+    """`pacs train` is still importing when the notice is passed on, and ends by the signal."""
+    meeting = Meeting(tmp_path / "meet", 0, 1)
+    (meeting.folder / NOTICE).touch()
+    assert _train(["--dry-run", "recipe=arithmetic"], Noted(meeting)) == STOPPED

@@ -1,0 +1,35 @@
+"""Engines on a cluster whose GPUs are taken."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+
+from pacs.evaluation.engine import EngineSettings
+from pacs.evaluation.engines import start_engines
+from pacs.evaluation.stop import Stopped, StopRequest
+from pacs.runs.processes import TOKEN
+
+
+@pytest.fixture
+def taken() -> Iterator[None]:
+    """A cluster with one GPU (a number, to Ray), which somebody has."""
+    ray.init(address="local", num_gpus=1, include_dashboard=False, log_to_driver=False)
+    group = ray.util.placement_group([{"GPU": 1}])
+    ray.get(group.ready())
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.slow
+def test_gpus_that_are_taken_are_waited_for_and_the_wait_is_said(
+    taken: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(TOKEN, "0")
+    stop = StopRequest()
+    stop.signal = "SIGTERM"
+    settings = EngineSettings("model", "auto", 1, 0.9, 64, 1.0, 1.0, 32, token_entropy=False)
+    with pytest.raises(Stopped):
+        start_engines(settings, None, tmp_path, stop)
+    assert "waiting for 1 GPUs, of which 0 are free now" in capsys.readouterr().out

@@ -1,0 +1,68 @@
+"""configs/sweep/: every file is a sweep whose keys and values a run can have."""
+
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from pacs.algorithm import PacsConfig
+from pacs.evaluation.tasks import parse_tasks
+from pacs.paths import config_dir
+from pacs.sweeps import definition
+from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
+
+
+def test_the_paper_s_sweeps_are_there() -> None:
+    names = {"ablation_beta", "ablation_score", "ablation_weight", "ablation_reference", "baselines"}
+    assert sweep_files().keys() == names
+
+
+@pytest.mark.parametrize("name", sweep_files())
+def test_a_shipped_sweep_can_be_run(name: str) -> None:
+    """Each key exists in the config, and the algorithm's own check takes each value."""
+    sweep = read_sweep(name)
+    assert sweep.description
+    assert sweep.values["data.seed"] == [0, 1, 2]
+    assert [task.name for task in parse_tasks(",".join(sweep.tasks), Path("data"), [], [])] == sweep.tasks
+    for algorithm in sweep.algorithms:
+        with initialize_config_dir(str(config_dir()), version_base=None):
+            config = compose(algorithm, overrides=[f"recipe={sweep.recipe}"])
+        for key, values in sweep.values.items():
+            assert OmegaConf.select(config, key, default="absent") != "absent"
+            for value in values:
+                OmegaConf.update(config, key, value)
+                if algorithm == "pacs":
+                    own = {name: config.pacs[name] for name in PacsConfig.__dataclass_fields__}
+                    PacsConfig.from_mapping(OmegaConf.to_container(OmegaConf.create(own), resolve=True))
+
+
+def test_overrides_are_in_hydra_s_grammar() -> None:
+    sweep = Sweep("s", "", ["pacs"], "r", {"a": [None, True, False], "b": [0.1, 1e-06, "x"], "c": [1]})
+    assert sweep.overrides == ["a=null,true,false", "b=0.1,1e-06,x", "c=1"]
+    assert sweep.runs == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# Mine\nalgorithms: [pacs]\nrecipe: r\nvalues: {a: 1}\n", "a: give a list"),
+        ("algorithms: []\nrecipe: r\nvalues: {}\n", "algorithms: give a list"),
+        ("algorithms: [pacs]\nrecipe: r\nvalue: {}\n", "unexpected keyword argument 'value'"),
+        ("algorithms: [pacs\n", "is no sweep"),
+        ("just words\n", "is no sweep"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str) -> None:
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "mine.yaml").write_text(text)
+    monkeypatch.setattr(definition, "config_dir", lambda: tmp_path)
+    with pytest.raises(SweepError) as refused:
+        read_sweep("mine")
+    assert str(tmp_path / "sweep" / "mine.yaml") in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_an_unknown_name_comes_with_the_nearest() -> None:
+    with pytest.raises(SweepError, match=r"ablation_bta: no such sweep: there are .*\. Did you mean ablation_beta\?"):
+        read_sweep("ablation_bta")

@@ -1,0 +1,112 @@
+"""The grid: Hydra's against a product written down here, its names, and what is refused before anything is started."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.paths import config_dir
+from pacs.runs.state import Progress, RunState, write_progress, write_state
+from pacs.sweeps.definition import Sweep, SweepError
+from pacs.sweeps.grid import PlannedRun, check_configs, plan_runs, recipe_of
+
+BETAS, SEEDS = (1, -1), (0, 3)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("parent") / "it's out, é"
+
+
+@pytest.fixture(scope="module")
+def runs(inputs: list[str], out: Path) -> list[PlannedRun]:
+    """Those of two values and two seeds; one value is wrong."""
+    sweep = Sweep("beta", "", ["pacs"], "qwen3_4b", {"pacs.beta": BETAS, "data.seed": [0, 1, 2]})
+    return plan_runs(sweep, [*inputs, "data.seed=0,3"], out)
+
+
+def test_the_runs_are_the_product_in_order(runs: list[PlannedRun], out: Path) -> None:
+    expected = list(itertools.product(BETAS, SEEDS))
+    assert [(run.config.pacs.beta, run.config.data.seed) for run in runs] == expected
+    assert [run.folder for run in runs] == [out / f"beta_{beta}-seed_{seed}" for beta, seed in expected]
+    assert [run.label for run in runs] == [f"beta={beta}, seed={seed}" for beta, seed in expected]
+    assert {run.config.actor_rollout_ref.rollout.seed - run.config.data.seed for run in runs} == {0}
+    assert [run.config.trainer.experiment_name for run in runs] == [f"{out.name}-{run.folder.name}" for run in runs]
+    assert not out.exists()
+
+
+def test_the_command_of_a_run_is_that_run(runs: list[PlannedRun]) -> None:
+    assert runs[3].command[:3] == ["pacs train", "--config-name", "pacs"]
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        alone = compose("pacs", overrides=runs[3].command[3:])
+    assert resolved(alone) == resolved(runs[3].config)
+
+
+def resolved(config: DictConfig) -> object:
+    return OmegaConf.to_container(config, resolve=True)
+
+
+def test_a_bad_value_is_refused_with_the_runs_that_have_it(runs: list[PlannedRun]) -> None:
+    with pytest.raises(SweepError, match=r"run 3 of 4 \(beta=-1, seed=0\) and 1 more:\n- pacs\.beta=-1"):
+        check_configs(runs)
+    with pytest.raises(SweepError, match=r"each of the 2 runs:\n- pacs\.beta=-1"):
+        check_configs(runs[2:])
+
+
+def test_several_algorithms_and_keys_stand_in_the_name(inputs: list[str], tmp_path: Path) -> None:
+    sweep = Sweep("base", "", ["pacs", "ppo"], "arithmetic", {"data.seed": [0, 1]})
+    given = [*inputs, "data.seed=7", "+data.note=a/b,null", "actor_rollout_ref.rollout.seed=5"]
+    runs = plan_runs(sweep, given, tmp_path)
+    assert [run.folder.name for run in runs] == [
+        "pacs-seed_7-note_a_b", "pacs-seed_7-note_null", "ppo-seed_7-note_a_b", "ppo-seed_7-note_null"
+    ]  # fmt: skip
+    assert [run.config.trainer.v1.trainer_mode for run in runs] == ["pacs", "pacs", "ppo", "ppo"]
+    assert [run.config.data.note for run in runs] == ["a/b", None] * 2
+    assert {run.config.actor_rollout_ref.rollout.seed for run in runs} == {5}
+    check_configs(runs)
+
+
+def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
+    assert recipe_of(sweep, []) == "arithmetic"
+    assert recipe_of(sweep, ["recipe=qwen3_4b", "pacs.beta=1", "recipe=qwen3_8b"]) == "qwen3_8b"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["pacs.run_dir=here"], "pacs.run_dir=here: each run has its own: --out names the folder"),
+        (["pacs.beta=1,1", "data.seed=0"], "beta_1-seed_0: two runs would have this folder"),
+        (["pacs.betta=1"], "There is no key pacs.betta. Did you mean pacs.beta"),
+        (["recipe=arithmetics"], "Could not find 'recipe/arithmetics'"),
+        (["pacs.beta=range("], "no viable alternative at input 'range('"),
+    ],
+)
+def test_a_grid_that_cannot_be_made_is_refused(
+    sweep: Sweep, inputs: list[str], tmp_path: Path, given: list[str], said: str
+) -> None:
+    with pytest.raises(SweepError) as refused:
+        plan_runs(sweep, [*inputs, *given], tmp_path)
+    assert said in str(refused.value)
+
+
+def test_a_finished_run_without_a_checkpoint_is_known_by_its_settings(
+    sweep: Sweep, inputs: list[str], tmp_path: Path
+) -> None:
+    (run,) = plan_runs(sweep, [*inputs, "pacs.beta=1", "data.seed=0", "trainer.total_training_steps=3"], tmp_path)
+    run.folder.mkdir()
+    OmegaConf.save(run.config, run.folder / "config.yaml", resolve=True)
+    state = RunState("running", "token", "host", 1, "2026-01-02T03:04:05+00:00")
+    write_progress(run.folder, Progress(3, 3, "end"))
+    for word, is_finished in (("failed", False), ("finished", True)):
+        write_state(run.folder, replace(state, state=word))
+        check_configs([run])
+        assert run.is_finished == is_finished
+    run.config.data.train_batch_size = 32
+    with pytest.raises(SweepError, match=r"data\.train_batch_size: 64 in the checkpoint, 32 now\n.*give another --out"):
+        check_configs([run])
+    run.config.trainer.total_training_steps = None
+    with pytest.raises(SweepError, match=r"trainer\.total_training_steps=null: .* set it"):
+        check_configs([run])

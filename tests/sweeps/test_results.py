@@ -1,0 +1,178 @@
+"""results.json from run folders, held to arithmetic done here; the table and the plot from that file alone."""
+
+import json
+import re
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+from PIL import Image
+
+from pacs import cli
+from pacs.evaluation.results import read_results, write_results
+from pacs.evaluation.settings import as_json
+from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
+from pacs.sweeps.collect import as_text, collect
+from pacs.sweeps.definition import Sweep
+from pacs.sweeps.evaluate import evaluation_folder
+from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.render import render
+from tests.evaluation.folders import settings_of
+from tests.sweeps.conftest import MakeRun
+
+COMMAND = ["pacs", "sweep", "beta", "+trainer.wandb_api_key=hunter2"]
+#: t of two degrees of freedom, 95%, as tables print it.
+T2 = 4.302653
+
+
+def results_of(sweep: Sweep, runs: list[PlannedRun], refused: dict[str, str] | None = None) -> dict:
+    results = collect(sweep, runs, command=COMMAND, refused=refused or {})
+    assert json.loads(as_text(results)) == results
+    return results
+
+
+def evaluate(run: PlannedRun, rights: list[int]) -> None:
+    """An evaluation of 4 samples a problem, so many of them right."""
+    counts = [ProblemCount(str(number), "gold", 4, right) for number, right in enumerate(rights)]
+    at = pass_at_ks(counts, [1, 2, 4])
+    task = TaskResult("sums", 4, counts, at[1], at, {}, {}, 0.0, 5.0, None, None, None, None)
+    folder = evaluation_folder(run)
+    folder.mkdir(parents=True)
+    write_results(folder, as_json(settings_of()), [task])
+
+
+def test_seeds_are_one_setting_with_the_t_interval(sweep: Sweep, make_run: MakeRun) -> None:
+    ends = [0.5, 0.75, 0.625]
+    runs = [make_run("1", seed, validation=end) for seed, end in enumerate(ends)]
+    runs.append(make_run("10", 0, validation=0.25))
+    results = results_of(sweep, runs)
+    one, ten = results["settings"]
+    assert (one["label"], one["settings"], ten["label"]) == ("beta=1", {"pacs.beta": "1"}, "beta=10")
+    assert one["finished"] == [run.folder.name for run in runs[:3]]
+    found = one["measures"]["a/b pass@1, validation"]
+    half = T2 * stdev(ends) / 3**0.5
+    assert found["mean"] == pytest.approx(fmean(ends))
+    assert [found["low"], found["high"]] == pytest.approx([fmean(ends) - half, fmean(ends) + half], rel=1e-6)
+    assert one["measures"]["a/b pass@4, validation"]["mean"] == pytest.approx(2 * fmean(ends))
+    assert one["measures"]["training, last step"] == {"n": 3, "mean": 0.6, "low": 0.6, "high": 0.6, "interval": "seeds"}
+    assert ten["measures"]["a/b pass@1, validation"]["interval"] is None
+    assert results["swept"] == {"pacs.beta": ["1", "10"], "data.seed": ["0", "1", "2"]}
+    assert results["failures"] == []
+
+
+def test_a_run_says_what_made_it(sweep: Sweep, make_run: MakeRun) -> None:
+    results = results_of(sweep, [make_run("1", 2, validation=0.5)])
+    (run,) = results["runs"]
+    assert (run["seed"], run["state"], run["step"], run["total_steps"]) == (2, "finished", 3, 3)
+    assert run["step_seconds_sum"] == 6.0
+    assert (run["git_commit"], run["versions"]) == ("c0ffee", {"verl": "0.9.1"})
+    assert run["curves"]["critic/score/mean"] == [[1, 0.2], [2, 0.4], [3, 0.6]]
+    assert run["curves"]["pacs/validation/a/b/pass@1"] == [[0, 0.125], [3, 0.5]]
+    assert results["command"][-1] == "+trainer.wandb_api_key=(not shown)"
+    assert results["data"] == {"train_files": ["a.parquet"], "val_files": "b.parquet"}
+
+
+def test_what_is_missing_is_named(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [
+        make_run("1", 0),
+        make_run("1", 1, rates=[0.3], state="failed", cause="the disk is full"),
+        make_run("10", 0, rates=[0.1, 0.2], state="stopped", cause="SIGTERM, after step 2"),
+        make_run("10", 1, total=9),
+    ]
+    runs.append(
+        PlannedRun("pacs", runs[0].settings | {"data.seed": "2"}, tmp_path / "none", runs[0].overrides, runs[0].config)
+    )
+    runs[3].step = 0
+    results = results_of(sweep, runs, {"none": "- pacs.run_dir: a run is training there."})
+    assert [run["state"] for run in results["runs"]] == ["finished", "failed", "stopped", "unfinished", "refused"]
+    assert [failure["cause"] for failure in results["failures"]] == [
+        "the disk is full", "SIGTERM, after step 2", "- pacs.run_dir: a run is training there."
+    ]  # fmt: skip
+    one, ten = results["settings"]
+    assert one["measures"]["training, last step"]["n"] == 1
+    assert ten["measures"] == {}
+    page = render(results)["results.md"].decode()
+    assert "1 of 5 runs are finished." in page
+    assert re.search(r"beta=1, seed=1 +\| +failed \| +1/3 \| +the disk is full", page)
+    assert re.search(r"^\| beta=1 +\| +60\.00 \(1\) \|$", page, flags=re.MULTILINE)
+    assert re.search(r"^\| beta=10 +\| +– \|$", page, flags=re.MULTILINE)
+
+
+def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, make_run: MakeRun) -> None:
+    runs = [make_run("1", 0), make_run("10", 0), make_run("10", 1)]
+    for run, rights in zip(runs, ([0, 2, 4], [4, 4, 4], [4, 4, 0]), strict=True):
+        evaluate(run, rights)
+    results = results_of(sweep, runs)
+    one, ten = (setting["measures"]["sums pass@1"] for setting in results["settings"])
+    ((task,),) = [read_results(evaluation_folder(runs[0]))[1]]
+    assert one == {"n": 1, **vars(task.accuracy), "interval": "problems"}
+    assert (ten["n"], ten["interval"], ten["mean"]) == (2, "seeds", pytest.approx((1 + 2 / 3) / 2))
+    page = render(results)["results.md"].decode()
+    assert "50.00 [0.00, 100.00] (1)" in page
+    assert "3 of 3 runs are finished, 3 of them evaluated." in page
+
+
+def test_an_evaluation_that_failed_is_named(sweep: Sweep, make_run: MakeRun) -> None:
+    run = make_run("1", 0)
+    log = evaluation_folder(run).with_suffix(".log")
+    log.parent.mkdir()
+    log.write_text("INFO loading\npacs evaluate: --max-tokens 8192: too long\n")
+    results = results_of(sweep, [run])
+    said = "not evaluated: pacs evaluate: --max-tokens 8192: too long"
+    assert results["failures"] == [{"run": run.folder.name, "state": "finished", "cause": said}]
+    assert f"- beta=1, seed=0: {said}" in render(results)["results.md"].decode()
+
+
+def test_the_report_of_the_file_alone_is_the_same(
+    sweep: Sweep, make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [make_run(beta, seed, rates=[0.1, 0.2, 0.1 * int(beta)]) for beta in ("1", "9") for seed in (0, 1)]
+    results = results_of(sweep, runs)
+    rendered = render(results)
+    file = tmp_path / "alone.json"
+    file.write_text(as_text(results))
+    assert cli.main(["report", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == rendered
+    assert set(capsys.readouterr().out.split()) == {str(tmp_path / "out" / name) for name in rendered}
+    width, height = Image.open(tmp_path / "out" / "results.png").size
+    assert width > height > 500
+    page = rendered["index.html"].decode()
+    assert "beta=9 highest" not in page  # of two settings both are named
+    assert "beta, arithmetic: Training, last step: 0.90 for beta=9, 0.10 for beta=1" in page
+    assert "Right answers in training at step 3: 0.90 for beta=9, 0.10 for beta=1" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "is not a folder"),
+        ("[1, 2]", "has no results of a sweep: give the results.json"),
+        ('{"tasks": []}', "has no results of a sweep"),
+        ("{", "is not JSON"),
+    ],
+)
+def test_what_is_no_sweep_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sweep: Sweep, make_run: MakeRun, text: str | None, said: str
+) -> None:
+    file, out = tmp_path / "some.json", tmp_path / "out"
+    if text is None:
+        out.write_text("mine")
+        text = as_text(results_of(sweep, [make_run("1", 0)]))
+    file.write_text(text)
+    assert cli.main(["report", str(file), "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("pacs report: ")
+    assert said in line
+    assert not out.is_dir()
+
+
+def test_a_sweep_without_a_step_has_nothing_to_draw(
+    sweep: Sweep, make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run("1", 0, state="failed")
+    (run.folder / "metrics.jsonl").unlink()
+    results = results_of(sweep, [run])
+    assert render(results).keys() == {"results.md"}
+    (tmp_path / "none.json").write_text(as_text(results))
+    assert cli.main(["report", str(tmp_path / "none.json"), "--out", str(tmp_path / "out")]) == 2
+    assert "nothing to draw: no run has logged a step yet" in capsys.readouterr().err

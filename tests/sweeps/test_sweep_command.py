@@ -1,0 +1,103 @@
+"""`pacs sweep`: what it lists, a dry run, wrong input, and runs that another process keeps from being trained."""
+
+import fcntl
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from pacs import cli
+from pacs.runs.state import Progress, RunState, write_progress, write_state
+from pacs.sweeps.definition import read_sweep
+from pacs.sweeps.grid import plan_runs
+
+
+def test_without_a_name_the_sweeps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["sweep"]) == 0
+    printed = capsys.readouterr().out
+    assert "ablation_reference    36  qwen3_4b" in printed
+    assert "ablation_beta: Figure 4: the factor beta of the log-probability ratio." in printed
+
+
+def test_a_dry_run_lists_the_runs_and_writes_nothing(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The options stand between the overrides."""
+    out = tmp_path / "out"
+    words = ["sweep", "ablation_beta", *inputs, "--dry-run", "pacs.beta=1,10", "--out", str(out), "data.seed=0"]
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"1 of 2: beta=1, seed=0: new, 20 steps -> {out}/beta_1-seed_0",
+        f"2 of 2: beta=10, seed=0: new, 20 steps -> {out}/beta_10-seed_0",
+        "The runs are sound, and what they need is here.",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ablation_bet"], "ablation_bet: no such sweep: there are"),
+        (["baselines", "--tasks", "math50"], "--tasks math50: no such task: did you mean math500"),
+        (["ablation_beta", "recipe=arithmetic", "--samples", "4"], "--samples 4: nothing is evaluated: give --tasks"),
+        (["baselines", "--samples", "many"], "--samples many: give whole numbers"),
+    ],
+)
+def test_wrong_input_is_refused_in_a_line(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["sweep", *words, "--out", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"pacs sweep: {said}")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["sweep", "ablation_beta", "recipe=arithmetic", "--dryrun", "pacs.beta=1"])
+    assert stopped.value.code == 2
+    assert "unrecognized arguments: --dryrun" in capsys.readouterr().err
+
+
+def test_a_run_that_cannot_start_does_not_stop_the_sweep(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One was finished before; a run of another process is in the folder of the second; the sweep ends in a table."""
+    out = tmp_path / "out"
+    one, ten = out / "beta_1-seed_0", out / "beta_10-seed_0"
+    words = ["sweep", "ablation_beta", *inputs, "pacs.beta=1,10", "data.seed=0", "--out", str(out)]
+    run, _ = plan_runs(read_sweep("ablation_beta"), [*inputs, "pacs.beta=1,10", "data.seed=0"], out)
+    one.mkdir(parents=True)
+    OmegaConf.save(run.config, one / "config.yaml", resolve=True)
+    (one / "metrics.jsonl").write_text('{"step": 20, "critic/score/mean": 0.5}\n')
+    (one / "run.json").write_text("{}")
+    write_state(one, RunState("finished", "token", "host", 1, "2026-01-02T03:04:05+00:00"))
+    write_progress(one, Progress(20, 20, "end"))
+    ten.mkdir()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    with (ten / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert cli.main(words) == 1
+    printed = capsys.readouterr()
+    assert f"run 1 of 2: beta=1, seed=0: is trained already ({one})" in printed.out
+    assert f"run 2 of 2: beta=10, seed=0 -> {ten}" in printed.out
+    assert "a run is training in this folder" in printed.err
+    results = json.loads((out / "results.json").read_text())
+    assert [run["state"] for run in results["runs"]] == ["finished", "refused"]
+    assert "a run is training in this folder" in results["failures"][0]["cause"]
+    assert "1 of 2 runs are finished." in (out / "results.md").read_text()
+    assert (out / "results.png").is_file()
+    assert (out / "report" / "index.html").is_file()
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+def test_a_second_sweep_in_the_folder_is_refused(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        words = ["ablation_beta", *inputs, "pacs.beta=1", "data.seed=0"]
+        assert cli.main(["sweep", *words, "--out", str(tmp_path)]) == 2
+    assert "a sweep is running in this folder" in capsys.readouterr().err
