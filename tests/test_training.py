@@ -126,6 +126,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "recipe=" in printed
     assert "arithmetic" in printed
+    assert "sweep=" not in printed
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,9 @@ class Stopped(Exception):
 
 
 class StopRequest:
-    """Whether a signal has asked for the end.
+    """Whether a signal has asked for the end."""
 
-    Args:
-        command: that says so.
-    """
-
-    def __init__(self, command: str = "pacs evaluate") -> None:
-        self.command = command
+    def __init__(self) -> None:
         self.signal: str | None = None
 
     def __enter__(self) -> Self:
@@ -50,6 +45,4 @@ class StopRequest:
         if self.signal is not None:
             os._exit(128 + number)
         self.signal = signal.Signals(number).name
-        print(
-            f"\n{self.command}: {self.signal}: stopping; a second signal ends it at once", file=sys.stderr, flush=True
-        )
+        print(f"\npacs evaluate: {self.signal}: stopping; a second signal ends it at once", file=sys.stderr, flush=True)

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 from uuid import uuid4
 
 from pacs.runs.checkpoints import newest_checkpoint
@@ -99,18 +100,19 @@ class _Launcher:
     def __init__(self, run_dir: Path, token: str) -> None:
         self.run_dir, self.token = run_dir, token
         self.signals: list[str] = []
+        self.before: dict[int, Any] = {}
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Take note of signals, to the end: one that comes while the run is cleared up must not cut that off."""
-        handlers = {number: signal.getsignal(number) for number in SIGNALS}
-        for number, handler in handlers.items():
+        self.before = {number: signal.getsignal(number) for number in SIGNALS}
+        for number, handler in self.before.items():
             if handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
                 signal.signal(number, self._note)
         try:
             yield
         finally:
-            for number, handler in handlers.items():
+            for number, handler in self.before.items():
                 signal.signal(number, handler)
 
     def run(self, module: str) -> tuple[int, str | None]:
@@ -168,3 +170,6 @@ class _Launcher:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.signals.append(signal.Signals(number).name)
+        before = self.before[number]
+        if callable(before) and before is not signal.default_int_handler:
+            before(number, frame)  # whoever has started this run (a sweep) is to know it, too

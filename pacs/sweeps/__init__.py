@@ -1,9 +1,11 @@
 """A set of training runs as one command that goes on where it stopped, and ends in a table and a plot.
 
 definition.py   configs/sweep/NAME.yaml -> `Sweep`: what it varies
-grid.py         a sweep and overrides -> the runs, by Hydra's multirun, checked before the first is started
+grid.py         a sweep and overrides -> the runs, by Hydra's multirun
+check.py        all of them are sound, before the first is started
 train.py        the runs, one after the other
 evaluate.py     `pacs evaluate` of a run's last model
+stop.py         signals between two runs, and in one
 collect.py      run folders -> results.json
 measures.py     what is compared, and its interval over seeds
 table.py        results.json -> results.md

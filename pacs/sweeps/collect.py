@@ -52,10 +52,7 @@ def collect(
         "recipe": dict(word.split("=", 1) for word in runs[0].overrides)["recipe"],
         "model": config.actor_rollout_ref.model.path,
         "data": {key: _plain(config.data[key]) for key in ("train_files", "val_files")},
-        "swept": {
-            key: list(dict.fromkeys(run["settings"][key] for run in found))
-            for key in (found[0]["settings"] if found else {})
-        },
+        "swept": {key: list(dict.fromkeys(run["settings"][key] for run in found)) for key in found[0]["settings"]},
         "intervals": measures.KINDS,
         "settings": [
             {

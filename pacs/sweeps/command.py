@@ -108,9 +108,10 @@ def _list() -> int:
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from pacs.evaluation.stop import StopRequest
     from pacs.evaluation.tasks import prepare_missing
-    from pacs.sweeps.grid import check_configs, check_machine, plan_runs, recipe_of
+    from pacs.sweeps.check import check_configs, check_machine
+    from pacs.sweeps.grid import plan_runs, recipe_of
+    from pacs.sweeps.stop import StopRequest
     from pacs.sweeps.train import locked, train_runs
 
     sweep = read_sweep(args.name)
@@ -125,7 +126,7 @@ def _sweep(args: argparse.Namespace) -> int:
     if evaluation:
         prepare_missing(evaluation.tasks, DATA)
     refused: dict[str, str] = {}
-    with locked(out), StopRequest("pacs sweep") as stop:
+    with locked(out), StopRequest() as stop:
         status = train_runs(runs, evaluation, stop, refused)
         print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
         _write(sweep, runs, out, refused)
@@ -135,7 +136,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 
 def _dry_run(runs: Sequence["PlannedRun"]) -> int:
-    from pacs.sweeps.grid import check_machine
+    from pacs.sweeps.check import check_machine
 
     for number, run in enumerate(runs, start=1):
         state = "finished" if run.is_finished else f"resumes from {run.step}" if run.step else "new"

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import read_results
-from pacs.evaluation.stop import Stopped, StopRequest
 from pacs.evaluation.tasks import Task
 from pacs.runs.processes import RUN_DIR, TOKEN
-from pacs.runs.supervisor import STOPPED
 from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.stop import StopRequest
 
 #: In a run's folder; in it a folder a step.
 EVALUATION = "evaluation"
@@ -39,11 +38,7 @@ def evaluation_folder(run: PlannedRun) -> Path:
 
 
 def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: StopRequest) -> bool:
-    """Evaluate a finished run, unless that is done; whether it is.
-
-    Raises:
-        Stopped: a signal has come; the evaluation has kept what is finished.
-    """
+    """Evaluate a finished run, unless that is done; whether it is. Signals are passed on to the evaluation."""
     folder = evaluation_folder(run)
     if is_evaluated(folder, evaluation.tasks):
         return True
@@ -60,21 +55,21 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: StopRequest) -> 
         process = subprocess.Popen(
             command, env=environment, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
         )
-    told = False
-    while True:
-        try:
-            status = process.wait(POLL_SECONDS)
-            break
-        except subprocess.TimeoutExpired:
-            if stop.signal and not told:
-                process.terminate()
-                told = True
-    stop.check()
-    if status == STOPPED:
-        raise Stopped("a signal to the evaluation")
-    if status != 0:
+    told = len(stop.signals)
+    while (status := _status(process)) is None:
+        for number in stop.signals[told:]:
+            process.send_signal(number)
+            told += 1
+    if status != 0 and not stop.signals:
         print(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", file=sys.stderr, flush=True)
     return status == 0
+
+
+def _status(process: "subprocess.Popen[bytes]") -> int | None:
+    try:
+        return process.wait(POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def is_evaluated(folder: Path, tasks: Sequence[Task]) -> bool:

@@ -1,14 +1,12 @@
-"""The runs of a sweep: composed by Hydra's multirun, named, and checked before the first of them is started."""
+"""The runs of a sweep, composed by Hydra's multirun and named."""
 
-import copy
-import io
 import os
 import re
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,9 +18,6 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.paths import config_dir
-from pacs.runs.checkpoints import CONFIG
-from pacs.runs.config_changes import algorithm_changes
-from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.definition import Sweep, SweepError
 from pacs.training import composition_problem
 
@@ -112,7 +107,7 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
             jobs = _multirun(algorithm, words)
         except (HydraException, OmegaConfBaseException) as error:
             problem = composition_problem(error, ["--config-name", algorithm, *given])
-            raise SweepError(f"the sweep cannot start:\n{problem}") from error
+            raise SweepError(f"{algorithm}: the runs cannot be composed:\n{problem}") from error
         for overrides, config in jobs:
             values = dict(word.split("=", 1) for word in overrides)
             own = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
@@ -121,49 +116,6 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
     if twice:
         raise SweepError(f"{twice[0]}: two runs would have this folder: give each value once")
     return runs
-
-
-def check_configs(runs: Sequence[PlannedRun]) -> None:
-    """Check every run's config and what its folder holds, and find how far each is.
-
-    Raises:
-        SweepError: naming the runs that cannot be started, and why.
-    """
-    from pacs.integration import checks, launch
-
-    problems: dict[str, list[int]] = {}
-    for number, run in enumerate(runs):
-        try:
-            with redirect_stdout(io.StringIO()):  # verl says there that all is well
-                launch.prepare(run.config)
-                run.step = _steps_done(run.config)
-        except checks.ConfigError as error:
-            problems.setdefault(str(error), []).append(number)
-    if problems:
-        said = [f"{_which(runs, numbers)}\n{problem}" for problem, numbers in problems.items()]
-        raise SweepError("\n".join(["the sweep cannot start:", *said]))
-
-
-def check_machine(runs: Sequence[PlannedRun]) -> None:
-    """Look at this machine, the data and the model of each run, up to the first for which they do not do.
-
-    Raises:
-        SweepError: naming that run, and why.
-    """
-    from pacs.integration import checks
-
-    for number, run in enumerate(runs):
-        try:
-            checks.check_surroundings(run.config)
-        except checks.ConfigError as error:
-            raise SweepError(f"the sweep cannot start:\n{_which(runs, [number])}\n{error}") from error
-
-
-def _which(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> str:
-    if len(numbers) == len(runs) > 1:
-        return f"each of the {len(runs)} runs:"
-    first = f"run {numbers[0] + 1} of {len(runs)} ({runs[numbers[0]].label})"
-    return first + (f" and {len(numbers) - 1} more:" if len(numbers) > 1 else ":")
 
 
 def _swept_keys(sweep: Sweep, given: Sequence[str]) -> list[str]:
@@ -219,30 +171,3 @@ def _quoted(text: str) -> str:
     if re.fullmatch(r"[\w./+-]+", text):
         return text
     return "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"
-
-
-def _steps_done(config: DictConfig) -> int:
-    """The step that the run's folder has reached.
-
-    Raises:
-        ConfigError: the folder does not allow it to go on with these settings.
-    """
-    from pacs.integration.checks import ConfigError
-    from pacs.integration.resume import choose_checkpoint
-
-    total = config.trainer.total_training_steps
-    if total is None:
-        raise ConfigError(["trainer.total_training_steps=null: a sweep compares runs of one length: set it."])
-    checkpoint = choose_checkpoint(copy.deepcopy(config))
-    if checkpoint is not None:
-        return checkpoint.step
-    folder = Path(config.pacs.run_dir)
-    state, progress = read_state(folder), read_progress(folder)
-    if state is None or state.state != "finished" or progress is None or progress.step < total:
-        return 0
-    # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
-    before = OmegaConf.load(folder / CONFIG)
-    assert isinstance(before, DictConfig)
-    if changes := algorithm_changes(before, config):
-        raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
-    return progress.step

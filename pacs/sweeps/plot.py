@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from pacs.report.draw import draw_over_steps
 from pacs.report.figures import PNG_DOTS_PER_INCH, render_png, title_of
-from pacs.report.findings import capital, rank
+from pacs.report.findings import rank
 from pacs.report.groups import Group
 from pacs.report.panels import PANELS
 from pacs.report.read import Run
@@ -88,16 +88,17 @@ def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
         measure: what is compared.
         ends: setting -> its mean and interval.
     """
-    name = capital(measure)
     means = {label: value["mean"] for label, value in ends.items()}
     if len(ends) == 1:
-        return f"{name} {share(*means.values())}"
+        return f"{measure} {share(*means.values())}"
     if any(value["low"] is None for value in ends.values()):
         low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
         without = sum(value["low"] is None for value in ends.values())
         remark = "one run each" if without == len(ends) else f"{without} of {len(ends)} without an interval"
-        return f"{name} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
-    return f"{name}: {rank({label: (one['low'], one['mean'], one['high']) for label, one in ends.items()}, '', share)}"
+        return f"{measure} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
+    return (
+        f"{measure}: {rank({label: (one['low'], one['mean'], one['high']) for label, one in ends.items()}, '', share)}"
+    )
 
 
 def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], labels: Sequence[str]) -> None:
@@ -117,7 +118,7 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
     axes.set_xlabel("share of right answers")
     kinds = {value["interval"] for value in ends.values()} - {None}
     over = f"95% interval over {' or '.join(sorted(kinds))}" if kinds else "one run each"
-    set_title(axes, f"{capital(measure)} of finished runs: {over}", 0.4 * WIDTH_INCHES)
+    set_title(axes, f"{measure} of finished runs: {over}", 0.4 * WIDTH_INCHES)
 
 
 def _legend(figure: Figure, groups: Sequence[Group], ends: Mapping[str, Any]) -> None:

@@ -32,7 +32,7 @@ def results_page(results: Results) -> str:
 def measure_table(results: Results) -> Table:
     """Setting -> measure -> the mean in percent, its interval, and the runs behind it."""
     return {
-        setting["label"]: {name: _cell(value) for name, value in setting["measures"].items()} or {"": None}
+        setting["label"]: {name: _cell(value) for name, value in setting["measures"].items()}
         for setting in results["settings"]
     }
 
@@ -94,6 +94,6 @@ def _cell(value: Mapping[str, Any]) -> str:
 
 
 def _grid(cells: Table) -> str:
-    columns = list(dict.fromkeys(column for row in cells.values() for column in row if column))
+    columns = list(dict.fromkeys(column for row in cells.values() for column in row))
     rows = [[name, *(str(row.get(column) or ABSENT) for column in columns)] for name, row in cells.items()]
     return table(["", *columns], rows)

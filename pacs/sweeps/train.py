@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pacs.evaluation.stop import Stopped, StopRequest
-from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.definition import SweepError
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.stop import StopRequest
 
 LOCK = ".lock"
 
@@ -44,7 +44,7 @@ def train_runs(
     Args:
         runs: checked.
         evaluation: of each finished run; None: none.
-        stop: signals that come between two runs.
+        stop: signals that have come.
         refused: gets folder's name -> why, of runs that were refused though the check had let them pass.
 
     Returns:
@@ -53,24 +53,22 @@ def train_runs(
     clock = _Clock(runs)
     status = FINISHED
     for number, run in enumerate(runs, start=1):
-        try:
-            stop.check()
-            which = f"pacs sweep: run {number} of {len(runs)}: {run.label}"
-            if run.is_finished:
-                print(f"{which}: is trained already ({run.folder})", flush=True)
-            else:
-                print(f"{which} -> {run.folder}{clock.said()}", flush=True)
-                ended = _train(run, refused)
-                if ended == FINISHED:
-                    run.step = run.total_steps
-                elif ended != FAILED:
-                    return ended
-                clock.note(run)
-            if not run.is_finished or (evaluation and not evaluate_run(run, evaluation, stop)):
-                status = FAILED
-        except Stopped:
+        if stop.signals:
             return STOPPED
-    return status
+        which = f"pacs sweep: run {number} of {len(runs)}: {run.label}"
+        if run.is_finished:
+            print(f"{which}: is trained already ({run.folder})", flush=True)
+        else:
+            print(f"{which} -> {run.folder}{clock.said()}", flush=True)
+            ended = _train(run, refused)
+            if ended == FINISHED:
+                run.step = run.total_steps
+            elif ended not in (FAILED, REFUSED):
+                return ended
+            clock.note(run)
+        if not run.is_finished or (evaluation and not stop.signals and not evaluate_run(run, evaluation, stop)):
+            status = FAILED
+    return STOPPED if stop.signals else status
 
 
 def _train(run: PlannedRun, refused: dict[str, str]) -> int:
@@ -83,7 +81,7 @@ def _train(run: PlannedRun, refused: dict[str, str]) -> int:
     except checks.ConfigError as error:
         refused[run.folder.name] = str(error)
         print(f"pacs sweep: the run cannot start:\n{error}", file=sys.stderr, flush=True)
-        return FAILED
+        return REFUSED
     finally:
         sys.argv = before
 

@@ -10,8 +10,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.paths import config_dir
 from pacs.runs.state import Progress, RunState, write_progress, write_state
+from pacs.sweeps.check import check_configs
 from pacs.sweeps.definition import Sweep, SweepError
-from pacs.sweeps.grid import PlannedRun, check_configs, plan_runs, recipe_of
+from pacs.sweeps.grid import PlannedRun, plan_runs, recipe_of
 
 BETAS, SEEDS = (1, -1), (0, 3)
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -12,9 +13,10 @@ from pacs import cli
 from pacs.evaluation.results import read_results, write_results
 from pacs.evaluation.settings import as_json
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
+from pacs.evaluation.tasks import Task
 from pacs.sweeps.collect import as_text, collect
 from pacs.sweeps.definition import Sweep
-from pacs.sweeps.evaluate import evaluation_folder
+from pacs.sweeps.evaluate import evaluation_folder, is_evaluated
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.render import render
 from tests.evaluation.folders import settings_of
@@ -123,6 +125,16 @@ def test_an_evaluation_that_failed_is_named(sweep: Sweep, make_run: MakeRun) -> 
     assert f"- beta=1, seed=0: {said}" in render(results)["results.md"].decode()
 
 
+def test_an_evaluation_is_done_when_it_has_what_is_asked_for(make_run: MakeRun) -> None:
+    run = make_run("1", 0)
+    asked = Task("sums", Path("sums.parquet"), samples=4, ks=(1, 4))
+    assert not is_evaluated(evaluation_folder(run), [asked])
+    evaluate(run, [0, 2, 4])
+    assert is_evaluated(evaluation_folder(run), [asked])
+    for other in (replace(asked, samples=8), replace(asked, ks=(1, 3)), replace(asked, name="products")):
+        assert not is_evaluated(evaluation_folder(run), [asked, other])
+
+
 def test_the_report_of_the_file_alone_is_the_same(
     sweep: Sweep, make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,7 +150,7 @@ def test_the_report_of_the_file_alone_is_the_same(
     assert width > height > 500
     page = rendered["index.html"].decode()
     assert "beta=9 highest" not in page  # of two settings both are named
-    assert "beta, arithmetic: Training, last step: 0.90 for beta=9, 0.10 for beta=1" in page
+    assert "beta, arithmetic: training, last step: 0.90 for beta=9, 0.10 for beta=1" in page
     assert "Right answers in training at step 3: 0.90 for beta=9, 0.10 for beta=1" in page
 
 

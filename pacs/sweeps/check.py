@@ -1,0 +1,87 @@
+"""Every run of a sweep is checked before the first of them is started."""
+
+import copy
+import io
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.runs.checkpoints import CONFIG
+from pacs.runs.config_changes import algorithm_changes
+from pacs.runs.state import read_progress, read_state
+from pacs.sweeps.definition import SweepError
+from pacs.sweeps.grid import PlannedRun
+
+
+def check_configs(runs: Sequence[PlannedRun]) -> None:
+    """Check every run's config and what its folder holds, and find how far each is.
+
+    Raises:
+        SweepError: naming the runs that cannot be started, and why.
+    """
+    from pacs.integration import checks, launch
+
+    problems: dict[str, list[int]] = {}
+    for number, run in enumerate(runs):
+        try:
+            with redirect_stdout(io.StringIO()):  # verl says there that all is well
+                launch.prepare(run.config)
+                run.step = _steps_done(run.config)
+        except checks.ConfigError as error:
+            problems.setdefault(str(error), []).append(number)
+    if problems:
+        said = [f"{_which(runs, numbers)}\n{problem}" for problem, numbers in problems.items()]
+        if any("pacs.run_dir" in problem for problem in problems):
+            said.append("(pacs.run_dir is in the sweep's folder: --out chooses another for all runs)")
+        raise SweepError("\n".join(["the sweep cannot start:", *said]))
+
+
+def check_machine(runs: Sequence[PlannedRun]) -> None:
+    """Look at this machine, the data and the model of each run, up to the first for which they do not do.
+
+    Raises:
+        SweepError: naming that run, and why.
+    """
+    from pacs.integration import checks
+
+    for number, run in enumerate(runs):
+        try:
+            checks.check_surroundings(run.config)
+        except checks.ConfigError as error:
+            raise SweepError(f"the sweep cannot start:\n{_which(runs, [number])}\n{error}") from error
+
+
+def _which(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> str:
+    if len(numbers) == len(runs) > 1:
+        return f"each of the {len(runs)} runs:"
+    first = f"run {numbers[0] + 1} of {len(runs)} ({runs[numbers[0]].label})"
+    return first + (f" and {len(numbers) - 1} more:" if len(numbers) > 1 else ":")
+
+
+def _steps_done(config: DictConfig) -> int:
+    """The step that the run's folder has reached.
+
+    Raises:
+        ConfigError: the folder does not allow it to go on with these settings.
+    """
+    from pacs.integration.checks import ConfigError
+    from pacs.integration.resume import choose_checkpoint
+
+    total = config.trainer.total_training_steps
+    if total is None:
+        raise ConfigError(["trainer.total_training_steps=null: a sweep compares runs of one length: set it."])
+    checkpoint = choose_checkpoint(copy.deepcopy(config))
+    if checkpoint is not None:
+        return checkpoint.step
+    folder = Path(config.pacs.run_dir)
+    state, progress = read_state(folder), read_progress(folder)
+    if state is None or state.state != "finished" or progress is None or progress.step < total:
+        return 0
+    # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
+    before = OmegaConf.load(folder / CONFIG)
+    assert isinstance(before, DictConfig)
+    if changes := algorithm_changes(before, config):
+        raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
+    return progress.step

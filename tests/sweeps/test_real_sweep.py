@@ -1,0 +1,96 @@
+"""A real sweep of two runs: one fails, the sweep is killed in the other, and the same command ends in its table."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pacs.runs.processes import processes_of
+from pacs.runs.state import read_progress, read_state
+from tests.integration.real_run import START_SECONDS, make_task
+
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1800)]
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_sweep_is_killed_and_goes_on(tmp_path: Path) -> None:
+    task, out = make_task(tmp_path), tmp_path / "sweep"
+    one, ten = out / "beta_1-seed_0", out / "beta_10-seed_0"
+    command = [
+        sys.executable, "-m", "pacs", "sweep", "ablation_beta", "recipe=arithmetic", "pacs.beta=1,10", "data.seed=0",
+        f"actor_rollout_ref.model.path={task / 'model'}",
+        f"data.train_files={task / 'data.parquet'}",
+        f"data.val_files={task / 'data.parquet'}",
+        f"reward.custom_reward_function.path={ROOT / 'tests/integration/parity_reward.py'}",
+        "data.val_max_samples=4", "data.train_batch_size=8", "data.max_response_length=16",
+        "actor_rollout_ref.rollout.n=4", "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+        "trainer.total_training_steps=4", "trainer.save_freq=1", "trainer.test_freq=4",
+        "--out", str(out),
+    ]  # fmt: skip
+
+    first = Started(command, tmp_path / "first.log")
+    first.wait_for(lambda: steps(one) >= 1)
+    (driver,) = psutil.Process(first.process.pid).children()
+    driver.kill()  # the first run fails, and the sweep goes on
+    first.wait_for(lambda: steps(ten) >= 2)
+    first.process.kill()
+    state = read_state(ten)
+    assert state is not None
+    deadline = time.monotonic() + 60
+    while processes_of(state.token) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert processes_of(state.token) == []
+
+    second = Started(command, tmp_path / "second.log")
+    second.wait_for(lambda: steps(one) == 4 and steps(ten) >= 3)
+    second.process.send_signal(signal.SIGTERM)
+    status = second.process.wait(START_SECONDS)
+    if steps(ten) < 4:  # else the signal came while the results were written
+        assert status == 75
+        assert "1 of 2 runs are finished." in (out / "results.md").read_text()
+
+    third = Started(command, tmp_path / "third.log")
+    assert third.process.wait(START_SECONDS) == 0, third.printed[-3000:]
+    assert "run 1 of 2: beta=1, seed=0: is trained already" in third.printed
+    results = json.loads((out / "results.json").read_text())
+    assert [(run["state"], run["step"]) for run in results["runs"]] == [("finished", 4)] * 2
+    assert [[step for step, _ in run["curves"]["critic/score/mean"]] for run in results["runs"]] == [[1, 2, 3, 4]] * 2
+    assert results["failures"] == []
+    assert (out / "results.png").is_file()
+    assert (out / "report" / "index.html").is_file()
+    assert "2 of 2 runs are finished." in (out / "results.md").read_text()
+
+
+def steps(run: Path) -> int:
+    """Steps that are saved."""
+    progress = read_progress(run)
+    return progress.step if progress is not None and progress.phase != "save" else 0
+
+
+class Started:
+    """A start of the sweep, its output in a file."""
+
+    def __init__(self, command: list[str], log: Path) -> None:
+        self.log = log
+        env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
+        with log.open("w") as stream:
+            self.process = subprocess.Popen(command, env=env, stdout=stream, stderr=subprocess.STDOUT)
+
+    @property
+    def printed(self) -> str:
+        return self.log.read_text()
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not condition():
+            assert self.process.poll() is None, self.printed[-6000:]
+            assert time.monotonic() < deadline, self.printed[-6000:]
+            time.sleep(0.05)

@@ -1,0 +1,33 @@
+"""Signals, really sent to this process: between two runs, and while the launcher of a run listens."""
+
+import os
+import signal
+from pathlib import Path
+
+from pacs.runs.supervisor import _Launcher
+from pacs.sweeps.stop import StopRequest
+
+
+def test_a_signal_in_a_run_is_known_to_the_run_and_to_the_sweep(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    with StopRequest() as stop:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert stop.signals == [signal.SIGUSR1]
+        launcher = _Launcher(tmp_path, "token")
+        with launcher.listening():
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert launcher.signals == ["SIGTERM"]
+        assert stop.signals == [signal.SIGUSR1, signal.SIGTERM]
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.signals[2:] == [signal.SIGINT]
+        assert launcher.signals == ["SIGTERM"]
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
+def test_a_run_alone_passes_ctrl_c_to_nobody(tmp_path: Path) -> None:
+    """Python's own handler would raise KeyboardInterrupt."""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    launcher = _Launcher(tmp_path, "token")
+    with launcher.listening():
+        os.kill(os.getpid(), signal.SIGINT)
+    assert launcher.signals == ["SIGINT"]
