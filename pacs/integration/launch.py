@@ -12,7 +12,7 @@ from omegaconf import DictConfig, open_dict
 from pacs.integration import checks, nodes
 from pacs.integration.cluster_checks import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
-from pacs.integration.resume import choose_checkpoint
+from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
 from pacs.runs.state import read_state
 from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
@@ -48,6 +48,7 @@ def check_folder(config: DictConfig) -> None:
     if lock.exists():
         with lock.open() as held:
             _lock(held, lock.parent, fcntl.LOCK_SH)
+    check_former_run(config)
     choose_checkpoint(config)
 
 
@@ -60,6 +61,7 @@ def train(config: DictConfig) -> int:
     run_dir = Path(config.pacs.run_dir)
     with _locked(run_dir):
         clear_former_start(run_dir)
+        check_former_run(config)
         checkpoint = choose_checkpoint(config)
         total = config.trainer.total_training_steps
         if checkpoint is not None and total is not None and checkpoint.step >= total:

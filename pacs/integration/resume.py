@@ -49,8 +49,6 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
                     "newer, or branch off into another pacs.run_dir."
                 ]
             )
-    if own is None:
-        _check_former_run(config)
     checkpoint = own or _elsewhere(config)
     with open_dict(config):
         trainer.resume_mode = "disable" if checkpoint is None else "resume_path"
@@ -65,9 +63,17 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     return checkpoint
 
 
-def _check_former_run(config: DictConfig) -> None:
-    """Refuse to write over a run without checkpoints that is finished, or is not this one; what failed starts anew."""
-    run_dir = Path(config.pacs.run_dir)
+def check_former_run(config: DictConfig) -> None:
+    """Keep a run that has trained and has no checkpoint from being written over.
+
+    The same run starts anew if it has failed, and any with trainer.resume_mode=disable.
+
+    Raises:
+        ConfigError: If the run in the folder is finished, or was another one.
+    """
+    run_dir, trainer = Path(config.pacs.run_dir), config.trainer
+    if trainer.resume_mode == "disable" or any(newest_checkpoint(Path(trainer.default_local_dir))):
+        return
     steps = int(last_metrics(run_dir / METRICS).get("step", 0))
     if steps == 0 or not (run_dir / CONFIG).exists():
         return

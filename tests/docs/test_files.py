@@ -29,12 +29,13 @@ def is_there(name: str) -> bool:
     """Whether a file of the repository ends in this path, or the code has a string that does."""
     if any(f"/{file}".endswith(f"/{name}") for file in repository()):
         return True
-    stem, _, suffix = name.rsplit("/", 1)[-1].rpartition(".")
-    if {stem, f"….{suffix}"} <= set(strings()):  # a figure, say, by its name
-        return True
     # N, TASK, * and numbers are filled in.
-    last = re.sub(r"(?<![a-zA-Z])(?:[A-Z]+|\d+)(?![a-zA-Z])|\\\*", ".+", re.escape(f"{stem}.{suffix}"))
-    return any(re.search(rf"(?:^|/|…){last}$", text) for text in strings())
+    filled = re.sub(r"(?<![a-zA-Z])(?:[A-Z]+|\d+)(?![a-zA-Z])|\\\*", ".+", re.escape(name.rsplit("/", 1)[-1]))
+    if any(re.search(rf"(?:^|/|…){filled}$", text) for text in strings()):
+        return True
+    # Else a name and a suffix that the code puts together.
+    stem, _, suffix = filled.rpartition(r"\.")
+    return bool({f".{suffix}", f"….{suffix}"} & set(strings())) and any(re.fullmatch(stem, text) for text in strings())
 
 
 @cache
@@ -83,13 +84,13 @@ def test_what_is_named_is_there(page: Page) -> None:
 def test_the_checker_sees_what_is_not(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "[here](page.md), [away](gone.md), `pacs/cli.py`, `pacs/clj.py`, `loss.py`, `lost.py`,\n"
+        "[here](page.md), [away](gone.md), `pacs/cli.py`, `pacs/clj.py`, `loss.py`, `lossy.py`,\n"
         "`step_N.pt`, `stop_N.pt`,\n"
         "`test_hung_engine`, `test_hanged_engine`, `test_process_killed_in_a_step[driver]`,\n"
         "`test_process_killed_in_a_step[pilot]`, `tests/test_house.py::test_hung_engine`, `pacs/loss_mean`\n"
     )
     assert dead_ends(read(page)) == ["gone.md", "pacs/clj.py"]
-    assert unknown_files(read(page)) == ["pacs/clj.py", "lost.py", "stop_N.pt"]
+    assert unknown_files(read(page)) == ["pacs/clj.py", "lossy.py", "stop_N.pt"]
     assert unknown_tests(read(page)) == [
         "test_hanged_engine",
         "test_process_killed_in_a_step[pilot]",

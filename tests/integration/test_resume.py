@@ -1,6 +1,7 @@
 """Which checkpoint a start goes on from, and what it refuses before Ray starts."""
 
 import fcntl
+import re
 from pathlib import Path
 
 import pytest
@@ -160,13 +161,15 @@ def test_a_run_without_checkpoints_is_not_written_over(
     write_state(tmp_path, RunState(state, "", "", 0, now()))
     metrics = tmp_path / "metrics.jsonl"
     metrics.write_text('{"step": 0, "val-core/a/reward/mean@1": 0.5}\n')
-    assert choose_checkpoint(composed(tmp_path, override)) is None
+    launch.check_folder(composed(tmp_path, override))
     metrics.write_text('{"step": 7}\n')
-    assert choose_checkpoint(composed(tmp_path, override, "trainer.resume_mode=disable")) is None
+    launch.check_folder(composed(tmp_path, override, "trainer.resume_mode=disable"))
     if which is None:
-        assert choose_checkpoint(composed(tmp_path, override)) is None
-    else:
-        assert f"{which} of 7 steps, without a checkpoint" in refusal(composed(tmp_path, override))
+        launch.check_folder(composed(tmp_path, override))
+        return
+    for start in (launch.train, launch.check_folder):
+        with pytest.raises(ConfigError, match=rf"{re.escape(which)} of 7 steps, without a checkpoint"):
+            start(composed(tmp_path, override))
 
 
 @pytest.mark.parametrize(
