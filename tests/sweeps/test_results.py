@@ -100,6 +100,20 @@ def test_what_is_missing_is_named(sweep: Sweep, make_run: MakeRun, tmp_path: Pat
     assert re.search(r"^\| beta=10 +\| +– \|$", page, flags=re.MULTILINE)
 
 
+def test_the_end_of_a_run_that_was_not_logged_is_not_made_up(sweep: Sweep, make_run: MakeRun) -> None:
+    """Killed after its last save: it has no step left to train, and no value at its last step."""
+    whole, cut = make_run("1", 0, validation=0.5), make_run("1", 1, rates=[0.2, 0.9], validation=0.75, state="failed")
+    cut.step = 3
+    results = results_of(sweep, [whole, cut])
+    (setting,) = results["settings"]
+    assert setting["finished"] == [whole.folder.name, cut.folder.name]
+    assert {value["n"] for value in setting["measures"].values()} == {1}
+    assert setting["measures"]["training, last step"]["mean"] == 0.6
+    (failure,) = results["failures"]
+    assert failure["run"] == cut.folder.name
+    assert "- beta=1, seed=1: step 3 is saved but not logged" in render(results)["results.md"].decode()
+
+
 def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, make_run: MakeRun) -> None:
     runs = [make_run("1", 0), make_run("10", 0), make_run("10", 1)]
     for run, rights in zip(runs, ([0, 2, 4], [4, 4, 4], [4, 4, 0]), strict=True):
