@@ -18,6 +18,7 @@ from pacs.sweeps.collect import as_text, collect
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, is_evaluated
 from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.plot import first_measure
 from pacs.sweeps.render import render
 from tests.evaluation.folders import settings_of
 from tests.sweeps.conftest import MakeRun
@@ -123,6 +124,10 @@ def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, 
     ((task,),) = [read_results(evaluation_folder(runs[0]))[1]]
     assert one == {"n": 1, **vars(task.accuracy), "interval": "problems"}
     assert (ten["n"], ten["interval"], ten["mean"]) == (2, "seeds", pytest.approx((1 + 2 / 3) / 2))
+    assert first_measure(results) == "sums pass@1"
+    results["settings"].append({"measures": {"training, last step": one}})
+    assert first_measure(results) == "training, last step"  # all have it
+    results["settings"].pop()
     page = render(results)["results.md"].decode()
     assert "50.00 [0.00, 100.00] (1)" in page
     assert "3 of 3 runs are finished, 3 of them evaluated." in page
