@@ -55,10 +55,11 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> int:
     """Write the report and say where it is; 2 and one line on stderr where that is impossible."""
     from pacs.sweeps.definition import SweepError  # that package draws with this one
-    from pacs.sweeps.render import write_rendered
 
     try:
         if len(args.runs) == 1 and args.runs[0].is_file():
+            from pacs.sweeps.render import write_rendered
+
             files = write_rendered(args.runs[0], args.out)
         else:
             files = write_report(args.runs, args.out, each=args.each)

@@ -113,6 +113,9 @@ def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
     problem = evaluation_problem(evaluation_folder(planned)) if planned.is_finished and not evaluation else None
     validation = _validation(log)
     rates = _curve(log, PASS_RATE)
+    total = planned.total_steps
+    if planned.is_finished and _at(rates, total) is None:
+        cause = f"step {total} is saved but not logged (the run was killed in between): its end has no values"
     return {
         "name": planned.folder.name,
         "label": planned.label,
@@ -124,7 +127,7 @@ def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
         "state": state,
         "cause": cause,
         "step": planned.step if planned.is_finished else (listed.step if listed and listed.step else 0),
-        "total_steps": planned.total_steps,
+        "total_steps": total,
         "step_seconds_sum": math.fsum(value for _, value in _curve(log, STEP_SECONDS)),
         "started": info.get("started"),
         "host": listed.host if listed else None,
@@ -133,8 +136,11 @@ def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
         "versions": info.get("versions", {}),
         "measures": measures.of_run(
             {task: about["pass_at"] for task, about in evaluation.items()},
-            {source: {k: curve[-1][1] for k, curve in own.items()} for source, own in validation.items()},
-            rates[-1][1] if rates else None,
+            {
+                source: {k: value for k, curve in own.items() if (value := _at(curve, total)) is not None}
+                for source, own in validation.items()
+            },
+            _at(rates, total),
         ),
         "evaluation": evaluation,
         "evaluation_problem": problem,
@@ -154,6 +160,11 @@ def _read_log(folder: Path) -> Run | None:
 def _curve(log: Run | None, key: str) -> list[list[float]]:
     """Step and value."""
     return [] if log is None else [[step, value] for step, value in zip(*log.series(key), strict=True)]
+
+
+def _at(curve: Sequence[Sequence[float]], step: int) -> float | None:
+    """The value at a step, if it is the last."""
+    return curve[-1][1] if curve and curve[-1][0] == step else None
 
 
 def _validation(log: Run | None) -> dict[str, dict[str, list[list[float]]]]:

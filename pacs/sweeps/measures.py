@@ -46,8 +46,8 @@ def of_run(
 
     Args:
         evaluation: task -> "pass@k" -> mean, low, high; ascending in k.
-        validation: source -> "pass@k" -> the last value; ascending in k.
-        training: share of right answers in the last step.
+        validation: source -> "pass@k" -> the value at the end, where there is one; ascending in k.
+        training: share of right answers in the last step, if it is known.
 
     Returns:
         What matters most first. Of several k the smallest and the largest.
@@ -58,7 +58,8 @@ def of_run(
     for task, at in evaluation.items():
         measures |= {f"{task} {k}": dict(at[k]) for k in _ends(at)}
     for source, values in validation.items():
-        measures |= {f"{source} {k}, validation": _plain(values[k]) for k in _ends(values)}
+        if values:
+            measures |= {f"{source} {k}, validation": _plain(values[k]) for k in _ends(values)}
     if training is not None:
         measures["training, last step"] = _plain(training)
     return measures

@@ -1,5 +1,6 @@
 """results.png: the curves of training, and where each setting ended."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,9 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
 
 
 def first_measure(results: Mapping[str, Any]) -> str:
-    """The measure that matters most; empty where no run is finished."""
-    return next((name for setting in results["settings"] for name in setting["measures"]), "")
+    """The measure that most settings have, of several the one that matters most; empty where no run is finished."""
+    count = Counter(name for setting in results["settings"] for name in setting["measures"])
+    return max(count, key=count.__getitem__, default="")
 
 
 def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:

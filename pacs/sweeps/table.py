@@ -21,10 +21,8 @@ def results_page(results: Results) -> str:
     ]
     if missing := missing_table(results):
         parts += ["## Not finished", _grid(missing)]
-    if problems := [
-        f"- {run['label']}: {run['evaluation_problem']}" for run in results["runs"] if run["evaluation_problem"]
-    ]:
-        parts += ["## Not evaluated", "\n".join(problems)]
+    if gaps := _gaps(results):
+        parts += ["## Finished, but", "\n".join(f"- {line}" for line in gaps)]
     parts += ["## What made it", "\n".join(f"- {line}" for line in provenance(results))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -81,6 +79,17 @@ def _how_many(results: Results) -> str:
     evaluated = sum(bool(run["evaluation"]) for run in results["runs"])
     also = f", {evaluated} of them evaluated" if evaluated else ""
     return f"{finished} of {len(results['runs'])} runs are finished{also}."
+
+
+def _gaps(results: Results) -> list[str]:
+    """What finished runs lack."""
+    return [
+        f"{run['label']}: {problem}"
+        for run in results["runs"]
+        if run["state"] == "finished"
+        for problem in (run["cause"], run["evaluation_problem"])
+        if problem
+    ]
 
 
 def _cell(value: Mapping[str, Any]) -> str:

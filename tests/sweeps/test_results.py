@@ -18,6 +18,7 @@ from pacs.sweeps.collect import as_text, collect
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, is_evaluated
 from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.plot import first_measure
 from pacs.sweeps.render import render
 from tests.evaluation.folders import settings_of
 from tests.sweeps.conftest import MakeRun
@@ -100,6 +101,20 @@ def test_what_is_missing_is_named(sweep: Sweep, make_run: MakeRun, tmp_path: Pat
     assert re.search(r"^\| beta=10 +\| +– \|$", page, flags=re.MULTILINE)
 
 
+def test_the_end_of_a_run_that_was_not_logged_is_not_made_up(sweep: Sweep, make_run: MakeRun) -> None:
+    """Killed after its last save: it has no step left to train, and no value at its last step."""
+    whole, cut = make_run("1", 0, validation=0.5), make_run("1", 1, rates=[0.2, 0.9], validation=0.75, state="failed")
+    cut.step = 3
+    results = results_of(sweep, [whole, cut])
+    (setting,) = results["settings"]
+    assert setting["finished"] == [whole.folder.name, cut.folder.name]
+    assert {value["n"] for value in setting["measures"].values()} == {1}
+    assert setting["measures"]["training, last step"]["mean"] == 0.6
+    (failure,) = results["failures"]
+    assert failure["run"] == cut.folder.name
+    assert "- beta=1, seed=1: step 3 is saved but not logged" in render(results)["results.md"].decode()
+
+
 def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, make_run: MakeRun) -> None:
     runs = [make_run("1", 0), make_run("10", 0), make_run("10", 1)]
     for run, rights in zip(runs, ([0, 2, 4], [4, 4, 4], [4, 4, 0]), strict=True):
@@ -109,6 +124,10 @@ def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, 
     ((task,),) = [read_results(evaluation_folder(runs[0]))[1]]
     assert one == {"n": 1, **vars(task.accuracy), "interval": "problems"}
     assert (ten["n"], ten["interval"], ten["mean"]) == (2, "seeds", pytest.approx((1 + 2 / 3) / 2))
+    assert first_measure(results) == "sums pass@1"
+    results["settings"].append({"measures": {"training, last step": one}})
+    assert first_measure(results) == "training, last step"  # all have it
+    results["settings"].pop()
     page = render(results)["results.md"].decode()
     assert "50.00 [0.00, 100.00] (1)" in page
     assert "3 of 3 runs are finished, 3 of them evaluated." in page
