@@ -96,6 +96,7 @@ def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) ->
     assert f"no word from the head in {meet} within {JOIN_SECONDS} s" in (meet / "1-host.log").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_a_head_that_cannot_be_reached_is_named(machines: Machines, tmp_path: Path) -> None:
     machines.disconnect(1)
