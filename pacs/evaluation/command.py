@@ -43,7 +43,7 @@ Tasks: {", ".join(NAMES)}
 EXAMPLES = """\
 examples:
   pacs evaluate Qwen/Qwen3-8B --tasks math500,amc23,aime24,aime25,beyondaime --out outputs/evaluation/qwen3_8b
-  pacs evaluate outputs/pacs/qwen3_8b --tasks math500,aime24 --samples math500=16 --k math500=1,4 --out outputs/trained
+  pacs evaluate outputs/pacs/qwen3_8b-pacs --tasks math500,aime24 --samples math500=16 --out outputs/trained
   pacs evaluate exported --tasks mine=data/mine/test.parquet --samples 8 --max-tokens 1024 --out outputs/mine
 """
 

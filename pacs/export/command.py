@@ -23,8 +23,8 @@ checkpoint, and memory for about one copy of the model. DIR is there as a whole 
 
 EXAMPLES = """\
 examples:
-  pacs export outputs/pacs/qwen3_8b --out exported
-  pacs export outputs/pacs/qwen3_8b/checkpoints/global_step_320 --out exported --dtype float32
+  pacs export outputs/pacs/qwen3_8b-pacs --out exported
+  pacs export outputs/pacs/qwen3_8b-pacs/checkpoints/global_step_320 --out exported --dtype float32
 """
 
 

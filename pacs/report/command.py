@@ -27,9 +27,9 @@ file alone.
 
 EXAMPLES = """\
 examples:
-  pacs report outputs/pacs-qwen3-8b --out report
-  pacs report outputs/pacs outputs/grpo --out comparison
-  pacs report outputs/pacs-seed* outputs/grpo-seed* --out comparison
+  pacs report outputs/pacs/qwen3_8b-pacs --out report
+  pacs report outputs/pacs/qwen3_8b-pacs outputs/pacs/qwen3_8b-grpo --out comparison
+  pacs report outputs/sweeps/baselines-qwen3_8b/*-seed_* --out comparison
   pacs report outputs/sweeps/ablation_beta-qwen3_4b/results.json --out report
 """
 

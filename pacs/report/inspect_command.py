@@ -22,9 +22,9 @@ by the size of the log-ratio.
 
 EXAMPLES = """\
 examples:
-  pacs inspect outputs/pacs-qwen3-8b/poison/step_120.pt
-  pacs inspect outputs/pacs-qwen3-8b/poison/step_120.pt --rows 40
-  pacs inspect outputs/pacs-qwen3-8b/poison/step_120.pt --row 17
+  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt
+  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt --rows 40
+  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt --row 17
 """
 
 #: Characters of a response in the table.
