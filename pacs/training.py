@@ -85,7 +85,8 @@ def _train(config: DictConfig) -> None:
 
 
 def _dry_run(config: DictConfig) -> None:
-    from pacs.integration import checks, launch, strategy, surroundings
+    from pacs.integration import checks, launch, strategy
+    from pacs.integration.checks import surroundings
     from pacs.planning import outline
 
     try:

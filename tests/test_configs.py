@@ -17,8 +17,8 @@ from verl.utils.config import omega_conf_to_dataclass
 from pacs import cli
 from pacs.integration.baseline_trainer import BaselineTrainer
 from pacs.integration.checks import check_run
+from pacs.integration.checks.surroundings import how_to_prepare
 from pacs.integration.schema import BASELINES
-from pacs.integration.surroundings import how_to_prepare
 from pacs.integration.trainer import PacsTrainer
 from pacs.paths import config_dir
 from pacs.runs.config_changes import flatten

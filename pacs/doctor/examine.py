@@ -51,7 +51,7 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool) -> 
 
 def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
-    from pacs.integration.surroundings import input_problems
+    from pacs.integration.checks.surroundings import input_problems
 
     problems = list(input_problems(config))
     if not problems:

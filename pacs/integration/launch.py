@@ -10,7 +10,7 @@ from typing import TextIO
 from omegaconf import DictConfig, open_dict
 
 from pacs.integration import checks, nodes
-from pacs.integration.cluster_checks import prepare_cluster
+from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import PacsConfig
-from pacs.integration.batch_checks import batch_problems
+from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import longest_sequence_tokens, wanted, why_not_grouped
 

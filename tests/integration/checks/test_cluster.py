@@ -7,7 +7,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from pacs.integration.checks import ConfigError, check_surroundings
-from pacs.integration.cluster_checks import prepare_cluster
+from pacs.integration.checks.cluster import prepare_cluster
 from pacs.paths import config_dir
 
 

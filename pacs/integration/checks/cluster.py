@@ -10,7 +10,7 @@ import ray
 from omegaconf import DictConfig, ListConfig
 
 from pacs.integration import nodes
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.run_folder import installed_versions
 
 KEY = "ray_kwargs.ray_init.address"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
 
-from pacs.integration.batch_checks import batch_problems
+from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import RUN_KEYS
 from pacs.integration.strategy import data_parallel_size, longest_sequence_tokens
 

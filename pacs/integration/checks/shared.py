@@ -6,7 +6,7 @@ from pathlib import Path
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from verl.utils.tracking import Tracking
 
-from pacs.integration.rollout_checks import rollout_problems
+from pacs.integration.checks.rollout import rollout_problems
 from pacs.rewards.registry import check_settings
 from pacs.runs.settings import check_life_settings
 

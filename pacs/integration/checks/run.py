@@ -1,4 +1,4 @@
-"""What can be known to be wrong before Ray starts, each with the setting and the mend.
+"""All checks of a run, together.
 
 `check_run` reads the composed config alone. `check_surroundings` looks at this machine and at the files that the config
 names; none needs a GPU, Ray or the network, except that a model given by its Hugging Face id is looked up.
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm.checks import nearest_word
-from pacs.integration.baseline_checks import baseline_problems
-from pacs.integration.pacs_checks import pacs_problems
+from pacs.integration.checks.baseline import baseline_problems
+from pacs.integration.checks.pacs import pacs_problems
+from pacs.integration.checks.shared import shared_problems
+from pacs.integration.checks.surroundings import surroundings_problems
 from pacs.integration.schema import BASELINES
-from pacs.integration.shared_checks import shared_problems
-from pacs.integration.surroundings import surroundings_problems
 
 #: Whole numbers of at least 1.
 SIZES = (

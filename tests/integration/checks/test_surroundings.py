@@ -8,7 +8,7 @@ import pytest
 from omegaconf import DictConfig
 
 from pacs.composing import compose_run
-from pacs.integration.surroundings import expected_data, surroundings_problems
+from pacs.integration.checks.surroundings import expected_data, surroundings_problems
 
 
 @pytest.fixture
