@@ -170,12 +170,19 @@ LAUNCHERS = {
 }
 
 
+#: One of each size; the others are for --all.
+FIRST_TRIED = ("train_qwen3_8b.sh", "train_qwen3_4b_ppo.sh")
+
+
 def test_there_are_launchers_of_the_paper_s_runs_alone() -> None:
     assert {file.name for file in (ROOT / "scripts").glob("train_*.sh")} == LAUNCHERS.keys()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize(
+    "launcher",
+    [pytest.param(name, marks=() if name in FIRST_TRIED else pytest.mark.long) for name in LAUNCHERS],
+)
 def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> None:
     """On a model folder here, so that none is looked for on the network; the data is missing."""
     (tmp_path / "model").mkdir()

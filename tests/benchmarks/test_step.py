@@ -19,6 +19,7 @@ def run(*arguments: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_small_run_measures_everything(tmp_path: Path) -> None:
     file = tmp_path / "step.json"
     printed = run("--shape", "smoke", "--steps", "1", "--no-generation", "--json", str(file))

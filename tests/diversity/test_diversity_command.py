@@ -72,6 +72,7 @@ def test_json_page_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_command_goes_on(tmp_path: Path) -> None:
     evaluation = write_folder(tmp_path / "base", {"sums": responses(0, 14, problems=40, samples=6)})
     command = [sys.executable, "-m", "pacs", "diversity", str(evaluation), "--responses", "all", "--batch-size", "1"]

@@ -16,11 +16,16 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def run(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRun]:
-    """Five steps, the reference reset after the third, and every checkpoint kept."""
-    # FSDP state dicts hold DTensors, which need a process group to be read.
+def process_group() -> Iterator[None]:
+    """FSDP state dicts hold DTensors, which need one to be read."""
     torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.fixture(scope="session")
+def run(task: Path, process_group: None, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    """Five steps, the reference reset after the third, and every checkpoint kept."""
     run = RealRun(task, tmp_path_factory.mktemp("run") / "run", *REPEATABLE)
     run.train("trainer.max_actor_ckpt_to_keep=null")
-    yield run
-    torch.distributed.destroy_process_group()
+    return run

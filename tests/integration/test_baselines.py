@@ -6,7 +6,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-import torch
 
 from pacs.integration.schema import BASELINES
 from pacs.metrics import find
@@ -14,19 +13,12 @@ from pacs.runs.checkpoints import read_checkpoint
 from tests.integration.real_run import REPEATABLE_BASELINE, START_SECONDS, RealRun, equal
 from tests.integration.real_run import STEPS as LAST
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process_group")]
 
 STEPS = 3
 SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "pacs.sample_groups=16")
-#: The rest takes a minute or two each.
-QUICK = ("ppo", "grpo")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def process_group() -> None:
-    """FSDP state dicts hold DTensors, which need one to be read."""
-    if not torch.distributed.is_initialized():
-        torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+#: It has the critic. The rest is for --all: each takes a minute or two.
+QUICK = ("ppo",)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,21 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from pacs.runs.supervisor import _Launcher
 from pacs.sweeps.stop import StopRequest
+
+
+@pytest.fixture(autouse=True)
+def interrupt() -> Iterator[None]:
+    """Python's own handler of Ctrl-C, though the tests may run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_signal_in_a_run_is_known_to_the_run_and_to_the_sweep(tmp_path: Path) -> None:
@@ -26,7 +37,6 @@ def test_a_signal_in_a_run_is_known_to_the_run_and_to_the_sweep(tmp_path: Path) 
 
 def test_a_run_alone_passes_ctrl_c_to_nobody(tmp_path: Path) -> None:
     """Python's own handler would raise KeyboardInterrupt."""
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     launcher = _Launcher(tmp_path, "token")
     with launcher.listening():
         os.kill(os.getpid(), signal.SIGINT)
