@@ -8,6 +8,8 @@ import os
 os.environ.setdefault("VERL_PLATFORM", "cpu")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -17,3 +19,23 @@ torch.set_num_threads(1)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest file first: pytest-xdist hands them out in order."""
     items.sort(key=lambda item: item.path.name != "test_faults.py")
+
+
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Overrides that give the arithmetic recipe a model folder and data files."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "model").mkdir()
+    (folder / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
+    row = {
+        "prompt": [{"role": "user", "content": "1+1"}],
+        "data_source": "arithmetic",
+        "reward_model": {"style": "rule"},
+    }
+    pq.write_table(pa.Table.from_pylist([row] * 64), folder / "data.parquet")
+    return [
+        "recipe=arithmetic",
+        f"actor_rollout_ref.model.path={folder / 'model'}",
+        f"data.train_files={folder / 'data.parquet'}",
+        f"data.val_files={folder / 'data.parquet'}",
+    ]

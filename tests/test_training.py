@@ -7,8 +7,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 
@@ -16,25 +14,10 @@ from pacs import cli
 from pacs.integration.run_folder import write_run_folder
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Overrides that give the arithmetic recipe a model folder and data files."""
-    folder = tmp_path_factory.mktemp("inputs")
-    (folder / "model").mkdir()
-    (folder / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
-    row = {
-        "prompt": [{"role": "user", "content": "1+1"}],
-        "data_source": "arithmetic",
-        "reward_model": {"style": "rule"},
-    }
-    pq.write_table(pa.Table.from_pylist([row] * 64), folder / "data.parquet")
-    return [
-        "recipe=arithmetic",
-        f"actor_rollout_ref.model.path={folder / 'model'}",
-        f"data.train_files={folder / 'data.parquet'}",
-        f"data.val_files={folder / 'data.parquet'}",
-        f"pacs.run_dir={folder / 'run'}",
-    ]
+@pytest.fixture
+def inputs(inputs: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """With a run's folder."""
+    return [*inputs, f"pacs.run_dir={tmp_path_factory.mktemp('inputs') / 'run'}"]
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -10,7 +10,7 @@ from pacs.data.output import file_sha256
 from pacs.data.template import Template
 from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.errors import EvaluationError
-from pacs.evaluation.folder import MODEL, has_samples, read_problems, write_problems
+from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, write_problems
 from pacs.evaluation.lock import check_out, locked, nothing_left
 from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
 from pacs.evaluation.problems import load_problems
@@ -66,7 +66,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
         settings = settle(asked, model, problems)
         stop.check()
         for task, some in problems.items():
-            if read_problems(asked.out, task) != some:
+            if not has_problems(asked.out, task) or read_problems(asked.out, task) != some:
                 write_problems(asked.out, task, some)
         settings.write(asked.out)
         with nothing_left(), Work(asked.out, settings, problems, prompts) as work:

@@ -98,9 +98,21 @@ def is_complete(out: Path, task: str, settings: Settings) -> bool:
     return len(read_grades(out, task)) >= settings.tasks[task].samples * settings.tasks[task].problems
 
 
+def has_problems(out: Path, task: str) -> bool:
+    """Whether the task's problems are there."""
+    return (task_folder(out, task) / PROBLEMS).exists()
+
+
 def read_problems(out: Path, task: str) -> list[Problem]:
-    """The task's problems, in the order of their file."""
-    return list(read_lines(task_folder(out, task) / PROBLEMS, lambda line: Problem(**line)))
+    """The task's problems, in the order of their file.
+
+    Raises:
+        EvaluationError: If the file is not there.
+    """
+    file = task_folder(out, task) / PROBLEMS
+    if not has_problems(out, task):
+        raise EvaluationError(f"{file} is missing: start the same `pacs evaluate` again, which writes it")
+    return list(read_lines(file, lambda line: Problem(**line)))
 
 
 def write_problems(out: Path, task: str, problems: list[Problem]) -> None:

@@ -60,3 +60,13 @@ def test_what_is_refused(words: list[str], message: str, tmp_path: Path, capsys:
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["show", "grade"])
+def test_problems_that_are_gone_are_named(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_evaluation(tmp_path / "a")
+    (tmp_path / "a/samples/sums/problems.jsonl").unlink()
+    assert cli.main(["evaluate", command, str(tmp_path / "a")]) == 2
+    said = capsys.readouterr().err
+    assert "samples/sums/problems.jsonl is missing" in said
+    assert said.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Inputs of a sweep that can be composed and checked, and run folders as finished runs leave them."""
+"""A sweep, and run folders as finished runs leave them."""
 
 import json
 import os
@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 
@@ -17,26 +15,6 @@ from pacs.sweeps.grid import PlannedRun
 
 MakeRun = Callable[..., PlannedRun]
 INFO = {"started": "2026-01-02T03:04:05+00:00", "git_commit": "c0ffee", "python": "3.11", "versions": {"verl": "0.9.1"}}
-
-
-@pytest.fixture(scope="session")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Overrides that give the arithmetic recipe a model folder and data files, and no checkpoints."""
-    folder = tmp_path_factory.mktemp("inputs")
-    (folder / "model").mkdir()
-    (folder / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
-    row = {
-        "prompt": [{"role": "user", "content": "1+1"}],
-        "data_source": "arithmetic",
-        "reward_model": {"style": "rule"},
-    }
-    pq.write_table(pa.Table.from_pylist([row] * 64), folder / "data.parquet")
-    return [
-        "recipe=arithmetic",
-        f"actor_rollout_ref.model.path={folder / 'model'}",
-        f"data.train_files={folder / 'data.parquet'}",
-        f"data.val_files={folder / 'data.parquet'}",
-    ]
 
 
 @pytest.fixture
