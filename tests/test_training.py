@@ -63,7 +63,7 @@ def test_the_gpu_recipe_is_sound_and_saves_memory(inputs: list[str], capsys: pyt
     assert cli.main(["train", "--dry-run", *inputs[1:], "recipe=qwen3_8b"]) == 0
     printed = capsys.readouterr().out
     assert "# The config is sound" in printed
-    assert "# update strategy auto: grouped in steps whose groups all fit 32768 tokens" in printed
+    assert "# update strategy grouped: every group, of up to 73728 tokens, fits a micro-batch" in printed
     start, end = printed.index("actor_rollout_ref:"), printed.index("\n# ")
     model = OmegaConf.create(printed[start:end]).actor_rollout_ref.model
     assert model.use_remove_padding
