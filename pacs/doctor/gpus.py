@@ -18,12 +18,12 @@ IDLE_MIB = 1024
 
 @dataclass(frozen=True)
 class Gpu:
-    """A line of nvidia-smi; sizes in MiB."""
+    """A line of nvidia-smi; sizes in MiB, None where it tells none (`[N/A]`, as of MIG and of shared memory)."""
 
     index: int
     name: str
-    total_mib: int
-    used_mib: int
+    total_mib: int | None
+    used_mib: int | None
     driver: str
     ecc: str
     mig: str
@@ -56,8 +56,16 @@ def parse(text: str) -> list[Gpu]:
     """The lines of nvidia-smi."""
     gpus = []
     for index, name, total, used, driver, ecc, mig in csv.reader(text.splitlines(), skipinitialspace=True):
-        gpus.append(Gpu(int(index), name, int(total), int(used), driver, ecc, mig))
+        gpus.append(Gpu(int(index), name, _mib(total), _mib(used), driver, ecc, mig))
     return gpus
+
+
+def _mib(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
+
+
+def _size(mib: int | None) -> str:
+    return "?" if mib is None else f"{mib:,}"
 
 
 def check_gpus(gpus: list[Gpu], wanted: int | None) -> Iterator[Finding]:
@@ -74,7 +82,9 @@ def check_gpus(gpus: list[Gpu], wanted: int | None) -> Iterator[Finding]:
         )
     elif gpus:
         yield Finding("driver", "ok", driver)
-    kinds = ", ".join(f"{name} ({total:,} MiB)" for name, total in dict.fromkeys((g.name, g.total_mib) for g in gpus))
+    kinds = ", ".join(
+        f"{name} ({_size(total)} MiB)" for name, total in dict.fromkeys((g.name, g.total_mib) for g in gpus)
+    )
     count = f"{len(gpus)} GPUs: {kinds}" if gpus else "no GPU"
     if wanted is not None and len(gpus) < wanted:
         mend = f"lower trainer.n_gpus_per_node={wanted}, or run on a machine that has them"
@@ -90,8 +100,14 @@ def check_gpus(gpus: list[Gpu], wanted: int | None) -> Iterator[Finding]:
             [gpu for gpu in gpus if gpu.ecc == "Disabled"],
             "ECC is off: sudo nvidia-smi -i INDEX -e 1; reboot",
         ),
-        ("warn", [gpu for gpu in gpus if gpu.used_mib > IDLE_MIB], "in use by others: end what nvidia-smi lists"),
+        (
+            "warn",
+            [gpu for gpu in gpus if (gpu.used_mib or 0) > IDLE_MIB],
+            "in use by others: end what nvidia-smi lists",
+        ),
     ]
     for state, named, mend in oddities:
         for gpu in named:
-            yield Finding(f"GPU {gpu.index}", state, f"{gpu.used_mib:,} of {gpu.total_mib:,} MiB in use", mend)
+            yield Finding(
+                f"GPU {gpu.index}", state, f"{_size(gpu.used_mib)} of {_size(gpu.total_mib)} MiB in use", mend
+            )

@@ -41,6 +41,13 @@ def test_what_is_odd_is_named(old: str, new: str, check: str, state: str, mend: 
     assert mend in finding.mend
 
 
+def test_memory_that_nvidia_smi_does_not_tell() -> None:
+    found = findings("0, NVIDIA H200, [N/A], [N/A], 580.95.05, [N/A], Enabled\n", 1)
+    assert found["GPUs"].found == "1 GPUs: NVIDIA H200 (? MiB)"
+    assert found["GPU 0"].found == "? of ? MiB in use"
+    assert "-mig 0" in found["GPU 0"].mend
+
+
 def test_fewer_gpus_than_the_run_asks_for() -> None:
     finding = findings(HEALTHY, 8)["GPUs"]
     assert finding.state == "fail"
