@@ -1,4 +1,4 @@
-"""A real sweep of two runs: one fails, the sweep is killed in the other, and the same command ends in its table."""
+"""A real sweep of two runs: one fails, it is killed in the other, stopped in an evaluation, and goes on each time."""
 
 import json
 import os
@@ -21,6 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[2]
 #: Far more than are done while a killed start is cleared up.
 STEPS = 20
+#: Of each problem: seconds of sampling.
+SAMPLES = 64
 
 
 def test_a_sweep_is_killed_and_goes_on(tmp_path: Path) -> None:
@@ -68,6 +70,25 @@ def test_a_sweep_is_killed_and_goes_on(tmp_path: Path) -> None:
     assert (out / "results.png").is_file()
     assert (out / "report" / "index.html").is_file()
     assert "2 of 2 runs are finished." in (out / "results.md").read_text()
+
+    command += ["--tasks", f"sums={task / 'data.parquet'}", "--samples", str(SAMPLES), "--k", "1", "--max-tokens", "16"]
+    samples = one / "evaluation" / f"step_{STEPS}" / "samples" / "sums" / "generated-0000.jsonl"
+    fourth = Started(command, tmp_path / "fourth.log")
+    fourth.wait_for(lambda: samples.is_file() and samples.stat().st_size > 0)
+    evaluating = psutil.Process(fourth.process.pid).children(recursive=True)
+    fourth.process.send_signal(signal.SIGTERM)
+    assert fourth.process.wait(START_SECONDS) == 75, fourth.printed[-3000:]
+    assert psutil.wait_procs(evaluating, timeout=30)[1] == []
+    kept = samples.read_text()
+    assert 0 < kept.count("\n") < 100 * SAMPLES
+    assert "2 of 2 runs are finished." in (out / "results.md").read_text()
+
+    fifth = Started(command, tmp_path / "fifth.log")
+    assert fifth.process.wait(START_SECONDS) == 0, fifth.printed[-3000:]
+    assert samples.read_text().startswith(kept)
+    assert "2 of 2 runs are finished, 2 of them evaluated." in (out / "results.md").read_text()
+    settings = json.loads((out / "results.json").read_text())["settings"]
+    assert [setting["measures"]["sums pass@1"]["interval"] for setting in settings] == ["problems"] * 2
 
 
 def steps(run: Path) -> int:
