@@ -15,7 +15,7 @@ from pacs.evaluation.engine import Engine, EngineSettings
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.stop import StopRequest
-from pacs.integration.monitor import death_of
+from pacs.integration.deaths import DEATHS, death_of
 from pacs.runs.processes import TOKEN
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
@@ -147,7 +147,7 @@ def answer(name: str, call: Any) -> Any:
         return ray.get(call)
     except ray.exceptions.RayTaskError as error:  # of what the engine itself has raised
         raise EngineFailure(f"{name}: {error.cause}") from None
-    except ray.exceptions.RayActorError as error:
+    except DEATHS as error:
         raise EngineFailure(f"{name}: {death_of(error)}") from error
 
 

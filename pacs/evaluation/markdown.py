@@ -9,7 +9,7 @@ ABSENT = "–"
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose columns are padded to their widest cell, the first to the left and the others to the right."""
-    lines = [[cell.replace("|", "\\|") for cell in line] for line in (header, *rows)]
+    lines = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in (header, *rows)]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     padded = [
         [

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
-from pacs.integration.monitor import death_of
+from pacs.integration.deaths import DEATHS, death_of
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.task_runner import PacsTaskRunner
 from pacs.runs import stacks
@@ -42,7 +42,7 @@ def drive(run_dir: Path) -> None:
     Watchdog(run_dir, FaultSettings(**config.pacs.faults), dump_on_other_nodes).start()
     try:
         run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
-    except ray.exceptions.RayActorError as error:
+    except DEATHS as error:
         report_fault(run_dir, f"the trainer died: {death_of(error)}{lost_nodes()}")
         raise
     finally:

@@ -24,7 +24,8 @@ from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
-from pacs.integration.monitor import Monitor, cause_of, is_death
+from pacs.integration.deaths import cause_of, is_death
+from pacs.integration.monitor import Monitor
 from pacs.integration.nodes import host_of
 from pacs.integration.run_log import RunLog
 from pacs.metrics import validation_metrics

@@ -5,7 +5,6 @@ that a dead engine, agent loop or reward worker never delivers.
 """
 
 import os
-import re
 import threading
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from typing import Any
 
 import ray
 
+from pacs.integration.deaths import DEATHS, cause_of, death_of
 from pacs.integration.nodes import lost_nodes
 from pacs.runs.state import Progress, report_fault, write_progress
 from pacs.runs.supervisor import FAILED
@@ -62,7 +62,7 @@ class Monitor(threading.Thread):
         try:
             self._watch()
         except Exception as error:
-            self._end(f"the monitor failed: {type(error).__name__}: {error}")
+            self._end(f"the monitor failed: {cause_of(error)}")
 
     def _watch(self) -> None:
         # An answer may wait behind an actor's work as long as it likes; a death answers at once.
@@ -81,7 +81,7 @@ class Monitor(threading.Thread):
                     ray.get(ping)
                 except ray.exceptions.ActorUnavailableError:
                     pass  # Ray's word for one that may be back
-                except ray.exceptions.RayActorError as error:
+                except DEATHS as error:
                     self._end(f"{name} died: {death_of(error)}{lost_nodes()}")
                 pings[self.actors[name].__ray_ready__.remote()] = name
             for name in [name for name, look in looks.items() if look.done()]:
@@ -121,25 +121,3 @@ def health_problem(address: str) -> str | None:
             return None
     except (OSError, HTTPException) as error:
         return f"http://{address}/health: {error}"
-
-
-def is_death(error: BaseException) -> bool:
-    """Whether a call failed because the process that was to answer it is dead."""
-    return isinstance(getattr(error, "cause", error), ray.exceptions.RayActorError)
-
-
-def cause_of(error: BaseException) -> str:
-    """An exception in a line; for one that was raised in an actor, that one."""
-    cause = getattr(error, "cause", None) or error
-    # Ray's own exceptions end with what was raised, after the traceback.
-    lines = [line for line in f"{type(cause).__name__}: {cause}".splitlines() if line.strip()]
-    return lines[-1] if isinstance(cause, ray.exceptions.RayError) else lines[0]
-
-
-def death_of(error: ray.exceptions.RayActorError) -> str:
-    """Ray's reason for an actor's death, in a line."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    reasons = [line for line in lines if line.startswith("The actor is dead because")] or lines[:1]
-    process = [line for line in lines if line.startswith(("pid:", "ip:"))]
-    detail = re.split(r"Some common causes|There are some potential", reasons[0])[0].strip()
-    return " ".join([detail, *(["(" + ", ".join(process) + ")"] if process else [])])

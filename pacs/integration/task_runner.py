@@ -5,7 +5,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 from verl.trainer.main_ppo import TaskRunnerV1
 
-from pacs.integration.monitor import cause_of
+from pacs.integration.deaths import cause_of
 from pacs.runs.state import report_fault
 
 

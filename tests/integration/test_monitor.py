@@ -1,5 +1,8 @@
-"""The monitor's looks at vLLM's servers, on real HTTP servers."""
+"""The monitor's looks: at vLLM's servers, on real HTTP servers; at an actor that Ray kills, with a real Ray."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from pacs.integration.monitor import Monitor, health_problem
-from pacs.runs.state import Progress
+from pacs.runs.processes import TOKEN
+from pacs.runs.state import Progress, read_fault
 
 
 class Server(ThreadingHTTPServer):
@@ -60,3 +64,35 @@ def test_any_engine_that_does_not_answer_is_suspected(server: Server, tmp_path: 
     assert not monitor.suspects()
     server.status = 503
     assert monitor.suspects()
+
+
+WATCHING = """
+import sys
+from pathlib import Path
+import ray
+from pacs.integration.monitor import Monitor
+from pacs.runs.state import Progress
+
+ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+
+@ray.remote
+class Worker:
+    pass
+
+Monitor(Path(sys.argv[1]), {"worker 0": Worker.remote()}, {}, lambda: Progress(0, 1, "start"), lambda: None).run()
+"""
+
+
+@pytest.mark.slow
+def test_an_actor_that_ray_kills_for_memory_is_told_in_a_line(tmp_path: Path) -> None:
+    """Ray's memory killer at a threshold that any machine is above."""
+    memory = {"RAY_memory_usage_threshold": "0.001", "RAY_memory_monitor_refresh_ms": "100"}
+    env = os.environ | memory | {TOKEN: "a start"}
+    ended = subprocess.run([sys.executable, "-c", WATCHING, str(tmp_path)], env=env, timeout=300, check=False)
+    assert ended.returncode == 1
+    cause = read_fault(tmp_path, "a start")
+    assert cause is not None
+    assert cause.startswith("worker 0 died: ")
+    assert "running low on memory" in cause
+    assert "\n" not in cause
+    assert len(cause) < 300
