@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Train Qwen3-4B with PPO at the paper's values, on one node of eight H200s unless told otherwise.
 #
-#   bash scripts/train_qwen3_4b_ppo.sh [--dry-run] [hydra overrides, e.g. hardware=h200x64]
+#   bash scripts/train_qwen3_4b_ppo.sh [--dry-run] [hydra overrides, e.g. hardware=h100x8]
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"

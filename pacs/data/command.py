@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW
 from pacs.data.load import FORMATS
-from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH
+from pacs.data.sources import MAX_PROMPT_LENGTH
+from pacs.rewards.registry import VERIFIERS
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -95,7 +96,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--id-column", metavar="NAME", help="default: the row's number")
     files.add_argument("--difficulty-column", metavar="NAME", help="default: none")
     files.add_argument("--split", choices=("train", "test"), help="what it is for (default: train)")
-    files.add_argument("--verifier", choices=INSTRUCTIONS, help="of its answers (default: math)")
+    files.add_argument("--verifier", choices=VERIFIERS, help="of its answers (default: math)")
 
 
 def _day(text: str) -> date:

@@ -133,7 +133,7 @@ def _row(
     return {
         "data_source": request.source.name,
         "prompt": messages,
-        "ability": ABILITIES[request.source.verifier],
+        "ability": ABILITIES.get(request.source.verifier, "general"),
         "reward_model": {"style": "rule", "ground_truth": problem.gold},
         "extra_info": {
             "index": index,

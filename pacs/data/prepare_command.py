@@ -86,7 +86,7 @@ def make_request(args: argparse.Namespace) -> Request:
         revision=(args.revision or source.revision) if local is None else local_revision(local),
         options=options,
         out=args.out,
-        instruction=INSTRUCTIONS[source.verifier] if args.instruction is None else args.instruction,
+        instruction=INSTRUCTIONS.get(source.verifier, "") if args.instruction is None else args.instruction,
         system=args.system,
         model=args.model,
         max_prompt_length=args.max_prompt_length or MAX_PROMPT_LENGTH,

@@ -12,7 +12,7 @@ from pacs.data.problem import Reader
 
 #: Of a prompt, in tokens: the data configs' own.
 MAX_PROMPT_LENGTH = 1024
-# What the user is asked beside the question, by the verifier that looks for the answer.
+# What the user is asked beside the question, by the verifier that looks for the answer; of another verifier nothing.
 BOXED = "Please reason step by step, and put your final answer within \\boxed{}."
 INSTRUCTIONS = {
     "math": BOXED,
@@ -20,7 +20,7 @@ INSTRUCTIONS = {
     "multiple_choice": "Please reason step by step, and put the letter of the right choice within \\boxed{}.",
     "code": "",  # the benchmark's own prompt says it
 }
-#: verl's `ability`.
+#: verl's `ability`, by the verifier; of another verifier `general`.
 ABILITIES = {"math": "math", "exact_match": "general", "multiple_choice": "general", "code": "code"}
 
 

@@ -1,6 +1,7 @@
 """`pacs sweep [NAME] [key=value ...]`."""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -141,6 +142,7 @@ def _dry_run(runs: Sequence["PlannedRun"]) -> int:
     for number, run in enumerate(runs, start=1):
         state = "finished" if run.is_finished else f"resumes from {run.step}" if run.step else "new"
         print(f"{number} of {len(runs)}: {run.label}: {state}, {run.total_steps} steps -> {run.folder}")
+        print(f"  {run.command[0]} {shlex.join(run.command[1:])}")
     try:
         check_machine(runs)
         print("The runs are sound, and what they need is here.")

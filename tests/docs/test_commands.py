@@ -35,6 +35,8 @@ def check(words: list[str]) -> None:
             given = cli.parse(rest)
             if hasattr(given, "overrides"):
                 composed(*map(one, given.overrides), algorithm=getattr(given, "config_name", None) or "pacs")
+        case ["srun", *rest] if "pacs" in rest:
+            check(rest[rest.index("pacs") :])
         case ["bash" | "sbatch" | "srun", *rest]:
             script = next(word for word in rest if word.startswith("scripts/"))
             source, given_on = (ROOT / script).read_text(), rest[rest.index(script) + 1 :]

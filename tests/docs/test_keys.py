@@ -23,7 +23,15 @@ from tests.docs.test_files import FILE
 ALGORITHMS = sorted(file.stem for file in config_dir().glob("*.yaml"))
 GROUPS = sorted(folder.name for folder in config_dir().iterdir() if folder.is_dir())
 #: Of other programs: explained in the docs, and not named in the code.
-NOT_OURS = {"HF_HOME", "HF_TOKEN", "PIP_EXTRA_INDEX_URL", "RLIMIT_NPROC"}
+NOT_OURS = {
+    "HF_HOME",
+    "HF_TOKEN",
+    "PIP_EXTRA_INDEX_URL",
+    "RLIMIT_NPROC",
+    "WANDB_API_KEY",
+    "WANDB_RESUME",
+    "WANDB_RUN_ID",
+}
 #: What our own processes tell each other.
 INTERNAL = {"PACS_CLUSTER_TOKEN", "PACS_RUN_DIR", "PACS_RUN_TOKEN"}
 
@@ -112,6 +120,16 @@ def test_the_readme_s_keys_are_in_the_table() -> None:
     assert len(rows) > 3
     documented = {key: default for name in FILES for key, default, _ in documented_keys(config_dir() / name)}
     assert dict(rows).items() <= documented.items()
+
+
+def test_the_values_of_verl_s_keys_are_those_of_the_recipe() -> None:
+    section = (
+        (ROOT / "docs/configuration.md").read_text().split("## verl's keys that are changed most")[1].split("##")[0]
+    )
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]+?) \|", section, flags=re.MULTILINE))
+    assert len(rows) > 5
+    config = composed("recipe=qwen3_8b")
+    assert rows == {key: str(OmegaConf.select(config, key)) for key in rows}
 
 
 def test_every_variable_that_a_user_sets_is_in_the_docs() -> None:

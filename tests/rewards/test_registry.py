@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -16,6 +17,7 @@ from verl import DataProto
 from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
 from verl.trainer.ppo.reward import get_custom_reward_fn
 
+from pacs import cli
 from pacs.rewards.registry import VERIFIERS, check_settings, compute_score
 
 TESTS = json.dumps({"fn_name": None, "inputs": ["7\n"], "outputs": ["7\n"]})
@@ -76,7 +78,7 @@ def test_settings_that_nothing_takes_are_refused_by_name(settings: dict[str, Any
             check()
 
 
-def test_adding_one_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adding_one_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The example of docs/rewards.md, as it stands there."""
     page = Path(__file__).parents[2] / "docs" / "rewards.md"
     code, line = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
@@ -90,6 +92,12 @@ def test_adding_one_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch) ->
     assert compute_score("test", "one two three", "4", extra_info)["status"] == "wrong"
     assert compute_score("test", "one two three", "4", extra_info, word_count={"tolerance": 1})["status"] == "correct"
     assert compute_score("test", "", "4", extra_info)["status"] == "no_answer"
+    problems = tmp_path / "mine.jsonl"
+    problems.write_text('{"problem": "Write three words.", "answer": "3"}\n')
+    assert cli.main(["data", "prepare", str(problems), "--verifier", name, "--out", str(tmp_path / "mine")]) == 0
+    (row,) = pq.read_table(tmp_path / "mine" / "train.parquet").to_pylist()
+    assert row["extra_info"]["verifier"] == name
+    assert [message["content"] for message in row["prompt"]] == ["Write three words."]
 
 
 class Tokenizer:

@@ -78,7 +78,7 @@ def test_a_run_says_what_made_it(sweep: Sweep, make_run: MakeRun) -> None:
 def test_what_is_missing_is_named(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
     runs = [
         make_run("1", 0),
-        make_run("1", 1, rates=[0.3], state="failed", cause="the disk is full"),
+        make_run("1", 1, rates=[0.3], state="failed", cause="the disk\nis full"),
         make_run("10", 0, rates=[0.1, 0.2], state="stopped", cause="SIGTERM, after step 2"),
         make_run("10", 1, total=9),
     ]
@@ -89,7 +89,7 @@ def test_what_is_missing_is_named(sweep: Sweep, make_run: MakeRun, tmp_path: Pat
     results = results_of(sweep, runs, {"none": "- pacs.run_dir: a run is training there."})
     assert [run["state"] for run in results["runs"]] == ["finished", "failed", "stopped", "unfinished", "refused"]
     assert [failure["cause"] for failure in results["failures"]] == [
-        "the disk is full", "SIGTERM, after step 2", "- pacs.run_dir: a run is training there."
+        "the disk\nis full", "SIGTERM, after step 2", "- pacs.run_dir: a run is training there."
     ]  # fmt: skip
     one, ten = results["settings"]
     assert one["measures"]["training, last step"]["n"] == 1

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shlex
 import signal
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs import cli
+from pacs.composing import compose_run
 from pacs.runs.state import Progress, RunState, write_progress, write_state
 from pacs.sweeps.definition import read_sweep
 from pacs.sweeps.grid import plan_runs
@@ -28,11 +30,12 @@ def test_a_dry_run_lists_the_runs_and_writes_nothing(
     out = tmp_path / "out"
     words = ["sweep", "ablation_beta", *inputs, "--dry-run", "pacs.beta=1,10", "--out", str(out), "data.seed=0"]
     assert cli.main(words) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        f"1 of 2: beta=1, seed=0: new, 20 steps -> {out}/beta_1-seed_0",
-        f"2 of 2: beta=10, seed=0: new, 20 steps -> {out}/beta_10-seed_0",
-        "The runs are sound, and what they need is here.",
-    ]
+    first, command, second, _, last = capsys.readouterr().out.splitlines()
+    assert first == f"1 of 2: beta=1, seed=0: new, 20 steps -> {out}/beta_1-seed_0"
+    assert second == f"2 of 2: beta=10, seed=0: new, 20 steps -> {out}/beta_10-seed_0"
+    assert last == "The runs are sound, and what they need is here."
+    composed, _ = compose_run("pacs", shlex.split(command)[4:])
+    assert (composed.pacs.beta, composed.data.seed, composed.pacs.run_dir) == (1, 0, f"{out}/beta_1-seed_0")
     assert list(tmp_path.iterdir()) == []
 
 

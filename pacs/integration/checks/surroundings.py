@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from omegaconf import DictConfig, ListConfig
 
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 
+#: Where the recipe `arithmetic` looks for its model and problems.
+ARITHMETIC = Path("outputs/arithmetic")
 #: verl's names of loggers that need a package of their own.
 LOGGER_PACKAGES = ("wandb", "mlflow", "swanlab")
 
@@ -44,7 +47,9 @@ def expected_data(config: DictConfig) -> list[str]:
 
 
 def how_to_prepare(config: DictConfig, file: Path) -> str:
-    """The command that makes a data file, if it is named as `pacs data prepare` names that of a known source."""
+    """The command that makes a data file, if it is named as that of a known source or of the arithmetic recipe."""
+    if file.parent == ARITHMETIC:
+        return f"`python -m recipes.arithmetic.make --out {ARITHMETIC}`"
     source = next((source for source in SOURCES if source.name == file.parent.name), None)
     if source is None or file.name != ("train.parquet" if source.training else "test.parquet"):
         return "`pacs data prepare`, or the recipe's README"
@@ -55,7 +60,8 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
             words += ["--max-prompt-length", str(config.data.max_prompt_length)]
         if not (config.data.get("apply_chat_template_kwargs") or {}).get("enable_thinking", True):
             words += ["--no-thinking"]
-    return f"`{' '.join(words)}`"
+    after = ", after the evaluation sets whose problems it is not to have" if source.training else ""
+    return f"`{' '.join(words)}`{after}"
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
@@ -71,9 +77,10 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
 
         wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
         if wanted > found:
+            why = "" if torch.version.cuda else f" (the PyTorch of this environment, {sys.prefix}, is a CPU build)"
             yield (
-                f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs: lower it, run on a machine "
-                "that has them, or use hardware=cpu (tiny models only)."
+                f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs{why}: lower it, run on a machine "
+                "that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu (tiny models only)."
             )
 
 
