@@ -4,8 +4,8 @@
 FROM nvidia/cuda:13.0.2-devel-ubuntu24.04
 # Without libibverbs NCCL goes over TCP between nodes, whatever the network is.
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends build-essential git ibverbs-providers libibverbs1 numactl \
-        python3-dev python3-venv \
+    && apt-get install --yes --no-install-recommends build-essential git ibverbs-providers libibverbs1 libnuma-dev \
+        numactl python3-dev python3-venv \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /pacs
 COPY . .

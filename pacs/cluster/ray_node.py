@@ -51,8 +51,11 @@ class RayNode:
         interface = interface_of(address)
         environment = HEALTH | os.environ | {TOKEN: self.token}
         if interface is not None:
-            # Else gloo looks for the interface of the host's name, which on many machines is the loopback.
+            # Else gloo looks for the interface of the host's name, which on many machines is the loopback, and NCCL
+            # takes the first that is neither the loopback nor docker's, which may lead nowhere. With InfiniBand, NCCL
+            # only meets there.
             environment.setdefault("GLOO_SOCKET_IFNAME", interface)
+            environment.setdefault("NCCL_SOCKET_IFNAME", interface)
         command = [
             sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
             f"--node-ip-address={address}", f"--temp-dir={self.folder}", *where, *PORTS,

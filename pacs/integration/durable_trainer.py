@@ -8,8 +8,6 @@ import errno
 import os
 import random
 import shutil
-import statistics
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,19 +19,19 @@ import torch
 import transfer_queue.interface as tq_interface
 from omegaconf import DictConfig, open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.deaths import cause_of, is_death
 from pacs.integration.monitor import Monitor
 from pacs.integration.nodes import host_of
+from pacs.integration.progress import ProgressTrainer
 from pacs.integration.run_log import RunLog
 from pacs.metrics import validation_metrics
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
 from pacs.runs.processes import TOKEN
-from pacs.runs.state import Progress, read_state, report_fault, write_progress
+from pacs.runs.state import read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
@@ -44,7 +42,7 @@ FULL_BYTES = 4 * 2**20
 TRAINER = "trainer.pt"
 
 
-class DurableTrainer(PPOTrainerSync):
+class DurableTrainer(ProgressTrainer):
     """A synchronous trainer that can be killed at any instant and stopped on request.
 
     Args:
@@ -58,15 +56,10 @@ class DurableTrainer(PPOTrainerSync):
     def __init__(self, config: DictConfig) -> None:
         self.run_dir = Path(config.pacs.run_dir)
         self.checkpoints = Path(config.trainer.default_local_dir)
-        self.phase = "start"
-        self.trained_steps = 0
         self.saved_step: int | None = None
-        self.step_times: list[float] = []
-        self.prompts_fetched = self.prompts_resampled = 0
+        self.prompts_fetched = 0
         self.stopping = False
-        self.most_finished, self.moment = 0, (0, "start")
         super().__init__(config)
-        self.last_step = 0
 
     # verl compares the mode with "sync" by name, and takes any other for an asynchronous one.
     @property
@@ -116,7 +109,7 @@ class DurableTrainer(PPOTrainerSync):
             self._actors(agent_loop_manager),
             # A machine that is gone may be told by its engine before Ray has given it up.
             {f"vLLM engine {i} on {host_of(a)}": a for i, a in enumerate(self.llm_server_manager.get_addresses())},
-            self._progress,
+            self.progress,
             lambda: self.logger.finish(exit_code=1),
         )
         monitor.start()
@@ -132,7 +125,7 @@ class DurableTrainer(PPOTrainerSync):
             raise
         monitor.stop()
         self.phase = "stopped" if self.stopping else "end"
-        write_progress(self.run_dir, self._progress())
+        write_progress(self.run_dir, self.progress())
 
     def _actors(self, agent_loop_manager: Any) -> dict[str, Any]:
         """The actors of the run, by what they are."""
@@ -147,42 +140,6 @@ class DurableTrainer(PPOTrainerSync):
         }
         return {f"{what} {i}": handle for what, handles in groups.items() for i, handle in enumerate(handles)}
 
-    def _progress(self) -> Progress:
-        # verl clears and refills these while it looks; what is finished stays so within a phase.
-        finished, failed = self.replay_buffer.finished_keys, self.replay_buffer.failure_keys
-        now = sum(len(keys.get(part, ())) for keys in (finished, failed) for part in ("train", "val"))
-        moment = (self.trained_steps, self.phase)
-        self.most_finished = max(now, self.most_finished if moment == self.moment else 0)
-        self.moment = moment
-        return Progress(
-            step=self.trained_steps,
-            total_steps=self.last_step,
-            phase=self.phase,
-            # Where groups are filtered, those that are sampled anew show that it goes on.
-            count=self.most_finished + self.prompts_resampled,
-            step_seconds=statistics.median(self.step_times) if self.step_times else None,
-        )
-
-    def on_train_begin(self) -> None:
-        """The first step's time begins."""
-        super().on_train_begin()
-        self.step_started = time.monotonic()
-
-    def on_step_begin(self) -> None:
-        """Note the phase."""
-        super().on_step_begin()
-        self.phase = "rollouts"
-
-    def on_sample_end(self) -> None:
-        """Note the phase."""
-        super().on_sample_end()
-        self.phase = "update"
-
-    def on_validate_begin(self) -> None:
-        """Note the phase; before the first step, there is nothing yet that a stop would have to finish."""
-        super().on_validate_begin()
-        self.phase = "start" if self.phase == "start" else "validate"
-
     def on_step_end(self) -> None:
         """The step is done; if a stop was asked for, save and make verl's loop end with it."""
         self.stopping = (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.last_step
@@ -194,9 +151,6 @@ class DurableTrainer(PPOTrainerSync):
             with open_dict(self.config):
                 self.config.trainer.test_freq = -1
         super().on_step_end()
-        self.trained_steps = self.global_steps
-        self.step_times.append(time.monotonic() - self.step_started)
-        self.step_started = time.monotonic()
 
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, with ids that say the prompts' order: rows can then be arranged alike in every run."""

@@ -69,8 +69,9 @@ class PacsTrainingWorker(DurableTrainingWorker):
         with self.engine.eval_mode(**context):
             output = self.engine.infer_batch(request)
         mask = data["response_mask"]
-        log_probs: torch.Tensor = response_from_nested(output["model_output"]["log_probs"].to(mask.device), mask)
-        return log_probs
+        # Unfused, and without flash-attn's cross-entropy, verl's are of the autocast's 16 bits.
+        log_probs: torch.Tensor = output["model_output"]["log_probs"].to(mask.device, torch.float32)
+        return response_from_nested(log_probs, mask)  # type: ignore[no-any-return]
 
     def _score(self, data: Any) -> torch.Tensor:
         """`ROW_COLUMNS` of this rank's rows at the current weights: (B, C). A group's rows may be on any rank."""

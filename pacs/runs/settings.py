@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: The default of `no_progress_limit`.
-LONG_SECONDS, LEAST_SECONDS, STEPS = 3600.0, 600.0, 4
+LONG_SECONDS, FIRST_STEP_SECONDS, LEAST_SECONDS, STEPS = 3600.0, 10800.0, 600.0, 4
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class FaultSettings:
         """Seconds without progress that are too long in a phase.
 
         While models load and compile, and in a save, which shows none: an hour, or the setting if that is longer.
-        Else the setting; without one an hour in the first step, then four median steps, but at least ten minutes.
+        Else the setting; without one three hours in the first step (an update of long responses is silent for more than
+        one), then four median steps, but at least ten minutes.
 
         Args:
             phase: of `state.Progress`.
@@ -52,7 +53,7 @@ class FaultSettings:
             return max(LONG_SECONDS, self.no_progress_seconds or 0)
         if self.no_progress_seconds is not None:
             return self.no_progress_seconds
-        return LONG_SECONDS if step_seconds is None else max(LEAST_SECONDS, STEPS * step_seconds)
+        return FIRST_STEP_SECONDS if step_seconds is None else max(LEAST_SECONDS, STEPS * step_seconds)
 
 
 def check_life_settings(section: Mapping[str, Any]) -> FaultSettings:

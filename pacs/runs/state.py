@@ -54,7 +54,7 @@ class Progress:
     Attributes:
         step: the last step whose update is done (0: none).
         total_steps: where the run ends.
-        phase: what is being done: start, rollouts, update, save, validate, end.
+        phase: what is being done: start, rollouts, log_probs, values, update_critic, update, save, validate, end.
         count: prompts of this phase whose rollouts are finished.
         step_seconds: median seconds of the steps of this start; None before the first.
     """

@@ -287,11 +287,11 @@ def test_what_is_finished_stays_so_while_verl_looks_again(trainer: PacsTrainer) 
     trainer.phase = "rollouts"
     trainer.replay_buffer.finished_keys["train"] = {"1-0", "1-1"}
     trainer.replay_buffer.failure_keys["train"] = {"1-2"}
-    assert trainer._progress().count == 3
+    assert trainer.progress().count == 3
     trainer.replay_buffer.finished_keys.clear()
-    assert trainer._progress().count == 3
+    assert trainer.progress().count == 3
     trainer.phase = "update"
-    assert trainer._progress().count == 1
+    assert trainer.progress().count == 1
 
 
 def test_a_trainer_whose_folder_was_taken_over_does_not_save(

@@ -231,7 +231,7 @@ def test_a_hang_is_a_fault_with_every_stack(launch: Callable[..., Launched]) -> 
     ("setting", "phase", "median", "seconds"),
     [
         (None, "start", None, 3600),
-        (None, "rollouts", None, 3600),
+        (None, "rollouts", None, 10800),
         (None, "rollouts", 10.0, 600),
         (None, "update", 300.0, 1200),
         (None, "save", 10.0, 3600),
