@@ -39,9 +39,12 @@ def collect(
         JSON, without a number that is not finite.
     """
     found = [_run(run, refused.get(run.folder.name)) for run in runs]
+    swept = {key: list(dict.fromkeys(run["settings"][key] for run in found)) for key in found[0]["settings"]}
     together: dict[str, list[dict[str, Any]]] = {}
     for run in found:
-        together.setdefault(label_of(_without_seed(run["settings"])) or sweep.name, []).append(run)
+        settings = _without_seed(run["settings"])
+        differing = {key: value for key, value in settings.items() if len(swept[key]) > 1}
+        together.setdefault(label_of(differing or settings) or sweep.name, []).append(run)
     config = runs[0].config
     return {
         "format": FORMAT,
@@ -52,7 +55,7 @@ def collect(
         "recipe": dict(word.split("=", 1) for word in runs[0].overrides)["recipe"],
         "model": config.actor_rollout_ref.model.path,
         "data": {key: _plain(config.data[key]) for key in ("train_files", "val_files")},
-        "swept": {key: list(dict.fromkeys(run["settings"][key] for run in found)) for key in found[0]["settings"]},
+        "swept": swept,
         "intervals": measures.KINDS,
         "settings": [
             {

@@ -63,6 +63,14 @@ def test_seeds_are_one_setting_with_the_t_interval(sweep: Sweep, make_run: MakeR
     assert results["failures"] == []
 
 
+def test_what_no_setting_differs_in_is_not_in_the_labels(sweep: Sweep, make_run: MakeRun) -> None:
+    runs = [make_run("1", 0), make_run("10", 0)]
+    for run in runs:
+        run.settings["pacs.estimator"] = "rloo"
+    assert [setting["label"] for setting in results_of(sweep, runs)["settings"]] == ["beta=1", "beta=10"]
+    assert [setting["label"] for setting in results_of(sweep, runs[:1])["settings"]] == ["beta=1, estimator=rloo"]
+
+
 def test_a_run_says_what_made_it(sweep: Sweep, make_run: MakeRun) -> None:
     results = results_of(sweep, [make_run("1", 2, validation=0.5)])
     (run,) = results["runs"]
