@@ -215,6 +215,8 @@ def environment() -> dict[str, str]:
 def test_the_command_that_prepares_data_can_be_given() -> None:
     config = composed("pacs", "recipe=qwen3_8b", "data.max_prompt_length=512")
     commands = [how_to_prepare(config, Path(config.data[key])) for key in ("train_files", "val_files")]
-    assert commands[0].endswith("--model Qwen/Qwen3-8B --max-prompt-length 512`")
-    for command in commands:
-        cli.parse(shlex.split(command.strip("`"))[1:])
+    _, first, after = commands[0].split("`")
+    assert first.endswith("--model Qwen/Qwen3-8B --max-prompt-length 512")
+    assert "evaluation sets" in after
+    for command in (first, commands[1].strip("`")):
+        cli.parse(shlex.split(command)[1:])

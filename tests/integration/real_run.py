@@ -19,7 +19,7 @@ from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 RESET_EVERY = 3
-STEPS = 7
+STEPS = 10
 #: Settings with which the same run can be made again to the bit: each response has its own seed, and vLLM samples one
 #: at a time, since its arithmetic depends on which requests happen to share a batch.
 REPEATABLE_BASELINE = (

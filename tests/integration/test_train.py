@@ -61,7 +61,9 @@ def test_a_reference_is_stored_once(run: RealRun) -> None:
     assert checkpoints[RESET_EVERY].reference is None
     assert checkpoints[1].reference == checkpoints[2].reference
     assert checkpoints[4].reference == checkpoints[5].reference
-    assert {folder.name[:6] for folder in (run.checkpoints / "references").iterdir()} == {"step_0", "step_3", "step_6"}
+    assert {folder.name[:6] for folder in (run.checkpoints / "references").iterdir()} == {
+        f"step_{step}" for step in (0, *RESETS)
+    }
 
 
 def test_every_logged_key_is_in_the_registry(run: RealRun) -> None:
