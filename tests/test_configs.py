@@ -220,3 +220,11 @@ def test_the_command_that_prepares_data_can_be_given() -> None:
     assert "evaluation sets" in after
     for command in (first, commands[1].strip("`")):
         cli.parse(shlex.split(command)[1:])
+
+
+def test_a_recipe_s_own_settings_of_the_algorithm_count(tmp_path: Path) -> None:
+    (tmp_path / "recipe").mkdir()
+    (tmp_path / "recipe" / "mine.yaml").write_text("# @package _global_\npacs:\n  beta: 0.25\n")
+    searched = f"hydra.searchpath=[pkg://verl.trainer.config,file://{tmp_path}]"
+    assert composed("pacs", "recipe=mine", searched).pacs.beta == 0.25
+    assert composed("pacs", "recipe=mine", searched, "pacs.beta=2").pacs.beta == 2

@@ -61,8 +61,8 @@ EOF
     else
         # The compiler's jobs take about 10 GB of memory each (MAX_JOBS); the environment's bin/ has ninja. A100, H100 and
         # H200 are 80 and 90: flash-attn's own list is twice as long.
-        FLASH_ATTN_CUDA_ARCHS=${FLASH_ATTN_CUDA_ARCHS:-"80;90"} PATH="$PACS_VENV/bin:$PATH" "${pip[@]}" install --no-deps --no-build-isolation \
-            --requirement "$PACS_ROOT/requirements/gpu-build.txt"
+        FLASH_ATTN_CUDA_ARCHS=${FLASH_ATTN_CUDA_ARCHS:-"80;90"} PATH="$PACS_VENV/bin:$PATH" \
+            "${pip[@]}" install --no-deps --no-build-isolation --requirement "$PACS_ROOT/requirements/gpu-build.txt"
     fi
     echo "environment: ready"
 }

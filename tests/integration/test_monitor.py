@@ -60,7 +60,7 @@ def test_a_server_that_is_gone(server: Server) -> None:
 
 def test_any_engine_that_does_not_answer_is_suspected(server: Server, tmp_path: Path) -> None:
     engines = {"vLLM engine 0": server.address, "vLLM engine 1": server.address}
-    monitor = Monitor(tmp_path, {}, engines, lambda: Progress(0, "start"), lambda: None)
+    monitor = Monitor(tmp_path, {}, engines, lambda: Progress(0, 1, "start"), lambda: None)
     assert not monitor.suspects()
     server.status = 503
     assert monitor.suspects()

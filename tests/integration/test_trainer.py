@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
 from pacs.integration import fields
@@ -292,6 +293,13 @@ def test_what_is_finished_stays_so_while_verl_looks_again(trainer: PacsTrainer) 
     assert trainer.progress().count == 3
     trainer.phase = "update"
     assert trainer.progress().count == 1
+
+
+def test_a_pass_over_the_rollouts_is_a_phase(trainer: PacsTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PPOTrainerSync, "_compute_values", lambda self, batch, metrics: self.phase)
+    trainer.phase = "rollouts"
+    assert trainer._compute_values(None, {}) == "values"
+    assert trainer.phase == "update"
 
 
 def test_a_trainer_whose_folder_was_taken_over_does_not_save(
