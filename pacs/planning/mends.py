@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pacs.planning.memory import Phase, phases
-from pacs.planning.workload import Trained, Workload
+from pacs.planning.workload import CPU_CACHE, Trained, Workload
 
 ACTOR, ROLLOUT, MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model"
 #: Steps in which a token budget is lowered.
@@ -38,6 +38,9 @@ def _unfit(work: Workload) -> set[str]:
 def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
     """Overrides, each with the step as it would be."""
     policy, critic, engine = work.policy, work.critic, work.engine
+    if phase == "generation" and work.on_cpu:
+        for gib in (2, 4, 8, 16, 32, 64):
+            yield f"{CPU_CACHE}={gib}", replace(work, engine=replace(engine, cache_bytes=gib * 2.0**30))
     if phase == "generation":
         for percent in range(95, 10, -5):
             share = replace(engine, memory_share=percent / 100)

@@ -10,6 +10,8 @@ from pacs.planning.assumptions import MEAN_RESPONSE_SHARE
 from pacs.planning.devices import Device
 from pacs.planning.errors import PlanError
 
+#: GiB of vLLM's cache on a CPU.
+CPU_CACHE = "ray_kwargs.ray_init.runtime_env.env_vars.VLLM_CPU_KVCACHE_SPACE"
 NUMBER_BYTES = {"fp32": 4, "float32": 4, "bf16": 2, "bfloat16": 2, "fp16": 2, "float16": 2}
 
 
@@ -150,7 +152,7 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
     strategy = (
         choose(config, int(rollout.n) * longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
     )
-    cache_gib = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars.VLLM_CPU_KVCACHE_SPACE") or 0
+    cache_gib = OmegaConf.select(config, CPU_CACHE) or 0
     return Workload(
         algorithm=algorithm,
         architecture=architecture,

@@ -135,7 +135,9 @@ def test_a_machine_that_dies_ends_the_run_and_the_requeued_one_goes_on(
     job = Job(machines, tmp_path, *arguments(run))
     job.wait_for(lambda: training(run, after_step=2))
     token = read_state(run.folder).token
-    assert any(f"PACS_RUN_TOKEN={token}" in environment(p) for p in machines.processes(1))  # it has a part in the run
+    part = [e for p in machines.processes(1) if f"PACS_RUN_TOKEN={token}" in (e := environment(p))]
+    assert part  # it has one in the run, and goes by the cable
+    assert all("GLOO_SOCKET_IFNAME=eth0\0" in e and "NCCL_SOCKET_IFNAME=eth0\0" in e for e in part)
     machines.disconnect(1)  # as when the power goes: nobody is told
     machines.power_off(1)
     assert job.ends() == 1

@@ -18,6 +18,7 @@ from pacs.planning.devices import GPUS
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan
 from pacs.planning.timing import generation_seconds, pass_flops, seconds, sync_bytes
+from pacs.planning.workload import CPU_CACHE
 from tests.planning.test_architecture import SMALL, qwen3
 
 ACTOR = "actor_rollout_ref.actor"
@@ -154,6 +155,9 @@ def test_a_cpu_run_is_planned_without_time(tmp_path: Path, capsys: pytest.Captur
     assert "Time is not estimated for a CPU." in printed
     work = make_plan(compose_run("pacs", arguments)[0], hardware="cpu").work
     assert cache_tokens(work) == 2**30 // SMALL.kv_bytes_per_token(4)
+    # A cache of 10 KiB has no room for a sequence.
+    assert cli.main(["plan", *arguments, f"{CPU_CACHE}=0.00001"]) == 1
+    assert f"holds 6 tokens, and a sequence may have 40: {CPU_CACHE}=2\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
