@@ -1,6 +1,8 @@
 """What a run logs: our metrics are declared, computed and documented from one registry; verl's are documented.
 
 entry.py      an entry, and the suffixes that say how a metric is reduced
+tables/       the entries themselves
+over.py       what ours are reduced over, and their units
 ours.py       our metrics
 verl_keys.py  verl's keys
 registry.py   both; `find`

@@ -9,7 +9,8 @@ import torch
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.metrics.entry import Metric
-from pacs.metrics.ours import (
+from pacs.metrics.ours import OURS
+from pacs.metrics.over import (
     BIN,
     CORRECT,
     CORRECT_RESPONSES,
@@ -17,7 +18,6 @@ from pacs.metrics.ours import (
     FRESH,
     GROUPS,
     OTHER,
-    OURS,
     RESPONSES,
     SAMPLED,
     STATUSES,

@@ -19,7 +19,8 @@ from pacs.metrics import (
     find,
     update_metrics,
 )
-from pacs.metrics.ours import OURS, STATUSES
+from pacs.metrics.ours import OURS
+from pacs.metrics.over import STATUSES
 from pacs.metrics.reduce import REDUCERS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS

@@ -1,0 +1,26 @@
+"""What our metrics are reduced over, their units, and the verdicts that are counted."""
+
+# What a metric is reduced over. Of the update's rows, one a response:
+COUNTED = "the rows that count"
+CORRECT = "the correct rows that count"
+WRONG = "the wrong rows that count"
+FRESH = "the rows that count in the step's first mini-batch"
+BIN = "the rows that count with sigma(psi) in the bin"
+UPDATED = "the rows of the step's updates, those that do not count among them"
+# Of the sampled batch:
+SAMPLED = "the sampled responses"
+RESPONSES = "the sampled responses with others in their group"
+CORRECT_RESPONSES = "the correct responses with others in their group"
+WRONG_RESPONSES = "the wrong responses with others in their group"
+GROUPS = "the groups of two or more responses"
+# Of the step:
+UPDATES = "the step's updates"
+
+#: What a verifier says of a response; any other word is counted as `OTHER`.
+STATUSES = ("correct", "wrong", "no_answer", "timeout", "error")
+OTHER = "other"
+
+SHARE = "share, 0 to 1"
+NATS = "nats"
+PER_TOKEN = "nats a token"
+SCORE = "psi: beta * nats"

@@ -1,0 +1,1 @@
+"""The entries: ours (loss, update, batch) and verl's."""

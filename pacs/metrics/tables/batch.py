@@ -1,0 +1,173 @@
+"""The sampled batch, the verifier's verdicts, validation."""
+
+from pacs.metrics.entry import Metric
+from pacs.metrics.over import CORRECT_RESPONSES, GROUPS, RESPONSES, SAMPLED, SHARE, WRONG_RESPONSES
+
+BATCH = (
+    Metric(
+        name="pacs/groups/mixed_fraction",
+        column="mixed",
+        over=GROUPS,
+        formula="both classes occur in the group",
+        unit=SHARE,
+        healthy="Only these groups tell right from wrong. With a pass rate p on every prompt it is 1 - p^G - (1-p)^G; "
+        "prompts of unequal difficulty give less.",
+        remedy="Low: the data are too easy or too hard for this policy. Look which below; filter the data, or raise "
+        "`actor_rollout_ref.rollout.n`. `pacs.single_class_groups=drop` keeps the others out of N.",
+    ),
+    Metric(
+        name="pacs/groups/all_correct_fraction",
+        column="all_correct",
+        over=GROUPS,
+        formula="all responses of the group are correct",
+        unit=SHARE,
+        healthy="Rises as the policy learns.",
+        remedy="Most of the groups: the data are too easy by now. Take harder prompts.",
+    ),
+    Metric(
+        name="pacs/groups/all_wrong_fraction",
+        column="all_wrong",
+        over=GROUPS,
+        formula="all responses of the group are wrong",
+        unit=SHARE,
+        healthy="Falls as the policy learns.",
+        remedy="Most of the groups from the start: the prompts are too hard, or the verifier refuses right answers: "
+        "look at `pacs/verifier/no_answer_fraction` and at `pacs/truncated_fraction`, and read `samples/`.",
+    ),
+    Metric(
+        name="pacs/rows/correct_count",
+        column="correct",
+        over=RESPONSES,
+        formula="`R_i = 1`",
+        unit="responses",
+        healthy="With the next two it adds up to the responses that were sampled: the train batch times "
+        "`actor_rollout_ref.rollout.n`, less those that failed.",
+        remedy="0: there is nothing to learn from. See `pacs/groups/all_wrong_fraction`.",
+    ),
+    Metric(
+        name="pacs/rows/wrong_count",
+        column="wrong",
+        over=RESPONSES,
+        formula="`R_i = 0`",
+        unit="responses",
+        healthy="See `pacs/rows/correct_count`.",
+        remedy="0: see `pacs/groups/all_correct_fraction`.",
+    ),
+    Metric(
+        name="pacs/rows/alone_count",
+        column="alone",
+        over=SAMPLED,
+        formula="so many responses of its group failed to be generated that there is nothing to compare it with (one "
+        "other is needed, with `pacs.estimator=grpo` two, with `none` none), so that it is dropped",
+        unit="responses",
+        healthy="0.",
+        remedy="Above 0: rollouts fail. The run's log has vLLM's or the reward worker's error.",
+    ),
+    Metric(
+        name="pacs/response_tokens/correct_mean",
+        column="tokens",
+        over=CORRECT_RESPONSES,
+        formula="tokens of the response",
+        unit="tokens",
+        healthy="The task's. Usually below `pacs/response_tokens/wrong_mean`, which holds the truncated ones.",
+        remedy="Growing without a rising pass rate: look for text after the answer in `samples/`.",
+    ),
+    Metric(
+        name="pacs/response_tokens/wrong_mean",
+        column="tokens",
+        over=WRONG_RESPONSES,
+        formula="tokens of the response",
+        unit="tokens",
+        healthy="The task's.",
+        remedy="Near `data.max_response_length`: most wrong responses are truncated, see `pacs/truncated_fraction`.",
+    ),
+    Metric(
+        name="pacs/truncated_fraction",
+        column="truncated",
+        over=RESPONSES,
+        formula="the response was stopped by `data.max_response_length`",
+        unit=SHARE,
+        healthy="Small. A truncated response has no final answer as a rule and is labelled wrong for its length, not "
+        "for its reasoning: this teaches brevity.",
+        remedy="High or rising: raise `data.max_response_length`, or leave out prompts that need more.",
+    ),
+    Metric(
+        name="pacs/truncated/correct_fraction",
+        column="truncated",
+        over=CORRECT_RESPONSES,
+        formula="the response was stopped by `data.max_response_length`",
+        unit=SHARE,
+        healthy="0: a right response ends after its answer.",
+        remedy="Above 0 and rising: the policy goes on after its answer, and nothing in the labels tells it to stop. "
+        "Read `samples/`; a verifier may demand that the answer comes last.",
+    ),
+)
+
+VERIFIER = tuple(
+    Metric(
+        name=f"pacs/verifier/{status}_fraction",
+        column=f"status_{status}",
+        over=RESPONSES,
+        formula=formula,
+        unit=SHARE,
+        healthy=healthy,
+        remedy=remedy,
+    )
+    for status, formula, healthy, remedy in (
+        (
+            "correct",
+            "the answer is right",
+            "The pass rate, as `critic/score/mean`.",
+            "A clearly different value: the score is not 1 exactly where the status is `correct`.",
+        ),
+        (
+            "wrong",
+            "there is an answer, and it is wrong",
+            "Falls as the policy learns.",
+            "High from the start: compare a few by hand, the verifier may miss equal forms.",
+        ),
+        (
+            "no_answer",
+            "no answer was found in the response",
+            "Falls quickly: the form of the answer is learned first.",
+            "High for many steps: the prompt does not ask for the form that the verifier reads, or responses are "
+            "truncated (`pacs/truncated_fraction`).",
+        ),
+        (
+            "timeout",
+            "the comparison took too long",
+            "0, or nearly.",
+            "Rising: the policy may have found expressions that the verifier cannot finish. They count as wrong; read "
+            "`samples/`.",
+        ),
+        (
+            "error",
+            "the comparison failed",
+            "0, or nearly.",
+            "Above 0 from the start: ground truths that cannot be parsed. Mend or drop them; they label every response "
+            "wrong.",
+        ),
+        (
+            "other",
+            "the verifier gave a status that is none of these",
+            "0 with our verifiers.",
+            "Above 0: a verifier of your own; the names above are the known ones.",
+        ),
+    )
+)
+
+VALIDATION = (
+    Metric(
+        name="pacs/validation/*/pass@*",
+        reduced_by="mean",
+        over="the source's problems",
+        formula="`pacs/validation/SOURCE/pass@k`: the unbiased estimate 1 - C(n-c, k) / C(n, k) from the n = "
+        "`actor_rollout_ref.rollout.val_kwargs.n` responses to a problem of which c have the score 1, for each power "
+        "of two k <= n; what `pacs evaluate` reports. A response whose rollout failed counts as wrong",
+        unit=SHARE,
+        healthy="pass@1 rises; the largest k, what the policy can reach at all, does not fall.",
+        remedy="pass@1 rises while the largest k falls: the policy narrows to what it could do already; see "
+        "`actor/entropy`. Flat: see `critic/score/mean`. A few problems or responses make it jump: raise "
+        "`data.val_max_samples` or `actor_rollout_ref.rollout.val_kwargs.n`.",
+    ),
+)

@@ -1,0 +1,10 @@
+"""Units of verl's keys, and how verl reduces them."""
+
+SHARE = "share, 0 to 1"
+SECONDS = "seconds"
+NATS_PER_TOKEN = "nats a token"
+OVER_RESPONSES = "over the step's responses (without those of no token)"
+OVER_TOKENS = "over all response tokens of the step"
+OVER_UPDATES = "mean over the step's updates"
+MICRO_BATCHES = "mean over micro-batches, ranks and updates, whatever their size"
+CLOCK = "wall-clock time of the step, on the trainer's process"
