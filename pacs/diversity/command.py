@@ -120,6 +120,7 @@ def _positive(text: str) -> int:
 def _diversity(args: argparse.Namespace) -> int:
     from pacs.diversity import diversity_command
 
+    args.cache = args.cache or args.out / CACHE
     return diversity_command.main(args)
 
 

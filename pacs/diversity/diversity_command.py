@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pacs.diversity.cache import Cache
-from pacs.diversity.command import CACHE
 from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
 from pacs.diversity.embed import Embedder
@@ -62,14 +61,13 @@ def _run(args: argparse.Namespace) -> None:
     unit, tokenize = find_tokenizer(args.folders)
     if args.out.exists() and not args.out.is_dir():
         raise EvaluationError(f"--out {args.out} is no folder: give another")
-    file = args.cache or args.out / CACHE
-    if file.exists():
-        Cache(file).close()  # refused before the model is loaded, if it is none
+    if args.cache.exists():
+        Cache(args.cache).close()  # refused before the model is loaded, if it is none
     embedder = Embedder(args.embedding_model, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens)
-    for folder in (args.out, file.parent):
+    for folder in (args.out, args.cache.parent):
         folder.mkdir(parents=True, exist_ok=True)
     results = {}
-    with Cache(file) as cache:
+    with Cache(args.cache) as cache:
         for task, models in tasks.items():
             results[task] = Result([], [])
             for name, model in zip(names, models, strict=True):

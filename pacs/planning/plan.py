@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from pacs.planning.devices import find_device
-from pacs.planning.errors import PlanError
 from pacs.planning.memory import Phase, phases
 from pacs.planning.mends import find_mends
 from pacs.planning.timing import seconds
@@ -58,16 +56,3 @@ def make_plan(
     planned = phases(work)
     mends = {phase.name: find_mends(work, phase) for phase in planned if not phase.fits}
     return Plan(work, planned, seconds(work), mends)
-
-
-def outline(config: DictConfig) -> str:
-    """A few lines for `pacs train --dry-run`, inside Hydra's application, which knows the option of `hardware`.
-
-    A run that cannot be planned can be started all the same: the lines then say why there is no plan.
-    """
-    from pacs.planning.report import short
-
-    try:
-        return short(make_plan(config, hardware=HydraConfig.get().runtime.choices.get("hardware")))
-    except PlanError as error:
-        return f"plan: none: {error}"

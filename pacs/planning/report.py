@@ -1,12 +1,27 @@
 """A plan as text."""
 
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from pacs.planning.errors import PlanError
 from pacs.planning.memory import Phase, cache_tokens, full_sequences
-from pacs.planning.plan import Plan
+from pacs.planning.plan import Plan, make_plan
 from pacs.planning.timing import generated_per_second, saved_bytes, sequences_at_once, sync_bytes
 from pacs.planning.workload import Workload
 from pacs.report.table import Table, format_table
 
 GIB = 2**30
+
+
+def outline(config: DictConfig) -> str:
+    """A few lines for `pacs train --dry-run`, inside Hydra's application, which knows the option of `hardware`.
+
+    A run that cannot be planned can be started all the same: the lines then say why there is no plan.
+    """
+    try:
+        return short(make_plan(config, hardware=HydraConfig.get().runtime.choices.get("hardware")))
+    except PlanError as error:
+        return f"plan: none: {error}"
 
 
 def full(plan: Plan) -> str:
