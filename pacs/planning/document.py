@@ -71,7 +71,11 @@ def page() -> str:
     for model in MODELS:
         parts.append(f"## {model} on 8, 16 and 64 H200s\n")
         parts += [_block(format_table(scaling_table(name, model), corner=name)) for name in ALGORITHMS]
-    largest = planned("pacs", "Qwen/Qwen3-8B", 1)
+    parts.append("## PACS, Qwen/Qwen3-8B, on eight GPUs of another kind\n")
+    parts.append("Each with its `hardware=`, whose budgets and offloading are those of its memory.\n")
+    columns = {GPUS[gpu].name: planned("pacs", "Qwen/Qwen3-8B", hardware=f"{gpu}x8") for gpu in GPUS}
+    parts.append(_block(format_table(side_by_side(columns), corner="8 GPUs, one node")))
+    largest = planned("pacs", "Qwen/Qwen3-8B")
     parts.append("## Where the memory goes: PACS, Qwen/Qwen3-8B, 8 H200s\n")
     parts.append(_block(format_table(memory_table(largest), corner="GiB a GPU")))
     parts.append("## What is assumed\n")
@@ -81,28 +85,34 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def planned(algorithm: str, model: str, nodes: int) -> Plan:
-    """The paper's run on so many nodes of eight H200s."""
+def planned(algorithm: str, model: str, nodes: int = 1, hardware: str = "h200x8") -> Plan:
+    """The paper's run on so many nodes of eight GPUs."""
     overrides = [
         "recipe=qwen3_8b",
+        f"hardware={hardware}",
         f"actor_rollout_ref.model.path={model}",
         f"trainer.nnodes={nodes}",
         f"trainer.total_training_steps={MODELS[model]}",
     ]
-    config, hardware = compose_run(algorithm, overrides)
-    return make_plan(config, hardware=hardware)
+    return make_plan(compose_run(algorithm, overrides)[0], hardware=hardware)
 
 
 def scaling_table(algorithm: str, model: str) -> Table:
     """A column a number of GPUs."""
-    columns = {f"{plan.work.ranks} GPUs": dict(_cells(plan)) for plan in (planned(algorithm, model, n) for n in NODES)}
-    names = next(iter(columns.values()))
-    return {name: {column: cells[name] for column, cells in columns.items()} for name in names}
+    return side_by_side({f"{8 * nodes} GPUs": planned(algorithm, model, nodes) for nodes in NODES})
+
+
+def side_by_side(plans: dict[str, Plan]) -> Table:
+    """A column a plan; a plan without a phase has no cell in its row."""
+    columns = {title: dict(_cells(plan)) for title, plan in plans.items()}
+    longest = max(columns.values(), key=len)
+    return {name: {title: cells[name] for title, cells in columns.items() if name in cells} for name in longest}
 
 
 def _cells(plan: Plan) -> Iterator[tuple[str, str]]:
+    yield "memory of a GPU, GiB", f"{plan.work.device.memory_bytes / GIB:.1f}"
     for phase in plan.phases:
-        yield f"{phase.name}, GiB of {phase.limit / GIB:.1f}", f"{phase.total / GIB:.1f}"
+        yield f"{phase.name}, GiB", f"{phase.total / GIB:.1f}"
     yield "sequences of full length an engine has at once", f"{full_sequences(plan.work):,}"
     yield "tokens generated a second, all engines", f"{generated_per_second(plan.work):,.0f}"
     for name, value in plan.seconds.items():
