@@ -20,6 +20,7 @@ from pacs.evaluation.sampling import Work
 from pacs.evaluation.settings import FILE, ModelSettings, Sampling, Settings, TaskSettings, joined, read_settings
 from pacs.evaluation.stop import StopRequest
 from pacs.evaluation.tasks import Task, prepare_missing
+from pacs.runs.commit import git_commit
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,8 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
         )
         for task in asked.tasks
     }
-    about = ModelSettings(name, str(folder), model_sha256(folder), model.marker_sha256)
-    new = Settings(about, sampling, tasks, versions())
+    about = ModelSettings(name, str(folder), model_sha256(folder), model.marker_sha256, model.trained_by)
+    new = Settings(about, sampling, tasks, versions(), git_commit())
     return joined(old, new, asked.out) if old else new
 
 

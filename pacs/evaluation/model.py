@@ -1,6 +1,7 @@
 """The model that is evaluated: where it lies, what it is, how long its context is."""
 
 import hashlib
+import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from typing import Any
 from pacs.data.output import file_sha256
 from pacs.evaluation.errors import EvaluationError
 from pacs.export.source import CHECKPOINTS, Source, find_source
+from pacs.report.read import INFO
 from pacs.runs.checkpoints import MARKER
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
@@ -36,6 +38,20 @@ class Model:
     def marker_sha256(self) -> str | None:
         """Hash of the training checkpoint's marker, which names its files and when they were written."""
         return file_sha256(self.source.checkpoint.folder / MARKER) if self.source else None
+
+    @property
+    def trained_by(self) -> dict[str, Any] | None:
+        """What is known of the training run, of a checkpoint: algorithm, seed of the data, step, commit."""
+        if self.source is None:
+            return None
+        file = self.source.run / INFO
+        info = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        return {
+            "algorithm": self.source.setting("trainer.v1.trainer_mode"),
+            "seed": self.source.setting("data.seed"),
+            "step": self.source.checkpoint.step,
+            "git_commit": info.get("git_commit"),
+        }
 
 
 def find_model(given: str) -> Model:

@@ -23,12 +23,14 @@ class ModelSettings:
         folder: that vLLM loaded.
         sha256: of the contents of its files.
         checkpoint: sha256 of the marker of the training checkpoint that it was merged from, if it was.
+        run: of that training run: algorithm, data.seed, step, git_commit.
     """
 
     name: str
     folder: str
     sha256: str
     checkpoint: str | None = None
+    run: Mapping[str, Any] | None = None
 
     @property
     def prefix(self) -> str:
@@ -70,12 +72,13 @@ class TaskSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides what is in an evaluation's folder, and the versions that first wrote to it."""
+    """All that decides what is in an evaluation's folder, and the versions and the commit that first wrote to it."""
 
     model: ModelSettings
     sampling: Sampling
     tasks: Mapping[str, TaskSettings]
     versions: Mapping[str, str]
+    git_commit: str | None = None
 
     def write(self, out: Path) -> None:
         """Write `settings.json`."""
@@ -91,7 +94,8 @@ def read_settings(out: Path) -> Settings:
     try:
         values = json.loads((out / FILE).read_text(encoding="utf-8"))
         tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
-        return Settings(ModelSettings(**values["model"]), Sampling(**values["sampling"]), tasks, values["versions"])
+        model, sampling = ModelSettings(**values["model"]), Sampling(**values["sampling"])
+        return Settings(model, sampling, tasks, values["versions"], values.get("git_commit"))
     except (FileNotFoundError, NotADirectoryError):
         raise EvaluationError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

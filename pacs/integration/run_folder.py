@@ -2,13 +2,14 @@
 
 import json
 import platform
-import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
+
+from pacs.runs.commit import git_commit
 
 #: Distributions whose versions a result depends on.
 DISTRIBUTIONS = (
@@ -42,16 +43,3 @@ def installed_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
-
-
-def git_commit() -> str | None:
-    """The commit of the checkout this code runs from, with "+" if it has changes; None outside a checkout."""
-    root = Path(__file__).parents[2]
-    try:
-        commit, changes = (
-            subprocess.run(["git", "-C", root, *command], capture_output=True, text=True, check=True).stdout.strip()
-            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return commit + ("+" if changes else "")

@@ -56,7 +56,7 @@ def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
     if phase == "critic update" and critic:
         for tokens in _budgets(critic.micro_batch_tokens, work):
             lower = replace(work, critic=replace(critic, micro_batch_tokens=tokens))
-            yield f"critic.ppo_max_token_len_per_gpu={tokens}", lower
+            yield f"critic.ppo_infer_max_token_len_per_gpu={tokens}", lower
     if work.on_cpu:
         return
     yield f"{MODEL}.use_fused_kernels=true", replace(work, policy=replace(policy, fused=True))

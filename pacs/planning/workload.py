@@ -185,7 +185,10 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
             ranks,
             architecture.critic_parameters,
             1,
-            _tokens(config.critic, "ppo", row_tokens, rank_rows, shared),
+            # verl's budget of both passes is that of the one without gradient.
+            _tokens(
+                config.critic, "ppo_infer" if config.critic.use_dynamic_bsz else "ppo", row_tokens, rank_rows, shared
+            ),
             _tokens(config.critic, "ppo_infer", row_tokens, rank_rows, shared),
         )
         if _has_critic(config)

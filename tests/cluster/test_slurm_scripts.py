@@ -65,6 +65,15 @@ def test_the_notice_stops_the_run_and_requeues_the_job(tmp_path: Path) -> None:
     assert batch.log.read_text().splitlines()[-1] == "scontrol requeue 7"
 
 
+def test_a_job_whose_time_limit_is_within_the_notice_is_not_requeued_for_ever(tmp_path: Path) -> None:
+    for restart, requeued in enumerate((True, False)):
+        status, printed = (batch := Batch(tmp_path, "stops", SLURM_RESTART_COUNT=str(restart))).sent(signal.SIGUSR1)
+        assert status == 75, printed
+        assert ("scontrol" in batch.log.read_text()) == requeued
+        assert ("with a --time of hours more than the notice" in printed) != requeued
+        batch.log.unlink()
+
+
 def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path) -> None:
     status, printed = (batch := Batch(tmp_path, "stops")).sent(signal.SIGTERM)
     assert status == 75, printed

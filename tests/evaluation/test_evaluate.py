@@ -16,6 +16,7 @@ from pacs.evaluation.results import read_results
 from pacs.evaluation.seeds import sample_seed
 from pacs.evaluation.settings import read_settings
 from pacs.runs.checkpoints import seal
+from pacs.runs.commit import git_commit
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 
 # Four starts of vLLM: a minute and a half on two idle cores, many times that on busy ones.
@@ -35,7 +36,9 @@ def checkpoint(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if file.suffix != ".safetensors":
             (folder / "actor" / "huggingface" / file.name).write_bytes(file.read_bytes())
     torch.save(load_file(model / "model.safetensors"), folder / "actor" / "model_world_size_1_rank_0.pt")
-    (folder / "config.yaml").write_text("actor_rollout_ref: {rollout: {dtype: float32}}\n")
+    settings = "actor_rollout_ref: {rollout: {dtype: float32}}\ndata: {seed: 3}\ntrainer: {v1: {trainer_mode: grpo}}\n"
+    (folder / "config.yaml").write_text(settings)
+    (run_dir / "run.json").write_text('{"git_commit": "c0ffee"}')
     seal(folder, step=5, ranks=1)
     return run_dir
 
@@ -164,6 +167,12 @@ def test_the_model_is_the_merged_checkpoint(evaluation: dict[str, Any], model: P
     merged, original = (load_file(folder / "model.safetensors") for folder in (evaluation["out"] / "model", model))
     assert merged.keys() == original.keys()
     assert all(torch.equal(merged[name], original[name]) for name in merged)
+
+
+def test_the_results_say_what_trained_the_model_and_what_evaluated_it(evaluation: dict[str, Any]) -> None:
+    settings, _ = read_results(evaluation["out"])
+    assert settings["model"]["run"] == {"algorithm": "grpo", "seed": 3, "step": 5, "git_commit": "c0ffee"}
+    assert settings["git_commit"] == git_commit()
 
 
 def test_the_same_command_again_starts_no_engine(evaluation: dict[str, Any]) -> None:

@@ -122,6 +122,14 @@ def test_a_named_setting_mends(config: DictConfig, overrides: list[str], hardwar
         assert phase(plan(config, *overrides, *mend.split(), hardware=hardware), name).fits, mend
 
 
+def test_the_critics_budget_is_the_one_that_verl_reads() -> None:
+    ppo = compose_run("ppo", ["recipe=qwen3_8b"])[0]
+    key = "critic.ppo_infer_max_token_len_per_gpu"
+    (mend,) = plan(ppo, f"{key}=400000").mends["critic update"]
+    assert mend.startswith(f"{key}=")
+    assert plan(ppo, f"{key}=400000", *mend.split()).fits
+
+
 def test_the_largest_budget_that_fits_is_named(config: DictConfig) -> None:
     overrides = [f"{ACTOR}.ppo_max_token_len_per_gpu=400000"]
     mend = next(mend for mend in plan(config, *overrides).mends["update"] if "ppo_max_token_len" in mend)

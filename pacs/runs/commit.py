@@ -1,0 +1,21 @@
+"""Which code this is."""
+
+import os
+import subprocess
+from pathlib import Path
+
+#: Says it where there is no checkout, as in a container's image.
+VARIABLE = "PACS_COMMIT"
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout this code runs from, with "+" if it has changes; elsewhere PACS_COMMIT, or None."""
+    root = Path(__file__).parents[2]
+    try:
+        commit, changes = (
+            subprocess.run(["git", "-C", root, *command], capture_output=True, text=True, check=True).stdout.strip()
+            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get(VARIABLE)
+    return commit + ("+" if changes else "")
