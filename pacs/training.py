@@ -29,7 +29,8 @@ what to run
   key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
 
 look before you run
-  --dry-run             compose and check the run and print it, with the data that it needs; nothing is started
+  --dry-run             compose and check the run and print it, with what it needs (memory, time, data); nothing is
+                        started
   --cfg job             print the composed config as it is (--resolve: with its references filled in)
 
 examples

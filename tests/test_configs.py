@@ -2,8 +2,10 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict
+from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
@@ -21,6 +24,7 @@ from pacs.integration.checks.surroundings import how_to_prepare
 from pacs.integration.schema import BASELINES
 from pacs.integration.trainer import PacsTrainer
 from pacs.paths import config_dir
+from pacs.planning.architecture import PUBLISHED
 from pacs.runs.config_changes import flatten
 
 ROOT = Path(__file__).parents[1]
@@ -76,6 +80,13 @@ def test_recipes_on_a_cpu_are_sound(algorithm: str) -> None:
 def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
     model = "qwen3_4b" if machine == "h200x1" else "qwen3_8b"
     sound(composed(algorithm, f"recipe={model}", f"hardware={machine}"))
+
+
+@pytest.mark.parametrize("machine", GPU_MACHINES)
+@pytest.mark.parametrize("model", ["qwen3_0_6b", "qwen3_1_7b", "qwen3_4b"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_model_on_every_machine_is_sound(algorithm: str, model: str, machine: str) -> None:
+    sound(composed(algorithm, f"model={model}", f"hardware={machine}", "logging=wandb"))
 
 
 @pytest.mark.parametrize(
@@ -183,15 +194,15 @@ def test_there_are_launchers_of_the_paper_s_runs_alone() -> None:
 )
 def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> None:
     """On a model folder here, so that none is looked for on the network; the data is missing."""
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
+    algorithm, recipe = LAUNCHERS[launcher]
+    shape = PUBLISHED[f"Qwen/Qwen3-{recipe[-2:].upper()}"]
+    Qwen3Config(**asdict(shape), max_position_embeddings=40960).save_pretrained(tmp_path / "model")
     model = f"actor_rollout_ref.model.path={tmp_path / 'model'}"
     done = subprocess.run(
         ["bash", ROOT / "scripts" / launcher, "--dry-run", model],
         cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    algorithm, recipe = LAUNCHERS[launcher]
     yaml, _, remarks = done.stdout.partition("\n# ")
     shown = OmegaConf.create(yaml[yaml.index("actor_rollout_ref:") :])
     assert shown.trainer.experiment_name == f"{recipe}-{algorithm}"
@@ -201,8 +212,20 @@ def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> Non
     )
     command = f"pacs data prepare deepscaler --out data/deepscaler --model {tmp_path / 'model'}"
     assert f"data.train_files=data/deepscaler/train.parquet: missing: `{command}`" in remarks
+    assert f"plan: {algorithm}" in remarks
+    assert "plan: the fullest phase is the generation: " in remarks
     assert "The config is sound, but on this machine the run would stop" in remarks
     assert "trainer.n_gpus_per_node=8, but this machine has" in remarks
+
+
+def test_a_launcher_refuses_the_environment_of_another_checkout(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    done = subprocess.run(
+        ["bash", "scripts/train_qwen3_8b.sh", "--dry-run"],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"has the pacs of {ROOT}, not of {tmp_path}:" in done.stderr
 
 
 def environment() -> dict[str, str]:

@@ -17,5 +17,5 @@ def git_commit() -> str | None:
             for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
         )
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get(VARIABLE)
+        return os.environ.get(VARIABLE) or None
     return commit + ("+" if changes else "")

@@ -30,10 +30,15 @@ pacs_environment() {
     fi
     # shellcheck disable=SC1091
     source "$PACS_VENV/bin/activate"
-    if [[ $(python -c 'import pathlib, pacs; print(pathlib.Path(pacs.__file__).parents[1])') != "$PACS_ROOT" ]]; then
+    if [[ $(_pacs_checkout) != "$PACS_ROOT" ]]; then
         echo "environment: pointing $PACS_VENV at this checkout"
         pip install --quiet --disable-pip-version-check --no-deps --editable "$PACS_ROOT"
     fi
+}
+
+# Whose `pacs` the environment has (-P: not the one of the folder that we are in).
+_pacs_checkout() {
+    python -P -c 'import pathlib, pacs; print(pathlib.Path(pacs.__file__).parents[1])'
 }
 
 _pacs_install() {
@@ -87,6 +92,13 @@ pacs_activate() {
     if ! command -v pacs >/dev/null; then
         echo "error: no pacs command. Make an environment (GPU: bash scripts/setup_gpu.sh; CPU: bash scripts/test.sh -m" >&2
         echo "       'not slow') and activate it, or set PACS_VENV to it." >&2
+        exit 2
+    fi
+    local checkout
+    checkout=$(_pacs_checkout)
+    if [[ $checkout != "$PACS_ROOT" ]]; then
+        echo "error: the environment of $(command -v pacs) has the pacs of $checkout, not of $PACS_ROOT:" >&2
+        echo "       pip install --no-deps --editable $PACS_ROOT in it, or set PACS_VENV to another." >&2
         exit 2
     fi
 }

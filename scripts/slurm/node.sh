@@ -2,12 +2,13 @@
 # One node of a run under Slurm, started on each node of a step by srun; the first one trains.
 #
 #   srun --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 --exclusive --mem=0 --cpu-bind=none \
-#       bash scripts/slurm/node.sh recipe=qwen3_8b trainer.nnodes=2
+#       --output=pacs-%j.%s-%t-%N.log bash scripts/slurm/node.sh recipe=qwen3_8b trainer.nnodes=2
 #
-# (Without --exclusive and --mem=0 a task has one core and a core's share of the memory on many clusters.) From a login node, or within an allocation of salloc; scripts/slurm/train.sbatch starts it from a batch job. The
-# arguments are those of `pacs train`. What it reads beside them:
+# (Without --exclusive and --mem=0 a task has one core and a core's share of the memory on many clusters; without
+# --output all nodes print to the terminal.) From a login node, or within an allocation of salloc;
+# scripts/slurm/train.sbatch starts it from a batch job. The arguments are those of `pacs train`. What it reads beside them:
 #
-#   PACS_MEET          where the nodes meet and their logs are: a new folder on a file system that all of them share
+#   PACS_MEET          where the nodes meet: a new folder on a file system that all of them share
 #                      (default: outputs/nodes/<job>.<step>.<restart> in the checkout)
 #   PACS_JOIN_SECONDS  how long all nodes may take to join (default: 300)
 #   PACS_INTERFACE     the head's network interface (default: that of its host's name, else of its default route)

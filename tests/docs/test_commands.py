@@ -19,8 +19,8 @@ from tests.docs.pages import PAGES, ROOT, Page
 
 OURS = ("pacs", "bash", "python", "pytest", "sbatch", "srun")
 #: What other programs take is theirs to say.
-OTHERS = ("hf", "source", "tensorboard", "vllm")
-SLURM_OPTIONS = {"--cpu-bind", "--exclusive", "--mem", "--no-kill", "--requeue", "--signal"}
+OTHERS = ("docker", "export", "hf", "source", "tensorboard", "vllm")
+SLURM_OPTIONS = {"--cpu-bind", "--exclusive", "--mem", "--no-kill", "--output", "--requeue", "--signal", "--time"}
 
 Parsers = dict[tuple[str, ...], argparse.ArgumentParser]
 
@@ -35,6 +35,8 @@ def check(words: list[str]) -> None:
             given = cli.parse(rest)
             if hasattr(given, "overrides"):
                 composed(*map(one, given.overrides), algorithm=getattr(given, "config_name", None) or "pacs")
+        case ["docker", "run", *rest]:
+            check(rest[rest.index("pacs") + 1 :])  # the image's name, then what runs in it
         case ["srun", *rest] if "pacs" in rest:
             check(rest[rest.index("pacs") :])
         case ["bash" | "sbatch" | "srun", *rest]:

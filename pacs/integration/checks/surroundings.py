@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig
 
@@ -164,17 +165,31 @@ def _model_problems(config: DictConfig) -> Iterator[str]:
             "Face id such as Qwen/Qwen3-8B."
         )
         return
-    from transformers import AutoConfig
-
     try:
-        found = AutoConfig.from_pretrained(path, trust_remote_code=config.actor_rollout_ref.model.trust_remote_code)
-    except (OSError, ValueError) as error:
+        found = _hub_config(path, trust_remote_code=config.actor_rollout_ref.model.trust_remote_code)
+    except (OSError, ValueError, httpx.HTTPError) as error:
         yield (
             f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers for "
             f"({str(error).splitlines()[0]}): download it first, or set the path to its folder."
         )
     else:
-        yield from _context_problems(config, found.to_dict())
+        yield from _context_problems(config, found)
+
+
+def _hub_config(name: str, *, trust_remote_code: bool) -> dict[str, Any]:
+    """What a model's config.json says, from the cache if it is there.
+
+    Raises:
+        OSError, ValueError, httpx.HTTPError: it cannot be had.
+    """
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from transformers import AutoConfig
+
+    cached = not trust_remote_code and isinstance(try_to_load_from_cache(name, "config.json"), str)
+    if not cached:
+        HfApi().model_info(name, timeout=10)  # asked first: without a network the download itself tries half a minute
+    config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, local_files_only=cached)
+    return dict(config.to_dict())
 
 
 def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[str]:

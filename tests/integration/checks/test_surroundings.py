@@ -1,5 +1,8 @@
-"""Data files as a run finds them: several, too few, none of them what they are taken for."""
+"""Data files as a run finds them: several, too few, none of them what they are taken for; models without a network."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,3 +50,33 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
     (problem,) = problems(config)
     assert f"data.train_files={file}: not a parquet file" in problem
     assert "`pacs data prepare`" in problem
+
+
+WITHOUT_A_NETWORK = """
+import sys
+from pacs.composing import compose_run
+from pacs.integration.checks.surroundings import surroundings_problems
+for name in sys.argv[1:]:
+    config, _ = compose_run("pacs", ["recipe=arithmetic", f"actor_rollout_ref.model.path={name}"])
+    print(*[problem for problem in surroundings_problems(config) if name in problem], sep="\\n")
+"""
+
+
+def test_a_model_is_looked_for_in_the_cache_and_then_asked_for_once(tmp_path: Path) -> None:
+    """The Hub is a port at which nothing answers."""
+    commit = "0" * 40
+    cached = tmp_path / "hub" / "models--org--cached"
+    (cached / "snapshots" / commit).mkdir(parents=True)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(commit)
+    (cached / "snapshots" / commit / "config.json").write_text('{"model_type": "qwen3", "max_position_embeddings": 32}')
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_NETWORK, "org/cached", "org/unknown"],
+        env=os.environ | {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    of_cached, of_unknown = done.stdout.strip().splitlines()[-2:]
+    assert "the model at actor_rollout_ref.model.path=org/cached has 32 positions" in of_cached
+    assert "actor_rollout_ref.model.path=org/unknown is neither a folder here nor a model that" in of_unknown
+    assert "Retry" not in done.stderr
