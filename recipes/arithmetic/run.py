@@ -19,7 +19,7 @@ from typing import Any
 
 from pacs.export.folder import export
 from pacs.export.source import find_source
-from pacs.report import format_table, write_report
+from pacs.report import format_table, read_run, write_report
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.files import write_atomically
 from pacs.runs.supervisor import STOPPED
@@ -58,6 +58,7 @@ def main() -> None:
     trained = time.monotonic()
     print("measuring the trained policy on the held-out problems", flush=True)
     after = measure(final_model(out), out / "task" / "test.parquet", seed=arguments.seed)
+    about = read_run(out / "run").info
     result = {
         "seed": arguments.seed,
         "before": picked(json.loads((out / "task" / "before.json").read_text())),
@@ -68,6 +69,7 @@ def main() -> None:
             "step_median": round(statistics.median(step_seconds(out)), 2),
             "measure": round(time.monotonic() - trained, 1),
         },
+        "run": {key: about[key] for key in ("started", "git_commit", "python", "versions")},
     }
     write_report([out / "run"], out / "report", tables={"held-out problems": table(result)})
     write_atomically(result_file, json.dumps(result, indent=2) + "\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pacs.runs.commit import git_commit
+
 ROOT = Path(__file__).parents[2]
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1500)]
@@ -31,6 +33,7 @@ def test_quickstart_learns_and_reports(tmp_path: Path) -> None:
     assert after["greedy"] >= 0.90
     assert after["pass@1"] >= 1.5 * before["pass@1"]
     assert result["seconds"]["step_median"] > 0
+    assert result["run"]["git_commit"] == git_commit()
     for file in ("report/overview.png", "report/index.html", "train.log", "run/metrics.jsonl"):
         assert (tmp_path / "out" / file).stat().st_size > 0
         assert file == "train.log" or file.startswith("run/") or file in printed
