@@ -8,6 +8,7 @@ running without it. All but `VERL_PATCHES` concern the CPU stack.
 
 import importlib.metadata
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from types import ModuleType
 from typing import Any
 
 import wrapt
+
+from pacs.runs.processes import TOKEN
+
+#: How the names of verl's sockets for weights begin.
+WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
 
 
 class PatchError(RuntimeError):
@@ -121,6 +127,22 @@ def _leave_a_fused_head_to_the_root(module: Any) -> None:
     module._select_fsdp2_wrap_targets = select
 
 
+def _weights_go_to_the_own_run(module: Any) -> None:
+    token = os.environ.get(TOKEN)
+    if token is None:  # verl is used by itself
+        return
+    for side in (module.BucketedWeightSender, module.BucketedWeightReceiver):
+        side.__init__ = _with_token(side.__init__, token)
+
+
+def _with_token(original: Callable[..., None], token: str) -> Callable[..., None]:
+    @wraps(original)
+    def init(self: Any, zmq_handle: str, *args: Any, **kwargs: Any) -> None:
+        original(self, zmq_handle.replace(WEIGHTS_SOCKET, f"{WEIGHTS_SOCKET}{token}-"), *args, **kwargs)
+
+    return init
+
+
 def _critic_without_flash_attention(module: Any) -> None:
     def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
         from transformers import AutoModelForTokenClassification
@@ -141,6 +163,15 @@ VERL_PATCHES = (
         anchor="_select_fsdp2_wrap_targets",
         expects=('{"embed_tokens", "lm_head"}',),
         apply=_leave_a_fused_head_to_the_root,
+    ),
+    Patch(
+        name="weights go to the run's own vLLM",
+        module="verl.workers.rollout.vllm_rollout.bucketed_weight_transfer",
+        why="the socket for new weights is named after Ray's job, which is the first in every Ray: of two runs on one "
+        "machine one's vLLM may take the other's weights, and both hang (verl issue 6233 once more)",
+        anchor="",
+        expects=("class BucketedWeightSender:", "class BucketedWeightReceiver:", WEIGHTS_SOCKET),
+        apply=_weights_go_to_the_own_run,
     ),
 )
 

@@ -1,0 +1,66 @@
+"""New weights go to the vLLM of their own run, whatever else runs on the machine."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pacs.runs.processes import TOKEN
+
+#: Of two runs, each with a Ray of its own: `send VALUE` and `receive`, in the process of a run.
+SIDE = """
+import asyncio, sys, torch
+from verl.workers.rollout.vllm_rollout import bucketed_weight_transfer as transfer
+
+handle = f"ipc:///tmp/rl-colocate-zmq-01000000-replica-0-rank-0-of-test-{sys.argv[1]}.sock"
+print("says ready", flush=True)
+sys.stdin.readline()
+if sys.argv[2:]:
+    weights = iter([("weight", torch.full((2,), float(sys.argv[2])))])
+    asyncio.run(transfer.BucketedWeightSender(handle, 1, use_shm=True).async_send_weights(weights))
+else:
+    receiver = transfer.BucketedWeightReceiver(handle, torch.device("cpu"), use_shm=True)
+    receiver.receive_weights(lambda weights, is_last: print("says", weights[0][1][0].item(), flush=True))
+"""
+
+
+class Side:
+    """A process of a run."""
+
+    def __init__(self, run: str, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SIDE, str(os.getpid()), *arguments],
+            env=os.environ | {"VERL_PLATFORM": "cpu", TOKEN: f"test{os.getpid()}{run}"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def says(self) -> str:
+        """The next line of its own; vLLM prints here, too."""
+        assert self.process.stdout is not None
+        lines = (line.strip() for line in self.process.stdout)
+        return next(line.removeprefix("says ") for line in lines if line.startswith("says "))
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_two_runs_at_once_do_not_take_each_other_s_weights() -> None:
+    """The first run's vLLM waits for weights already when the second run sends its own."""
+    sides = [Side("a"), Side("b", "2.0"), Side("b"), Side("a", "1.0")]
+    try:
+        for side in sides:
+            assert side.says() == "ready"
+        for side in sides:
+            side.go()
+            time.sleep(0.5)
+        assert (sides[0].says(), sides[2].says()) == ("1.0", "2.0")
+        assert [side.process.wait(60) for side in sides] == [0, 0, 0, 0]
+    finally:
+        for side in sides:
+            side.process.kill()
