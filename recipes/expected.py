@@ -1,8 +1,8 @@
-"""What the paper prints and what the runs would cost: the generated block of each recipe's README.
+"""What the paper prints, what the runs would cost, what the quickstart came to: the generated block of each README.
 
 python -m recipes.expected     (writes the blocks anew)
 
-The numbers are those of pacs/evaluation/reported.json, configs/sweep/ and `pacs plan`.
+The numbers are those of pacs/evaluation/reported.json, configs/sweep/, `pacs plan` and recipes/arithmetic/results/.
 """
 
 import json
@@ -55,6 +55,7 @@ def blocks() -> dict[str, str]:
     weights = [f"{model} {name}" for model in ("Qwen3-4B", "Qwen3-8B") for name in ("PACS", "PACS w/o weight")]
     scores = ["Qwen3-4B PACS", f"{SCORE} GRPO", f"{SCORE} Dr. GRPO"]
     return {
+        "arithmetic": _quickstart(),
         "qwen3_4b": _block(_pass_at([four[0], four[-1]]), [_training("pacs", SMALL), _sampling(SMALL, MATH, 2)]),
         "qwen3_8b": _block(_pass_at([eight[0], eight[-1]]), [_training("pacs", LARGE), _sampling(LARGE, MATH, 2)]),
         "baselines": _block(_pass_at([*four, *eight]), [*_sweep("baselines", LARGE), *_sweep("baselines", SMALL)]),
@@ -150,6 +151,23 @@ def _diversity() -> str:
 def _paper() -> dict[str, Any]:
     paper: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return paper
+
+
+# What came out.
+
+
+def _quickstart() -> str:
+    """The result.json of each seed."""
+    results = [json.loads(file.read_text()) for file in sorted((FOLDER / "arithmetic" / "results").glob("*.json"))]
+    measures = list(results[0]["before"])
+    rows = [
+        [str(result["seed"])]
+        + [f"{result['before'][name]:.3f} → {result['after'][name]:.3f}" for name in measures]
+        + [f"{result['seconds']['step_median']:.1f}", f"{result['seconds']['train']:.0f}"]
+        + [result["run"]["git_commit"][:10]]
+        for result in results
+    ]
+    return f"\n{table(['seed', *measures, 's a step', 's of training', 'commit'], rows)}\n\n"
 
 
 # What the runs cost.
