@@ -45,11 +45,15 @@ def dump_on_this_node(run_dir: Path, token: str, *, wait_seconds: float = 2.0) -
     Returns:
         The file; None if no process wrote anything.
     """
-    processes = [process for process in [psutil.Process(), *processes_of(token)] if _listens(process)]
-    for process in processes:
+    this = psutil.Process()
+    others = [process for process in processes_of(token) if process != this and _listens(process)]
+    for process in others:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(SIGNAL)
+    if _open:  # not by the signal: its handler reads the stacks of threads that run, as this one does, and may crash
+        faulthandler.dump_traceback(_open[0], all_threads=True)
     time.sleep(wait_seconds)
+    processes = [this, *others]
     folder = run_dir / FOLDER
     parts = {process: _read(_part(folder, process.pid)) for process in processes}
     if not any(parts.values()):
