@@ -45,7 +45,10 @@ class Model:
         if self.source is None:
             return None
         file = self.source.run / INFO
-        info = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        try:
+            info = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        except ValueError as error:
+            raise EvaluationError(f"{file} cannot be read ({error}): repair it, or remove it") from error
         return {
             "algorithm": self.source.setting("trainer.v1.trainer_mode"),
             "seed": self.source.setting("data.seed"),

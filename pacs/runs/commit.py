@@ -17,5 +17,6 @@ def git_commit() -> str | None:
             for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
         )
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get(VARIABLE) or None
+        # A checkout that git does not read, as another user's, is not the one that the variable speaks of.
+        return None if (root / ".git").exists() else os.environ.get(VARIABLE) or None
     return commit + ("+" if changes else "")

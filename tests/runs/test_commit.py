@@ -22,3 +22,5 @@ def test_an_image_says_it_by_a_variable(tmp_path: Path, monkeypatch: pytest.Monk
     assert commit.git_commit() is None
     monkeypatch.setenv(commit.VARIABLE, "c0ffee")
     assert commit.git_commit() == "c0ffee"
+    (tmp_path / ".git").mkdir()  # of a checkout that git cannot read
+    assert commit.git_commit() is None
