@@ -1,7 +1,9 @@
 """The stacks of a run's Python processes, for a run that hangs.
 
 Every process registers a signal that makes Python's faulthandler write the stacks of all its threads, which works while
-the process waits in a collective or holds the GIL. The watchdog sends the signal and collects what was written.
+the process waits in a collective or holds the GIL. The watchdog sends the signal and collects what was written. The
+handler may read the stack of a thread that runs, and so crash a process that does not hang; whoever asks for stacks
+means to end the run, and says why before.
 """
 
 import contextlib
@@ -50,7 +52,7 @@ def dump_on_this_node(run_dir: Path, token: str, *, wait_seconds: float = 2.0) -
     for process in others:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(SIGNAL)
-    if _open:  # not by the signal: its handler reads the stacks of threads that run, as this one does, and may crash
+    if _open:  # by a call, which holds the GIL: this process is the one that surely runs
         faulthandler.dump_traceback(_open[0], all_threads=True)
     time.sleep(wait_seconds)
     processes = [this, *others]

@@ -56,9 +56,9 @@ class Watchdog(threading.Thread):
         # In a thread, which may hang as the run does.
         dumping = threading.Thread(target=self._dump, daemon=True)
         try:
+            report_fault(self.run_dir, f"{cause}; the stacks are in {self.run_dir / FOLDER}")
             dumping.start()
             dumping.join(DUMP_SECONDS)
-            report_fault(self.run_dir, f"{cause}; the stacks are in {self.run_dir / FOLDER}")
         finally:
             os._exit(FAILED)
 
