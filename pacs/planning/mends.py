@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pacs.planning.memory import Phase, phases
-from pacs.planning.workload import CPU_CACHE, Trained, Workload
+from pacs.planning.read_config import CPU_CACHE
+from pacs.planning.workload import Trained, Workload
 
 ACTOR, ROLLOUT, MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model"
 #: Steps in which a token budget is lowered.

@@ -7,8 +7,9 @@ from omegaconf import DictConfig
 from pacs.planning.devices import find_device
 from pacs.planning.memory import Phase, phases
 from pacs.planning.mends import find_mends
+from pacs.planning.read_config import read_workload
 from pacs.planning.timing import seconds
-from pacs.planning.workload import Workload, read_workload
+from pacs.planning.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan
+from pacs.planning.read_config import CPU_CACHE
 from pacs.planning.timing import generation_seconds, pass_flops, seconds, sync_bytes
-from pacs.planning.workload import CPU_CACHE
 from tests.planning.test_architecture import SMALL, qwen3
 
 ACTOR = "actor_rollout_ref.actor"
