@@ -5,6 +5,7 @@ python -m recipes.expected     (writes the blocks anew)
 The numbers are those of pacs/evaluation/reported.json, configs/sweep/, `pacs plan` and recipes/arithmetic/results/.
 """
 
+import argparse
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -204,6 +205,9 @@ def _plan(algorithm: str, recipe: str) -> Plan:
 
 def main() -> None:
     """Write the blocks, and say which READMEs have changed."""
+    argparse.ArgumentParser(
+        prog="python -m recipes.expected", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     for name, block in blocks().items():
         file = FOLDER / name / "README.md"
         page = file.read_text(encoding="utf-8")

@@ -22,7 +22,8 @@ UPDATE = (
         over=COUNTED,
         formula="the group's standard deviation of r is below 1e-3, so that `dr_grpo` stands in for `grpo`",
         unit=SHARE,
-        healthy="0 with every estimator but `grpo`. With it, 1 in the first mini-batch after a reset, then near 0.",
+        healthy="0 with every estimator but `grpo`. With it, 1 in the first mini-batch after a reset, then near 0, "
+        "and growing as the responses of a group become alike.",
         remedy="High in other steps: the rewards hardly differ. Use `pacs.estimator=rloo`, raise `pacs.beta`, or reset "
         "less often.",
     ),
@@ -113,11 +114,13 @@ REFERENCE = (
         formula="`sum_t m_it * (log pi_theta - log pi_ref)`, without beta: estimates KL(policy || reference) of a "
         "response",
         unit=NATS,
-        healthy="0 at a reset, then positive: on the policy's own samples its expectation is a KL divergence. Grows "
-        "with the number of updates since the reset, and with length.",
-        remedy="Negative for many steps: the responses are not the policy's own (look at `pacs/rollout_gap/per_token` "
-        "and `training/off_policy/trajectory_staleness/mean`), or the reference is broken. Larger than you want: "
-        "`pacs.reference.reset_at_log_ratio`, or a smaller `pacs.reference.reset_every`.",
+        healthy="0 in the first mini-batch after a reset and negative in that step's others, whose samples are the "
+        "reference's own (its expectation there is -KL(reference || policy)); then positive. Grows with the number of "
+        "updates since the reset, and with length. With `pacs.reference.reset_every=1` it is never positive for long.",
+        remedy="Negative for many steps otherwise: the responses are not the policy's own (look at "
+        "`pacs/rollout_gap/per_token` and `training/off_policy/trajectory_staleness/mean`), or the reference is "
+        "broken. Larger than you want: `pacs.reference.reset_at_log_ratio`, or a smaller "
+        "`pacs.reference.reset_every`.",
     ),
     Metric(
         name="pacs/log_ratio/sequence_std",
@@ -173,7 +176,7 @@ POLICY = (
         over=FRESH,
         formula="`sum_t m_it * |log pi of vLLM - log pi of the trainer|`, at the weights that vLLM sampled with",
         unit=PER_TOKEN,
-        healthy="As small as the arithmetic allows, and constant. In fp32 on the CPU stack 4e-7 (quickstart). In bf16, "
+        healthy="As small as the arithmetic allows, and constant. In fp32 on the CPU stack 3e-7 (quickstart). In bf16, "
         "0.01 to 0.05 is usual elsewhere; we have not measured it.",
         remedy="Much larger, or growing: the two do not compute the same policy. After a change of weights: the "
         "transfer to vLLM. From the first step: another dtype (`actor_rollout_ref.rollout.dtype`), temperature, top-p "
@@ -185,7 +188,7 @@ POLICY = (
         over=FRESH,
         formula="the largest `|log pi of vLLM - log pi of the trainer|` of a response's tokens",
         unit=NATS,
-        healthy="Larger than the mean by far (3e-5 in the quickstart): an unlikely token has a log-probability of low "
+        healthy="Larger than the mean by far (2e-5 in the quickstart): an unlikely token has a log-probability of low "
         "precision.",
         remedy="Growing over the run while the mean does not: read the responses it may come from, repeated or foreign "
         "text as a rule. Large together with the mean: as for `pacs/rollout_gap/per_token`.",
