@@ -17,7 +17,7 @@ from pacs.paths import config_dir
 from pacs.runs.supervisor import REFUSED
 
 HELP = """\
-usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [--multirun] [key=value ...]
+usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [key=value ...]
 
 Train a policy. The run is composed by Hydra from configs/ and from verl's own defaults, checked, and started on Ray.
 
@@ -56,6 +56,11 @@ def main(arguments: Sequence[str]) -> int:
     if {"--help", "-h"} & set(arguments):
         print(HELP.format(algorithms=", ".join(_algorithms()), groups=_available()))
         return 0
+    if {"--multirun", "-m"} & set(arguments):
+        _refuse(
+            "--multirun: all of its runs would train in one folder (pacs.run_dir). `pacs sweep NAME key=value,value` "
+            "gives each its own; `pacs sweep` lists the names."
+        )
     dry_run = "--dry-run" in arguments
     # Hydra's parser takes overrides only where no option comes between them.
     overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
@@ -120,6 +125,12 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
         nearest = difflib.get_close_matches(algorithm, _algorithms(), n=1)
         hint = f" Did you mean {nearest[0]}?" if nearest else ""
         return f"- --config-name {algorithm}: there are {', '.join(_algorithms())}.{hint}"
+    if ambiguous := re.search(r"Ambiguous value for argument '(([^=]+)=\S+)'", str(error)):
+        word, key = ambiguous.groups()
+        return (
+            f"- {word}: for a list write {key}=[...], for a text put it in quotes, for a run of each value use "
+            f"`pacs sweep NAME {word}` (`pacs sweep` lists the names)."
+        )
     cause = error.__cause__ or error
     unknown = re.search(r"full_key: (\S+)", str(cause))
     if unknown is None or "not in struct" not in str(cause):

@@ -167,6 +167,12 @@ def test_no_two_algorithms_share_a_folder() -> None:
         assert len(folders) == len(ALGORITHMS)
 
 
+def test_another_model_is_another_folder() -> None:
+    assert composed("pacs", "recipe=qwen3_8b", "model=qwen3_4b").pacs.run_dir == "outputs/pacs/qwen3_4b-pacs"
+    folders = {composed("pacs", f"model={model}").pacs.run_dir for model in options("model")}
+    assert len(folders) == len(options("model"))
+
+
 def test_the_trainers_are_those_of_their_names() -> None:
     from verl.trainer.ppo.v1 import get_trainer_cls
 
@@ -226,6 +232,15 @@ def test_a_launcher_refuses_the_environment_of_another_checkout(tmp_path: Path) 
     )  # fmt: skip
     assert done.returncode == 2
     assert f"has the pacs of {ROOT}, not of {tmp_path}:" in done.stderr
+
+
+def test_a_launcher_knows_its_checkout_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(ROOT)
+    done = subprocess.run(
+        ["bash", "-c", "source scripts/lib/env.sh && pacs_activate"],
+        cwd=tmp_path / "linked", env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def environment() -> dict[str, str]:

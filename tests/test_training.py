@@ -259,6 +259,8 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
             "set it to true",
         ),
         (["--config-name=grpo", "actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
+        (["--multirun", "data.seed=0,1"], "--multirun: all of its runs", "pacs sweep NAME key=value,value"),
+        (["data.seed=0,1"], "data.seed=0,1", "pacs sweep NAME data.seed=0,1"),
         (["--config-name=gprpo"], "--config-name gprpo: there are ", "Did you mean grpo?"),
         (["--config-name=grpo", "pacs.beta=2"], "pacs.beta", "no key"),
         (["--config-name=grpo", "+pacs.beta=2"], "pacs.beta is of the algorithm PACS", "leave it out"),

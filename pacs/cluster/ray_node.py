@@ -31,6 +31,8 @@ PORTS = (
 )
 #: A machine that is gone without a word is given up after three checks of 10 s; Ray's own five take over a minute.
 HEALTH = {"RAY_health_check_failure_threshold": "3"}
+#: The longest path of a Unix socket.
+SOCKET_CHARS = 107
 END_SECONDS = 10.0
 KILL_AFTER_SECONDS = 1.0
 
@@ -45,8 +47,7 @@ class RayNode:
 
     def __init__(self, address: str, head: str | None) -> None:
         self.token, self.since = uuid4().hex, time.time()
-        # A short name: it is a part of the paths of Ray's sockets, of which 107 characters are allowed.
-        self.folder = Path(tempfile.mkdtemp(prefix="pacs-"))
+        self.folder = _short_folder()
         where = _head_arguments(address) if head is None else (f"--address={head}",)
         interface = interface_of(address)
         environment = HEALTH | os.environ | {TOKEN: self.token}
@@ -88,6 +89,13 @@ class RayNode:
         end_processes(self.token, variable=TOKEN, grace_seconds=KILL_AFTER_SECONDS)
         remove_segments(self.since)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _short_folder() -> Path:
+    """A new folder for Ray, below TMPDIR unless that makes the paths of Ray's sockets longer than a socket's may be."""
+    within = len(f"/pacs-xxxxxxxx/session_2026-01-01_00-00-00_000000_{2**22}/sockets/plasma_store")
+    parent = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="pacs-", dir=parent if len(parent) + within <= SOCKET_CHARS else "/tmp"))
 
 
 def _head_arguments(address: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What is done on the nodes of a Ray cluster: the run's stacks, its left-overs, what they must have in common."""
 
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,8 +24,11 @@ LOST_SECONDS = 5.0
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Be a driver of the Ray cluster at `address` for a moment."""
+    """Be a driver of the Ray cluster at `address` for a moment, in the main thread."""
+    on_sigterm = signal.getsignal(signal.SIGTERM)
     ray.init(address=address, log_to_driver=False, logging_level="error")
+    # Ray has set one that exits at once, and would leave it: a run that is asked to stop is to save first.
+    signal.signal(signal.SIGTERM, on_sigterm)
     try:
         yield
     finally:

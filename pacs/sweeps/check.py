@@ -73,9 +73,9 @@ def _steps_done(config: DictConfig) -> int:
     if total is None:
         raise ConfigError(["trainer.total_training_steps=null: a sweep compares runs of one length: set it."])
     checkpoint = choose_checkpoint(copy.deepcopy(config))
-    if checkpoint is not None:
-        return checkpoint.step
     folder = Path(config.pacs.run_dir)
+    if checkpoint is not None:
+        return _not_beyond(checkpoint.step, total, folder)
     state, progress = read_state(folder), read_progress(folder)
     if state is None or state.state != "finished" or progress is None or progress.step < total:
         return 0
@@ -84,4 +84,14 @@ def _steps_done(config: DictConfig) -> int:
     assert isinstance(before, DictConfig)
     if changes := algorithm_changes(before, config):
         raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
-    return progress.step
+    return _not_beyond(progress.step, total, folder)
+
+
+def _not_beyond(step: int, total: int, folder: Path) -> int:
+    """The step, unless the model at `total` is no longer there."""
+    from pacs.integration.checks import ConfigError
+
+    if step > total:
+        problem = f"trainer.total_training_steps={total}: {folder} has trained to step {step}"
+        raise ConfigError([f"{problem}: raise it, or give another --out."])
+    return step

@@ -38,7 +38,12 @@ def collect(
     Returns:
         JSON, without a number that is not finite.
     """
-    found = [_run(run, refused.get(run.folder.name)) for run in runs]
+    evaluations = [_evaluation(run) for run in runs]
+    mean = measures.mean_of(evaluations)
+    found = [
+        _run(run, refused.get(run.folder.name), evaluation, mean)
+        for run, evaluation in zip(runs, evaluations, strict=True)
+    ]
     swept = {key: list(dict.fromkeys(run["settings"][key] for run in found)) for key in found[0]["settings"]}
     together: dict[str, list[dict[str, Any]]] = {}
     for run in found:
@@ -99,7 +104,9 @@ def as_text(results: Mapping[str, Any]) -> str:
     return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
+def _run(
+    planned: PlannedRun, refused: str | None, evaluation: Mapping[str, Any], mean: tuple[str, Sequence[str]]
+) -> dict[str, Any]:
     listed = next(iter(list_runs([planned.folder])), None) if planned.folder.is_dir() else None
     state, cause = "not started", None
     if listed is not None:
@@ -112,7 +119,6 @@ def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
         state = "unfinished"
     log = _read_log(planned.folder)
     info = log.info if log else {}
-    evaluation = _evaluation(planned)
     problem = evaluation_problem(evaluation_folder(planned)) if planned.is_finished and not evaluation else None
     validation = _validation(log)
     rates = _curve(log, PASS_RATE)
@@ -144,6 +150,7 @@ def _run(planned: PlannedRun, refused: str | None) -> dict[str, Any]:
                 for source, own in validation.items()
             },
             _at(rates, total),
+            mean,
         ),
         "evaluation": evaluation,
         "evaluation_problem": problem,

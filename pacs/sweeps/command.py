@@ -111,6 +111,7 @@ def _list() -> int:
 def _sweep(args: argparse.Namespace) -> int:
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
+    from pacs.sweeps.evaluate import check_evaluations
     from pacs.sweeps.grid import plan_runs, recipe_of
     from pacs.sweeps.stop import StopRequest
     from pacs.sweeps.train import locked, train_runs
@@ -121,6 +122,8 @@ def _sweep(args: argparse.Namespace) -> int:
     out = args.out or Path(OUT) / f"{sweep.name}-{recipe.replace(',', '_')}"
     runs = plan_runs(sweep, args.overrides, out)
     check_configs(runs)
+    if evaluation:
+        check_evaluations(runs, evaluation)
     if args.dry_run:
         return _dry_run(runs)
     check_machine([run for run in runs if not run.is_finished])
@@ -158,9 +161,11 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
         EvaluationError: the options name no tasks.
     """
     from pacs.evaluation.errors import EvaluationError
+    from pacs.evaluation.settings import Sampling
     from pacs.evaluation.tasks import parse_tasks
     from pacs.sweeps.evaluate import Evaluation
 
+    max_tokens = Sampling().max_tokens if args.max_tokens is None else args.max_tokens
     options = [
         word for option in ("samples", "k") for value in getattr(args, option) for word in (f"--{option}", value)
     ]
@@ -171,7 +176,7 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
         if options:
             raise EvaluationError(f"{options[0]} {options[1]}: nothing is evaluated: give --tasks, too")
         return None
-    return Evaluation(parse_tasks(given, DATA, args.samples, args.k), ["--tasks", given, *options])
+    return Evaluation(parse_tasks(given, DATA, args.samples, args.k), max_tokens, ["--tasks", given, *options])
 
 
 def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:

@@ -4,11 +4,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pacs.data.output import file_sha256
 from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.folder import has_samples
 from pacs.evaluation.results import read_results
+from pacs.evaluation.settings import FILE, TaskSettings, joined, read_settings
 from pacs.evaluation.tasks import Task
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
@@ -25,16 +28,35 @@ class Evaluation:
 
     Attributes:
         tasks: on which.
-        options: words of `pacs evaluate` beside the model and --out.
+        max_tokens: of a response.
+        options: words of `pacs evaluate` beside the model and --out, which say the same.
     """
 
     tasks: Sequence[Task]
+    max_tokens: int
     options: Sequence[str]
 
 
 def evaluation_folder(run: PlannedRun) -> Path:
     """Where the evaluation of a run's last model is: one that is trained further is another model."""
     return run.folder / EVALUATION / f"step_{run.total_steps}"
+
+
+def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> None:
+    """Refuse at once what `pacs evaluate` would refuse after the training: an evaluation that has other settings.
+
+    Raises:
+        EvaluationError: naming the evaluation's folder, and what differs.
+    """
+    for folder in map(evaluation_folder, runs):
+        if not (folder / FILE).exists() or not has_samples(folder, old := read_settings(folder)):
+            continue
+        tasks = {
+            task.name: TaskSettings(str(task.file), file_sha256(task.file), 0, task.samples, task.ks)
+            for task in evaluation.tasks
+            if task.file.exists()
+        }
+        joined(old, replace(old, sampling=replace(old.sampling, max_tokens=evaluation.max_tokens), tasks=tasks), folder)
 
 
 def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: StopRequest) -> bool:

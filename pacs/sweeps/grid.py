@@ -97,8 +97,12 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
     Raises:
         SweepError: they cannot be composed, or two of them would have one folder.
     """
-    if taken := [word for word in given if word.split("=")[0] in OURS]:
-        raise SweepError(f"{taken[0]}: each run has its own: --out names the folder of them all")
+    for word in given:
+        written = word.split("=")[0]
+        if (key := written.lstrip("+~")) in OURS:
+            raise SweepError(f"{word}: each run has its own: --out names the folder of them all")
+        if key in sweep.values and written != key:
+            raise SweepError(f"{word}: the sweep varies {key}: write {key}=VALUE, or {key}=VALUE,VALUE")
     words = [f"recipe={sweep.recipe}", *sweep.overrides, *given]
     runs = []
     for algorithm in sweep.algorithms:

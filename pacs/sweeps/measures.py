@@ -39,8 +39,23 @@ def of_setting(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def mean_of(evaluations: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
+    """The mean over tasks that runs can be compared by: its name, and the tasks that each evaluated run has.
+
+    Args:
+        evaluations: of each run, by task; empty of a run that has none.
+    """
+    evaluated = [evaluation for evaluation in evaluations if evaluation]
+    tasks = [task for task in (evaluated[0] if evaluated else ()) if all(task in each for each in evaluated)]
+    alike = all(len(each) == len(tasks) for each in evaluated)
+    return "mean pass@1" if alike else f"mean pass@1 of {', '.join(tasks)}", tasks
+
+
 def of_run(
-    evaluation: Mapping[str, Mapping[str, Any]], validation: Mapping[str, Mapping[str, float]], training: float | None
+    evaluation: Mapping[str, Mapping[str, Any]],
+    validation: Mapping[str, Mapping[str, float]],
+    training: float | None,
+    mean: tuple[str, Sequence[str]],
 ) -> dict[str, dict[str, float | None]]:
     """The measures of one run: name -> mean, and its interval over problems where it has one.
 
@@ -48,13 +63,16 @@ def of_run(
         evaluation: task -> "pass@k" -> mean, low, high; ascending in k.
         validation: source -> "pass@k" -> the value at the end, where there is one; ascending in k.
         training: share of right answers in the last step, if it is known.
+        mean: the name of the mean over tasks, and the tasks, by `mean_of`.
 
     Returns:
         What matters most first. Of several k the smallest and the largest.
     """
     measures: dict[str, dict[str, float | None]] = {}
-    if len(evaluation) > 1 and all("pass@1" in at for at in evaluation.values()):
-        measures["mean pass@1"] = _plain(fmean(at["pass@1"]["mean"] for at in evaluation.values()))
+    name, common = mean
+    together = [evaluation[task] for task in common if task in evaluation]
+    if len(together) > 1 and all("pass@1" in at for at in together):
+        measures[name] = _plain(fmean(at["pass@1"]["mean"] for at in together))
     for task, at in evaluation.items():
         measures |= {f"{task} {k}": dict(at[k]) for k in _ends(at)}
     for source, values in validation.items():

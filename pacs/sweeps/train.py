@@ -31,8 +31,10 @@ def locked(out: Path) -> Iterator[None]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise SweepError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
+        except OSError as error:
+            raise SweepError(f"--out {out}: its file system has no locks ({error}): give one on another") from error
         yield
 
 

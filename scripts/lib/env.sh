@@ -7,7 +7,7 @@
 #
 # Set -euo pipefail is the caller's.
 
-PACS_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+PACS_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 # Make an environment, or reuse it if it was made from the same pins; leaves `python` and `pacs` on the PATH.
 #   $1: cpu (default) or gpu
@@ -38,7 +38,7 @@ pacs_environment() {
 
 # Whose `pacs` the environment has (-P: not the one of the folder that we are in).
 _pacs_checkout() {
-    python -P -c 'import pathlib, pacs; print(pathlib.Path(pacs.__file__).parents[1])'
+    python -P -c 'import pathlib, pacs; print(pathlib.Path(pacs.__file__).resolve().parents[1])'
 }
 
 _pacs_install() {

@@ -28,9 +28,9 @@ class Batch:
         environment: variables beside Slurm's.
     """
 
-    def __init__(self, folder: Path, run: str, **environment: str) -> None:
+    def __init__(self, folder: Path, run: str, *, requeues: bool = True, **environment: str) -> None:
         self.log = folder / "log"
-        for name, script in (("srun", SRUN[run]), ("scontrol", 'echo "scontrol $@" >>LOG')):
+        for name, script in (("srun", SRUN[run]), ("scontrol", f'echo "scontrol $@" >>LOG; {str(requeues).lower()}')):
             (folder / name).write_text(f"#!/bin/bash\n{script.replace('LOG', str(self.log))}\n")
             (folder / name).chmod(0o755)
         slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2", "SLURM_SUBMIT_DIR": str(ROOT)}
@@ -65,6 +65,13 @@ def test_the_notice_stops_the_run_and_requeues_the_job(tmp_path: Path) -> None:
     assert batch.log.read_text().splitlines()[-1] == "scontrol requeue 7"
 
 
+def test_a_job_that_slurm_does_not_requeue_says_so(tmp_path: Path) -> None:
+    status, printed = Batch(tmp_path, "stops", requeues=False).sent(signal.SIGUSR1)
+    assert status == 75
+    assert "could not be requeued: submit it again" in printed
+    assert "requeued; it goes on" not in printed
+
+
 def test_a_job_whose_time_limit_is_within_the_notice_is_not_requeued_for_ever(tmp_path: Path) -> None:
     for restart, requeued in enumerate((True, False)):
         status, printed = (batch := Batch(tmp_path, "stops", SLURM_RESTART_COUNT=str(restart))).sent(signal.SIGUSR1)
@@ -74,8 +81,9 @@ def test_a_job_whose_time_limit_is_within_the_notice_is_not_requeued_for_ever(tm
         batch.log.unlink()
 
 
-def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path) -> None:
-    status, printed = (batch := Batch(tmp_path, "stops")).sent(signal.SIGTERM)
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGUSR1, signal.SIGTERM]])
+def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path, signals: list[signal.Signals]) -> None:
+    status, printed = (batch := Batch(tmp_path, "stops")).sent(*signals)
     assert status == 75, printed
     assert "scontrol" not in batch.log.read_text()
 
@@ -90,10 +98,11 @@ def test_a_run_that_ends_by_itself_is_not_requeued(tmp_path: Path, run: str, sta
 
 
 def test_a_task_on_each_node_with_the_arguments_as_they_are(tmp_path: Path) -> None:
-    batch = Batch(tmp_path, "fails", PACS_SRUN_ARGS="--container-image=pacs.sqsh --mpi=none")
+    batch = Batch(tmp_path, "fails", PACS_SRUN_ARGS="--container-image=pacs.sqsh --mpi=none", PACS_JOIN_SECONDS="900.5")
     batch.ended()
     (said,) = batch.log.read_text().splitlines()
     assert "--nodes=2 --ntasks=2 --ntasks-per-node=1 --cpu-bind=none " in said
+    assert " --wait=1080 " in said  # a node that fails before it joins is named by the head, after PACS_JOIN_SECONDS
     assert " --container-image=pacs.sqsh --mpi=none bash scripts/slurm/node.sh recipe=arithmetic " in said
     assert said.endswith("trainer.experiment_name=a b")
 

@@ -51,6 +51,18 @@ def hanging(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
+def test_who_was_connected_is_ended_by_sigterm_as_before(cluster: Cluster) -> None:
+    asked: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    try:
+        with connected(cluster.address):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert asked == [signal.SIGTERM] * 2
+
+
 def test_the_stacks_of_another_node_are_written(
     cluster: Cluster, hanging: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:

@@ -79,6 +79,9 @@ def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
     ("given", "said"),
     [
         (["pacs.run_dir=here"], "pacs.run_dir=here: each run has its own: --out names the folder"),
+        (["++pacs.run_dir=here"], "++pacs.run_dir=here: each run has its own"),
+        (["++pacs.beta=1"], "++pacs.beta=1: the sweep varies pacs.beta: write pacs.beta=VALUE"),
+        (["~data.seed"], "~data.seed: the sweep varies data.seed"),
         (["pacs.beta=1,1", "data.seed=0"], "beta_1-seed_0: two runs would have this folder"),
         (["pacs.betta=1"], "There is no key pacs.betta. Did you mean pacs.beta"),
         (["recipe=arithmetics"], "Could not find 'recipe/arithmetics'"),
@@ -105,6 +108,10 @@ def test_a_finished_run_without_a_checkpoint_is_known_by_its_settings(
         write_state(run.folder, replace(state, state=word))
         check_configs([run])
         assert run.is_finished == is_finished
+    run.config.trainer.total_training_steps = 2
+    with pytest.raises(SweepError, match=r"total_training_steps=2: .* has trained to step 3: raise it, or"):
+        check_configs([run])
+    run.config.trainer.total_training_steps = 3
     run.config.data.train_batch_size = 32
     with pytest.raises(SweepError, match=r"data\.train_batch_size: 64 in the checkpoint, 32 now\n.*give another --out"):
         check_configs([run])

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import ttest_1samp
 
-from pacs.sweeps.measures import of_run, of_setting, over_seeds
+from pacs.sweeps.measures import mean_of, of_run, of_setting, over_seeds
 
 
 @pytest.mark.parametrize("values", [[0.2, 0.5], [0.9, 0.91, 0.95], [0.1, 0.2, 0.3, 0.4, 0.9]])
@@ -48,7 +48,9 @@ def test_tasks_come_before_validation_and_training() -> None:
         "math500": {"pass@1": at(0.5), "pass@4": at(0.6), "pass@16": at(0.7)},
         "aime24": {"pass@1": at(0.1), "pass@16": at(0.3)},
     }
-    found = of_run(evaluation, {"openai/gsm8k": {"pass@1": 0.4, "pass@2": 0.45, "pass@8": 0.5}}, 0.8)
+    found = of_run(
+        evaluation, {"openai/gsm8k": {"pass@1": 0.4, "pass@2": 0.45, "pass@8": 0.5}}, 0.8, mean_of([evaluation])
+    )
     assert {name: value["mean"] for name, value in found.items()} == pytest.approx(
         {
             "mean pass@1": 0.3,
@@ -63,3 +65,18 @@ def test_tasks_come_before_validation_and_training() -> None:
     )
     assert next(iter(found)) == "mean pass@1"
     assert found["math500 pass@1"]["low"] == pytest.approx(0.4)
+
+
+def test_a_mean_over_tasks_is_over_those_that_all_evaluated_runs_have() -> None:
+    def at(mean: float) -> dict:
+        return {"pass@1": {"mean": mean, "low": None, "high": None}}
+
+    evaluations: list[dict] = [
+        {"math500": at(0.9), "amc23": at(0.8), "aime24": at(0.1)},
+        {"math500": at(0.7), "aime24": at(0.3)},
+        {},
+    ]
+    mean = mean_of(evaluations)
+    found = [of_run(evaluation, {}, None, mean).get("mean pass@1 of math500, aime24") for evaluation in evaluations]
+    assert [each and each["mean"] for each in found] == [pytest.approx(0.5), pytest.approx(0.5), None]
+    assert mean_of(evaluations[:1] * 2) == ("mean pass@1", ["math500", "amc23", "aime24"])

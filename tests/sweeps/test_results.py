@@ -10,17 +10,18 @@ import pytest
 from PIL import Image
 
 from pacs import cli
+from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import read_results, write_results
 from pacs.evaluation.settings import as_json
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
 from pacs.evaluation.tasks import Task
 from pacs.sweeps.collect import as_text, collect
 from pacs.sweeps.definition import Sweep
-from pacs.sweeps.evaluate import evaluation_folder, is_evaluated
+from pacs.sweeps.evaluate import Evaluation, check_evaluations, evaluation_folder, is_evaluated
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.plot import first_measure
 from pacs.sweeps.render import render
-from tests.evaluation.folders import settings_of
+from tests.evaluation.folders import settings_of, write_evaluation
 from tests.sweeps.conftest import MakeRun
 
 COMMAND = ["pacs", "sweep", "beta", "+trainer.wandb_api_key=hunter2"]
@@ -160,6 +161,18 @@ def test_an_evaluation_is_done_when_it_has_what_is_asked_for(make_run: MakeRun) 
     assert is_evaluated(evaluation_folder(run), [asked])
     for other in (replace(asked, samples=8), replace(asked, ks=(1, 3)), replace(asked, name="products")):
         assert not is_evaluated(evaluation_folder(run), [asked, other])
+
+
+def test_other_settings_than_an_evaluation_s_are_refused(make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [make_run("1", 0), make_run("10", 0)]
+    write_evaluation(folder := evaluation_folder(runs[1]))
+    asked = Evaluation([Task("sums", tmp_path / "sums.parquet", samples=4, ks=(1, 4))], 8192, [])
+    check_evaluations(runs, asked)
+    with pytest.raises(EvaluationError, match=f"{folder} was sampled with max_tokens 8192, not 16384"):
+        check_evaluations(runs, replace(asked, max_tokens=16384))
+    asked.tasks[0].file.write_text("others")
+    with pytest.raises(EvaluationError, match=f"{folder}: sums was sampled from another data file"):
+        check_evaluations(runs, asked)
 
 
 def test_the_report_of_the_file_alone_is_the_same(
