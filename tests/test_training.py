@@ -259,6 +259,8 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
             "set it to true",
         ),
         (["--config-name=grpo", "actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
+        (["actor_rollout_ref.actor.fsdp_config.fsdp_size=0"], "fsdp_size=0", "use -1 for all of them"),
+        (["actor_rollout_ref.rollout.max_num_seqs=0"], "rollout.max_num_seqs=0", "at least 1"),
         (["--multirun", "data.seed=0,1"], "--multirun: all of its runs", "pacs sweep NAME key=value,value"),
         (["data.seed=0,1"], "data.seed=0,1", "pacs sweep NAME data.seed=0,1"),
         (["--config-name=gprpo"], "--config-name gprpo: there are ", "Did you mean grpo?"),

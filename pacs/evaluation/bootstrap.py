@@ -11,6 +11,10 @@ SEED = 0
 BLOCK_VALUES = 2**22
 
 
+#: What the sums of a draw may be off by; shares of problems and samples are multiples of far more.
+ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A mean over problems and its 95% interval."""
@@ -21,8 +25,8 @@ class Estimate:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether 0 lies outside the interval."""
-        return self.low > 0 or self.high < 0
+        """Whether 0 lies outside the interval, by more than rounding."""
+        return self.low > ROUNDING or self.high < -ROUNDING
 
 
 def estimate(values: npt.ArrayLike) -> Estimate:

@@ -166,12 +166,12 @@ def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]
 
 
 def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """One row a group: which of the two classes its (B,) responses have."""
+    """One row a group: which of the two classes its (B,) responses have. A single response is no group to compare."""
     index = group.unique(return_inverse=True)[1]
     sizes = index.bincount()
     right = index[correct].bincount(minlength=len(sizes))
     kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
-    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 0}
+    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 1}
 
 
 def _bins(probability: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """The model's shape, and what follows from it alone: parameters, bytes of the KV cache, operations a token."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,16 +109,21 @@ def find_architecture(path: str) -> Architecture:
     Raises:
         PlanError: it is in none of them.
     """
-    folder = Path(path).expanduser()
-    if (folder / "config.json").is_file():
-        return Architecture.from_config(json.loads((folder / "config.json").read_text()), path)
-    if path in PUBLISHED:
-        return PUBLISHED[path]
-    if path.count("/") == 1 and not folder.exists():
-        from huggingface_hub import try_to_load_from_cache
+    file: object = Path(path).expanduser() / "config.json"
+    if not Path(path).expanduser().exists():
+        if path in PUBLISHED:
+            return PUBLISHED[path]
+        if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", path):  # a name of the Hub
+            from huggingface_hub import try_to_load_from_cache
 
-        if isinstance(file := try_to_load_from_cache(path, "config.json"), str):
-            return Architecture.from_config(json.loads(Path(file).read_text()), path)
+            file = try_to_load_from_cache(path, "config.json")
+    if isinstance(file, str | Path) and Path(file).is_file():
+        try:
+            config = json.loads(Path(file).read_text(encoding="utf-8"))
+        except ValueError as error:
+            problem = f"actor_rollout_ref.model.path={path}: {file} is not JSON ({error}): make or download it anew"
+            raise PlanError(problem) from error
+        return Architecture.from_config(config, path)
     raise PlanError(
         f"actor_rollout_ref.model.path={path}: neither a folder with a config.json, nor in the Hugging Face cache, nor "
         f"one of {', '.join(PUBLISHED)}: make or download the model first, or plan with one of these"

@@ -55,6 +55,8 @@ def find_device(kind: str, hardware: str | None, gpu: str | None, ranks_here: in
     """
     if kind == "cpu":
         return Device("CPU", psutil.virtual_memory().total / ranks_here, 0, 0, 0, 0)
+    if gpu is not None and gpu not in GPUS:
+        raise PlanError(f"--gpu {gpu}: there are {', '.join(GPUS)}")
     name = gpu or re.sub(r"x\d+$", "", hardware or "")
     if name not in GPUS:
         raise PlanError(f"hardware={hardware} does not tell which GPU it is: add --gpu {'|'.join(GPUS)}")

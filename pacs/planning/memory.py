@@ -143,7 +143,9 @@ def _passes(work: Workload) -> Iterator[Phase]:
     names = [name for name, there in (("reference pass", work.reference), ("policy pass", work.policy_pass)) if there]
     models = [(name, work.policy) for name in names] + ([("values pass", work.critic)] if work.critic else [])
     for name, model in models:
-        held = resident(work) if name == "reference pass" else resident(work, model)
+        # What `cached` scores is scored within an update, whose optimizer is there.
+        optimizer_of = model if name == "policy pass" and work.strategy == "cached" else None
+        held = resident(work) if name == "reference pass" else resident(work, model, optimizer_of=optimizer_of)
         activations = forward_activations(work.architecture, model, model.forward_tokens, work.row_tokens)
         parts = held | _pass_parts(work, model, activations, gradient=False) | _others(work)
         yield Phase(name, parts, work.device.memory_bytes)
@@ -155,7 +157,10 @@ def _updates(work: Workload) -> Iterator[Phase]:
             continue
         activations = update_activations(work.architecture, model, model.micro_batch_tokens, work.row_tokens)
         parts = resident(work, model, optimizer_of=model) | {"gradient": shard_bytes(model)}
-        parts |= _pass_parts(work, model, activations, gradient=True) | _others(work)
+        passing = _pass_parts(work, model, activations, gradient=True)
+        # After the passes: torch's AdamW takes the roots of all second moments at once on a GPU (foreach).
+        stepping = {} if work.on_cpu else {"roots of Adam's moments": shard_bytes(model)}
+        parts |= max(passing, stepping, key=lambda each: sum(each.values())) | _others(work)
         yield Phase(name, parts, work.device.memory_bytes)
 
 

@@ -15,7 +15,8 @@ def seconds(work: Workload) -> dict[str, float]:
     if work.reference:
         times["reference pass"] = pass_seconds(work, work.policy, from_host=True)
     if work.policy_pass:
-        times["policy pass"] = pass_seconds(work, work.policy)
+        # `cached` scores the rows of each mini-batch before its update, in every epoch.
+        times["policy pass"] = pass_seconds(work, work.policy) * (work.epochs if work.strategy == "cached" else 1)
     if work.critic:
         times["values pass"] = pass_seconds(work, work.critic)
         times["critic update"] = update_seconds(work, work.critic)
@@ -58,15 +59,16 @@ def generation_seconds(work: Workload) -> float:
     return prefill + max(decode, work.response_tokens * decode_step_seconds(work, 1))
 
 
-def pass_flops(work: Workload) -> float:
-    """Operations of a forward pass over all rows; a token sees half of its row."""
-    rows_tokens = work.rows * work.mean_row_tokens
-    return rows_tokens * work.architecture.forward_flops_per_token(work.mean_row_tokens / 2)
+def pass_flops(work: Workload, model: Trained) -> float:
+    """Operations of a forward pass over all rows; a token sees half of its row. A critic has no head to speak of."""
+    shape = work.architecture
+    head = 2 * shape.embedding_parameters if model.vocabulary == 1 else 0
+    return work.rows * work.mean_row_tokens * (shape.forward_flops_per_token(work.mean_row_tokens / 2) - head)
 
 
 def pass_seconds(work: Workload, model: Trained, *, from_host: bool = False) -> float:
     """The longest of: operations; gathering the weights once a micro-batch; bringing a rank's part from its host."""
-    compute = pass_flops(work) / (work.ranks * work.device.flops * assumed.FORWARD_EFFICIENCY.value)
+    compute = pass_flops(work, model) / (work.ranks * work.device.flops * assumed.FORWARD_EFFICIENCY.value)
     passes = _micro_batches(work, model.forward_tokens, 1)
     host = passes * shard_bytes(model) / (work.device.host_bytes_per_second * assumed.LINK_EFFICIENCY.value)
     return max(compute, passes * gather_bytes(model) / _link(work), host if from_host else 0)
@@ -77,7 +79,7 @@ def update_seconds(work: Workload, model: Trained) -> float:
     again); traffic, for each micro-batch weights twice and gradients in float32 once. Offloaded state comes and goes.
     """
     passes = (4 if model.checkpointed else 3) * work.epochs
-    compute = passes * pass_flops(work) / (work.ranks * work.device.flops * assumed.TRAINING_EFFICIENCY.value)
+    compute = passes * pass_flops(work, model) / (work.ranks * work.device.flops * assumed.TRAINING_EFFICIENCY.value)
     micro_batches = work.epochs * _micro_batches(work, model.micro_batch_tokens, work.mini_batches)
     away = (model.shards - 1) / model.shards
     traffic = micro_batches * (2 * gather_bytes(model) + 4 * model.parameters * away)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pacs.report.findings import rank
+from pacs.report.findings import over_runs, rank
 from pacs.report.groups import Group
 from pacs.report.read import Run
 from pacs.report.trends import share
@@ -24,14 +24,14 @@ class Bin(NamedTuple):
 
 
 def thirds(group: Group) -> list[tuple[int, int]]:
-    """The first and the last third of the steps that have bins, each as its first and last step; one step is both."""
-    points = {
-        point
-        for key in group.keys(ROWS.format("*"))
-        for run in group.runs
-        for point in zip(*run.series(key), strict=True)
-    }
-    steps = sorted({step for step, rows in points if rows > 0})
+    """The first and the last third of the steps at which every run has bins that has any, each as its first and last
+    step; one step is both."""
+    keys = group.keys(ROWS.format("*"))
+    found = [
+        {step for key in keys for step, rows in zip(*run.series(key), strict=True) if rows > 0} for run in group.runs
+    ]
+    having = [steps for steps in found if steps]
+    steps = sorted(set.intersection(*having)) if having else []
     if not steps:
         return []
     size = math.ceil(len(steps) / 3)
@@ -67,7 +67,7 @@ def finding(groups: Sequence[Group]) -> str:
         for label, (group, span) in late.items():
             own = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
             whole = calibration_error(pooled(group.runs, *span))
-            errors[label] = (min(whole, *own), whole, max(whole, *own))
+            errors[label] = over_runs(min(own), whole, max(own), len(own)) if len(own) > 1 else (whole, whole, whole)
         return f"Calibration error in the last third: {rank(errors, '', share)}"
     ((group, span),) = late.values()
     bins = pooled(group.runs, *span)

@@ -17,7 +17,7 @@ from PIL import Image
 from pacs.report import calibration
 from pacs.report.draw import draw_over_steps, reset_style
 from pacs.report.draw_calibration import draw_calibration
-from pacs.report.groups import Group
+from pacs.report.groups import Band, Group
 from pacs.report.panels import PANELS, Curve, Panel
 from pacs.report.read import RunError
 from pacs.report.style import (
@@ -196,9 +196,20 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
             handles.append(Line2D([], [], **line_style(index, 0, len(groups))))
             labels.append(_name(group))
     most = max(len(group.runs) for group in groups)
-    if most > 1 and any(part.panel.kind == "lines" and not part.panel.beside for part in parts):
+    bands = [
+        (group, curve, group.band(curve.key, *curve.also))
+        for part in parts
+        if part.panel.kind == "lines" and not part.panel.beside
+        for curve in part.panel.curves
+        for group in part.groups
+    ]
+    if most > 1 and bands:
         handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
-        labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {most} runs"))
+        drawn = max(band.runs for *_, band in bands)
+        labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {drawn} runs"))
+        if any(_goes_on(group, curve, band) for group, curve, band in bands):
+            handles.append(Line2D([], [], linestyle=""))
+            labels.append("lines end with the shortest run")
     elif most > 1 and len(groups) == 1:
         handles.append(Line2D([], [], linestyle=""))
         labels.append(f"means over {most} runs")
@@ -210,6 +221,12 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
         labels.append("after this step the reference was reset to the policy")
     if handles:
         legend_below(figure, handles, labels)
+
+
+def _goes_on(group: Group, curve: Curve, band: Band) -> bool:
+    """Whether some run has values after the last step that all have."""
+    last = max(band.steps, default=math.inf)
+    return any(step > last for run in group.runs for step in run.series(curve.key)[0])
 
 
 def render_png(figure: Figure) -> bytes:

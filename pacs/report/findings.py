@@ -15,6 +15,9 @@ MOST_PARTS = 3
 """Of a whole, that a title names."""
 MOST_LEADERS = 2
 """Of groups."""
+RANGES = {2: 6.353, 3: 1.304, 4: 0.717, 5: 0.507, 6: 0.399, 7: 0.333, 8: 0.288, 9: 0.255, 10: 0.230}
+"""Runs -> their range times this is half of the 95% interval of their mean (Lord 1947, Biometrika 34, 41-67); of more
+runs that of ten, which is wider than it need be."""
 
 
 def change(key: str, subject: str, unit: str = "", form: Format = number) -> Finding:
@@ -33,7 +36,7 @@ def typical(key: str, subject: str, unit: str = "") -> Finding:
         bands = bands_of(groups, key)
         if len(bands) > 1:
             medians = {
-                label: (median(band.low) - _noise(band), median(band.mean), median(band.high) + _noise(band))
+                label: _interval(band, median(band.low), median(band.mean), median(band.high))
                 for label, band in bands.items()
             }
             return f"Median {subject}: {rank(medians, unit, number)}"
@@ -168,21 +171,28 @@ def third(band: Band) -> int:
 
 
 def last_third(band: Band) -> tuple[float, float, float]:
-    """Lowest, mean and highest on average over the last third; a single run's as far as its noise reaches."""
-    low, mean, high = (fmean(column[-third(band) :]) for column in (band.low, band.mean, band.high))
-    noise = _noise(band)
-    return low - noise, mean, high + noise
+    """The mean over the last third, between the ends of its interval."""
+    return _interval(band, *(fmean(column[-third(band) :]) for column in (band.low, band.mean, band.high)))
 
 
 def _at(band: Band, step: int) -> tuple[float, float, float]:
-    """Lowest, mean and highest at a step; a single run's as far as its noise reaches."""
-    place, noise = band.steps.index(step), _noise(band)
-    return band.low[place] - noise, band.mean[place], band.high[place] + noise
+    """The mean at a step, between the ends of its interval."""
+    place = band.steps.index(step)
+    return _interval(band, band.low[place], band.mean[place], band.high[place])
 
 
-def _noise(band: Band) -> float:
-    """Half of a clear change; none for several runs, whose range says it."""
-    return CLEAR / 2 * wobble(band.mean) if band.low == band.high else 0.0
+def _interval(band: Band, low: float, mean: float, high: float) -> tuple[float, float, float]:
+    """A mean between the ends of its interval: over the runs, or as far as the noise of a single run reaches."""
+    if band.runs > 1:
+        return over_runs(low, mean, high, band.runs)
+    noise = CLEAR / 2 * wobble(band.mean)
+    return mean - noise, mean, mean + noise
+
+
+def over_runs(low: float, mean: float, high: float, runs: int) -> tuple[float, float, float]:
+    """The mean between the ends of its 95% interval, of two runs or more, by their range."""
+    half = RANGES[min(runs, max(RANGES))] * (high - low)
+    return mean - half, mean, mean + half
 
 
 def rank(values: Mapping[str, tuple[float, float, float]], unit: str, form: Format) -> str:

@@ -54,12 +54,13 @@ LABEL_CHARS = 40
 
 
 class Band(NamedTuple):
-    """A metric of a group over the steps, ascending: mean, lowest and highest of its runs."""
+    """A metric of a group over the steps, ascending: mean, lowest and highest of so many of its runs."""
 
     steps: tuple[int, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Group:
         found = [series for series in (_mean_of(run, keys) for run in self.runs) if series]
         steps = sorted(set.intersection(*(set(series) for series in found))) if found else []
         columns = [[series[step] for series in found] for step in steps]
-        return Band(tuple(steps), *(tuple(reduce(column) for column in columns) for reduce in (fmean, min, max)))
+        mean, low, high = (tuple(reduce(column) for column in columns) for reduce in (fmean, min, max))
+        return Band(tuple(steps), mean, low, high, len(found))
 
     def keys(self, pattern: str = "*") -> list[str]:
         """The metrics that match a glob and have a value in some run, sorted."""

@@ -56,7 +56,8 @@ def test_no_problem_has_no_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "excludes"), [(0.1, 0.2, True), (-0.2, -0.1, True), (-0.1, 0.1, False), (0.0, 0.1, False)]
+    ("low", "high", "excludes"),
+    [(0.1, 0.2, True), (-0.2, -0.1, True), (-0.1, 0.1, False), (0.0, 0.1, False), (2e-17, 0.1, False)],
 )
 def test_an_interval_excludes_zero_if_zero_is_outside(low: float, high: float, excludes: bool) -> None:
     assert Estimate((low + high) / 2, low, high).excludes_zero is excludes

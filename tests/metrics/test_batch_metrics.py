@@ -113,3 +113,15 @@ def test_whole_numbers_and_booleans_are_numbers() -> None:
     rows = make_rows(1)
     columns = {name: torch.tensor([int(row[name]) for row in rows]) for name in ("correct", "tokens", "truncated")}
     assert compute(rows, **columns, alone=torch.tensor([bool(row["alone"]) for row in rows])) == compute(rows)
+
+
+def test_a_single_response_is_no_group() -> None:
+    """Baselines train on it, so that it is not counted as alone."""
+    rows = [
+        row | {"alone": 0.0, "group": number // 2 + 1, "correct": float(number % 2)}
+        for number, row in enumerate(make_rows(0)[:3])
+    ]
+    found = compute(rows)
+    assert found["pacs/groups/mixed_fraction"] == 1
+    assert found["pacs/groups/all_wrong_fraction"] == 0
+    assert not any(name.startswith("pacs/groups/") for name in compute(rows[2:]))

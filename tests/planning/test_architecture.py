@@ -52,6 +52,12 @@ def test_operations_are_those_that_torch_counts() -> None:
     assert counter.get_total_flops() == pytest.approx(80 * SMALL.forward_flops_per_token(40), rel=0.01)
 
 
+def test_a_damaged_config_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(PlanError, match=r"config\.json is not JSON"):
+        find_architecture(str(tmp_path))
+
+
 def test_the_cache_is_as_large_as_a_real_one() -> None:
     model = AutoModelForCausalLM.from_config(qwen3(SMALL), dtype=torch.float32)
     cache = model(input_ids=torch.zeros(1, 7, dtype=torch.long), use_cache=True).past_key_values

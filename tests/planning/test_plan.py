@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hydra
 import pytest
+import torch
 from omegaconf import DictConfig, OmegaConf
 
 from pacs import cli
@@ -72,6 +73,44 @@ def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig)
     assert "policy pass" not in grouped.seconds
     assert cached.work.strategy == "cached"
     assert grouped.work.strategy == "grouped"
+    again = plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73727", f"{ACTOR}.ppo_epochs=2")
+    assert again.seconds["policy pass"] == 2 * cached.seconds["policy pass"]
+    adam = f"{ACTOR}.fsdp_config.optimizer_offload=true"  # it is brought for the update, of which this pass is a part
+    assert "Adam" in phase(plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73727", adam), "policy pass").parts
+
+
+def test_the_optimizer_s_own_memory_counts_where_passes_need_less() -> None:
+    """Of one GPU: weights, gradient, two moments, and the roots of one of them."""
+    one, eight = (compose_run("pacs", ["recipe=qwen3_8b", f"hardware=h200x{gpus}"])[0] for gpus in (1, 8))
+    small = phase(plan(one, f"{ACTOR}.ppo_max_token_len_per_gpu=16384", hardware="h200x1"), "update")
+    roots = "roots of Adam's moments"
+    held = [small.parts[name] for name in ("weights", "gradient", roots)]
+    assert held == [4 * PUBLISHED["Qwen/Qwen3-8B"].parameters] * 3
+    assert not small.fits
+    assert roots not in phase(plan(eight), "update").parts
+
+
+def test_adam_on_a_gpu_takes_the_roots_of_all_second_moments_at_once() -> None:
+    """By torch itself, with the implementation that it takes there (foreach)."""
+    weights = [torch.zeros(2**16, requires_grad=True) for _ in range(8)]
+    held = 8 * 2**16 * 4
+    peaks = {}
+    for foreach in (True, False):
+        optimizer = torch.optim.AdamW(weights, foreach=foreach)
+        for weight in weights:
+            weight.grad = torch.ones_like(weight)
+        optimizer.step()
+        with torch.profiler.profile(profile_memory=True) as profile:
+            optimizer.step()
+        events = sorted(profile.profiler.kineto_results.events(), key=lambda event: event.start_ns())
+        level = peak = 0
+        for event in events:
+            if event.name() == "[memory]":
+                level += event.nbytes()
+                peak = max(peak, level)
+        peaks[foreach] = peak / held
+    assert peaks[True] == pytest.approx(1, abs=0.1)
+    assert peaks[False] < 0.5
 
 
 def test_ppo_and_grpo_have_their_own_models_and_passes(config: DictConfig) -> None:
@@ -95,7 +134,7 @@ def test_ppo_and_grpo_have_their_own_models_and_passes(config: DictConfig) -> No
 
 def test_time_follows_work_and_machines(config: DictConfig) -> None:
     one, eight = plan(config).work, plan(config, "trainer.nnodes=8").work
-    assert pass_flops(one) == pass_flops(eight)
+    assert pass_flops(one, one.policy) == pass_flops(eight, eight.policy)
     assert seconds(eight)["update"] < seconds(one)["update"]
     # A response of 8,192 tokens alone takes its time, however many engines there are.
     hundred = dataclasses.replace(one, ranks=one.ranks * 1000)
@@ -195,12 +234,14 @@ def test_the_outline_for_a_dry_run(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--gpu", "b200", "recipe=qwen3_8b"], "--gpu h200|h100|a100"),
+        (["--gpu", "b200", "recipe=qwen3_8b"], "--gpu b200: there are h200, h100, a100"),
         (["--config-name", "nothing"], "nothing"),
         (["recipe=nothing"], "recipe/nothing"),
         (["data.train_batch=3"], "Did you mean data.train_batch_size"),
         (["data.train_batch_size=100"], "not a multiple of"),
         (["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"], "plan with one of these"),
+        (["recipe=qwen3_8b", "actor_rollout_ref.model.path=./nothing"], "plan with one of these"),
+        (["recipe=qwen3_8b", "actor_rollout_ref.model.path=/nothing"], "plan with one of these"),
         (["--config-name", "ppo", "critic.model.path=Qwen/Qwen3-4B"], "a critic of the same model"),
         (["recipe=qwen3_8b", "--mean-response-tokens", "9000"], "at most data.max_response_length=8192"),
         (["recipe=qwen3_8b", "--json", "/nowhere/plan.json"], "choose another file"),

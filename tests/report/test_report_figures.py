@@ -161,7 +161,19 @@ def test_seeds_are_drawn_as_mean_and_range(make_run):
     assert list(line.get_ydata()) == pytest.approx([0.4, 0.4])
     (band,) = bands_of(axes)
     assert band == {1: pytest.approx((0.2, 0.7)), 2: pytest.approx((0.2, 0.7))}
-    assert "line: mean, band: lowest to highest of 3 runs" in note_of(overview(groups))
+    note = note_of(overview(groups))
+    assert "line: mean, band: lowest to highest of 3 runs" in note
+    assert "lines end with the shortest run" not in note
+
+
+def test_a_seed_that_is_shorter_cuts_the_lines_which_is_said(make_run):
+    longer = seeds(make_run, "a", (0.2, 0.3), steps=4)
+    shorter = make_run("a-seed2", steps=2, config="name: a\ndata: {seed: 2}\n")
+    groups = groups_of(*longer, shorter, each=False)
+    assert [len(group.runs) for group in groups] == [3]
+    (line,) = lines_of(axes_of("pass_rate", groups))
+    assert list(line.get_xdata()) == [1, 2]
+    assert "lines end with the shortest run" in note_of(overview(groups))
 
 
 def test_groups_of_seeds_are_laid_over_each_other(make_run):

@@ -1,10 +1,11 @@
 """The titles: their numbers are those of the series, worked out by hand."""
 
+import numpy as np
 import pytest
 
 from pacs.report import read_runs
 from pacs.report.figures import title_of
-from pacs.report.findings import rank
+from pacs.report.findings import over_runs, rank
 from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
 from pacs.report.trends import number
@@ -86,8 +87,8 @@ def test_noisy_runs_are_not_ranked(make_run):
     assert title("pass_rate", folders) == "Right answers in training at step 6: no clear difference (0.50 to 0.60)"
 
 
-def test_groups_of_seeds_are_ranked_by_their_ranges(make_run):
-    """0.5 and 0.6 against 0.7 and 0.8, then against 0.55 and 0.8."""
+def test_groups_of_seeds_are_ranked_by_their_intervals(make_run):
+    """Three seeds that are close, then two, of which the interval is wide: 0.72 ± 6.353 x 0.04."""
 
     def seeds(name, ends):
         return [
@@ -95,11 +96,18 @@ def test_groups_of_seeds_are_ranked_by_their_ranges(make_run):
             for i, end in enumerate(ends)
         ]
 
-    low, high, wide = seeds("low", (0.5, 0.6)), seeds("high", (0.7, 0.8)), seeds("wide", (0.55, 0.8))
+    low, high, wide = seeds("low", (0.5, 0.51, 0.52)), seeds("high", (0.7, 0.71, 0.72)), seeds("wide", (0.7, 0.74))
     apart = title("pass_rate", [*low, *high], each=False)
-    assert apart == "Right answers in training at step 6: 0.75 for x=high, 0.55 for x=low"
+    assert apart == "Right answers in training at step 6: 0.71 for x=high, 0.51 for x=low"
     overlapping = title("pass_rate", [*low, *wide], each=False)
-    assert overlapping == "Right answers in training at step 6: no clear difference (0.55 to 0.68)"
+    assert overlapping == "Right answers in training at step 6: no clear difference (0.51 to 0.72)"
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5, 10])
+def test_an_interval_by_the_range_has_the_mean_in_95_of_100(runs):
+    draws = np.random.default_rng(0).normal(size=(100_000, runs))
+    low, _, high = over_runs(draws.min(axis=1), draws.mean(axis=1), draws.max(axis=1), runs)
+    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=0.003)
 
 
 def test_runs_of_unequal_length_are_compared_where_both_are(make_run):

@@ -52,7 +52,7 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
     if not isinstance(rate, int | float) or rate < 0:
         yield f"actor_rollout_ref.actor.optim.lr={rate}: use a number of at least 0 (the paper: 1e-6)."
     size, ranks = config.actor_rollout_ref.actor.fsdp_config.fsdp_size, trainer.n_gpus_per_node * trainer.nnodes
-    if 0 < size < ranks and ranks % size:
+    if not isinstance(size, int) or size == 0 or (0 < size < ranks and ranks % size):
         yield (
             f"actor_rollout_ref.actor.fsdp_config.fsdp_size={size} does not divide the {ranks} ranks "
             "(trainer.n_gpus_per_node * trainer.nnodes): use -1 for all of them, or a number that does."
