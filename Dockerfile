@@ -1,7 +1,7 @@
 # The GPU environment as an image (written, not built yet); docs/nodes.md has how to train in it.
 #
 #   docker build --build-arg PACS_COMMIT=$(git rev-parse HEAD) --tag pacs .
-#   docker run --gpus all --ipc=host --ulimit memlock=-1 pacs pacs doctor
+#   docker run --gpus all --shm-size=64g --ulimit memlock=-1 pacs pacs doctor
 FROM nvidia/cuda:13.0.2-devel-ubuntu24.04
 # Without libibverbs NCCL goes over TCP between nodes, whatever the network is.
 RUN apt-get update \

@@ -1,5 +1,6 @@
 """A run composed as `pacs train` composes it, for the commands that only look at it."""
 
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -46,3 +47,10 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     except checks.ConfigError as error:
         raise CompositionError(f"the run could not start:\n{error}") from error
     return config, hardware
+
+
+def quoted(text: str) -> str:
+    """A text in Hydra's grammar."""
+    if re.fullmatch(r"[\w./+-]+", text):
+        return text
+    return "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"

@@ -29,7 +29,7 @@ def own_address(interface: str | None, *, alone: bool) -> str:
                 f"{INTERFACE}={interface}: {socket.gethostname()} has no such interface with an IPv4 address; it has "
                 f"{', '.join(sorted(found))}."
             )
-        return found[interface]
+        return found[interface][0]
     for address in (_of_the_name(), _towards("192.0.2.1", 9)):  # one that no host has: only its route is asked for
         if address is not None and not ip_address(address).is_loopback:
             return address
@@ -54,16 +54,16 @@ def address_towards(head: str) -> str:
 
 def interface_of(address: str) -> str | None:
     """The name of the interface with this address."""
-    return next((name for name, own in _addresses().items() if own == address), None)
+    return next((name for name, own in _addresses().items() if address in own), None)
 
 
-def _addresses() -> dict[str, str]:
-    return {
-        name: entry.address
+def _addresses() -> dict[str, list[str]]:
+    """Interface -> its IPv4 addresses, of those that have any."""
+    found = {
+        name: [entry.address for entry in entries if entry.family == socket.AF_INET]
         for name, entries in psutil.net_if_addrs().items()
-        for entry in entries
-        if entry.family == socket.AF_INET
     }
+    return {name: addresses for name, addresses in found.items() if addresses}
 
 
 def _of_the_name() -> str | None:

@@ -39,7 +39,7 @@ def query() -> str | None:
         return None
     command = ["nvidia-smi", f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        if not visible:
+        if visible in ("", "-1", "NoDevFiles"):  # none; the last is Slurm's
             return ""
         command.append(f"--id={visible}")
     try:

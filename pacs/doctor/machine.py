@@ -20,6 +20,8 @@ PROCESSES = 8192
 DOCKER_SHARED_BYTES = 64 * 2**20
 #: The part of the memory that Ray takes for its objects, in shared memory.
 RAY_OBJECTS_SHARE = 0.3
+#: And no more bytes than these.
+RAY_OBJECTS_MOST = 200e9
 #: Ray stores no more objects when a disk is so full.
 RAY_DISK_SHARE = 0.95
 
@@ -52,7 +54,7 @@ def check_shared_memory(folder: str = "/dev/shm") -> Finding:
     if not Path(folder).is_dir():
         return Finding("shared memory", "fail", f"there is no {folder}", f"mount -t tmpfs tmpfs {folder}")
     usage = shutil.disk_usage(folder)
-    total, wanted = usage.total, RAY_OBJECTS_SHARE * memory
+    total, wanted = usage.total, min(RAY_OBJECTS_SHARE * memory, RAY_OBJECTS_MOST)
     found = f"{folder} has {total / GIB:.1f} GiB"
     mend = f"enlarge it: docker run --shm-size={wanted / GIB:.0f}g, or mount -o remount,size=..."
     if total <= DOCKER_SHARED_BYTES:

@@ -33,7 +33,10 @@ def drive(run_dir: Path) -> None:
     config = OmegaConf.load(run_dir / CONFIG)
     assert isinstance(config, DictConfig)
     OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", environment(config), force_add=True)
-    if config.ray_kwargs.ray_init.get("address") is not None:
+    if config.ray_kwargs.ray_init.get("address") is None:
+        # With null Ray joins whatever cluster `ray start` has left on this machine.
+        OmegaConf.update(config, "ray_kwargs.ray_init.address", "local", force_add=True)
+    else:
         for key in OF_THE_MACHINE:
             config.ray_kwargs.ray_init.pop(key, None)
     if config.pacs.rollouts.seeded:

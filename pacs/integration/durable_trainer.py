@@ -94,6 +94,11 @@ class DurableTrainer(ProgressTrainer):
     def fit(self, agent_loop_manager: Any) -> None:
         """Train, under watch; return at the last step or after the step in which a stop was asked for."""
         # Both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
+        if self.steps_per_epoch == 0:
+            raise RuntimeError(
+                f"data.train_batch_size={self.config.data.train_batch_size}: of the prompts fewer are left after "
+                f"data.filter_overlong_prompts (data.max_prompt_length={self.config.data.max_prompt_length})"
+            )
         epochs = self.steps_per_epoch * self.config.trainer.total_epochs
         self.last_step = self.total_training_steps = min(self.total_training_steps, epochs)
         self.trained_steps = self.global_steps

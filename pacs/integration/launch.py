@@ -4,17 +4,18 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.integration import checks, nodes
 from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
-from pacs.runs.state import read_state
+from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
 
 #: Held by the start that is training in the run's folder.
@@ -32,10 +33,26 @@ def prepare(config: DictConfig) -> None:
         config.pacs.run_dir = str(Path(config.pacs.run_dir).expanduser().absolute())
         if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
             config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
+        if config.ray_kwargs.ray_init.get("address") is not None:
+            _name_inputs_absolutely(config)
         config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
     checks.check_run(config)
+
+
+def _name_inputs_absolutely(config: DictConfig) -> None:
+    """What is here is opened by processes of the cluster, which are in the folder where Ray was started."""
+
+    def absolute(name: str) -> str:
+        path = Path(name).expanduser()
+        return str(path.absolute()) if path.exists() else name
+
+    for part, key in ((config.data, "train_files"), (config.data, "val_files")):
+        part[key] = [absolute(name) for name in part[key]] if OmegaConf.is_list(part[key]) else absolute(part[key])
+    for model in (config.actor_rollout_ref.model, config.critic.model):
+        if model.path is not None:
+            model.path = absolute(str(model.path))
 
 
 def check_folder(config: DictConfig) -> None:
@@ -65,6 +82,8 @@ def train(config: DictConfig) -> int:
         checkpoint = choose_checkpoint(config)
         total = config.trainer.total_training_steps
         if checkpoint is not None and total is not None and checkpoint.step >= total:
+            if checkpoint.step == total:
+                _count_as_finished(run_dir, total)
             print(
                 f"pacs: nothing to train: the run has reached step {checkpoint.step}, and trainer.total_training_steps="
                 f"{total}: raise it to go on",
@@ -86,6 +105,20 @@ def train(config: DictConfig) -> int:
         )
         _clear_cluster(config)
         return status
+
+
+def _count_as_finished(run_dir: Path, step: int) -> None:
+    """Correct what a start has left that was cut off after its last save."""
+    state = read_state(run_dir)
+    if state is None or state.state == "finished":
+        return
+    write_progress(run_dir, Progress(step, step, "end"))
+    write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
+    print(
+        f"pacs: the last start ended after it had saved step {step}, whose metrics and validation may be missing: "
+        "`pacs evaluate` measures the model",
+        flush=True,
+    )
 
 
 def _clear_cluster(config: DictConfig) -> None:

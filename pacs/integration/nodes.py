@@ -14,7 +14,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from pacs.integration.run_folder import installed_versions
 from pacs.runs.processes import RUN_DIR, end_processes, remove_segments
 from pacs.runs.stacks import dump_on_this_node
-from pacs.runs.state import read_state
+from pacs.runs.state import read_state, this_host
 
 #: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0
@@ -82,12 +82,14 @@ def dump_on_other_nodes(run_dir: Path, token: str) -> None:
 
 
 def clear_other_nodes(run_dir: Path) -> None:
-    """End what is left of the run in `run_dir`, whose lock this process holds, on the other nodes.
+    """End what is left of the run in `run_dir`, whose lock this process holds, where the supervisor does not.
 
     Ray ends the actors of a driver that is gone, but not what those have started: vLLM's engine and its workers.
     """
     state = read_state(run_dir)
     since = float("inf") if state is None else datetime.fromisoformat(state.started).timestamp()
+    if state is not None and state.host != this_host():  # the run was started on another, which this one was of then
+        _clear_this_node(run_dir, since)
     if calls := on_nodes(other_nodes(), _clear_this_node, run_dir, since):
         ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
 

@@ -154,7 +154,10 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
         # What a file system does not delete now (NFS, while it is open elsewhere) goes with the next save's.
         shutil.rmtree(doomed, ignore_errors=True)
         deleted.append(checkpoint.folder)
-    named = {name for folder in _step_folders(checkpoints) if (name := _reference_name(folder)) is not None}
+    try:
+        named = {name for folder in _step_folders(checkpoints) if (name := _reference_name(folder)) is not None}
+    except OSError:  # a file system that is away for a moment: which are named is not known
+        return deleted
     for reference in (checkpoints / REFERENCES).glob("*"):
         if reference.name not in named:
             shutil.rmtree(reference, ignore_errors=True)
@@ -176,7 +179,7 @@ def _step_folders(checkpoints: Path) -> list[Path]:
 def _reference_name(folder: Path) -> str | None:
     try:
         name = json.loads((folder / MARKER).read_text(encoding="utf-8"))["reference"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
     return None if name is None else str(name)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from pacs.runs.clearing import KILLED
+from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import report_fault
 
@@ -29,13 +30,16 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
     threading.Thread(target=_outlive_launcher, args=(run_dir, alive), daemon=True).start()
     try:
         drive(run_dir)
+        status = 0
     except BaseException as error:
-        traceback.print_exc()
         cause = f"{type(error).__name__}: {error}".splitlines()[0]
         os.write(saying, cause.encode())
+        say("".join(traceback.format_exception(error)), error=True)
+        status = 1
         report_fault(run_dir, cause)
-        sys.exit(1)
-    sys.exit(0)
+    finally:
+        settle()
+    sys.exit(status)
 
 
 def _outlive_launcher(run_dir: Path, alive: int) -> None:

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.clearing import clear, clear_after_launcher
+from pacs.runs.console import say
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.runs.state import (
     RunState,
@@ -64,20 +65,20 @@ def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: in
         status, cause = launcher.run(module)
         ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
         clear(run_dir, state, grace_seconds=0.0 if ended == "failed" else GRACE_SECONDS)
-        if ended != "finished":
-            print(ending(ended, cause, checkpoints), file=sys.stderr, flush=True)
         final = replace(state, state=ended, ended=now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
         try:
             write_state(run_dir, final)
         except OSError as error:  # a full disk: the exit status and the console still tell
-            print(f"pacs train: the run's state cannot be written: {error}", file=sys.stderr, flush=True)
+            say(f"pacs train: the run's state cannot be written: {error}", error=True)
+        if ended != "finished":
+            say(ending(ended, cause, checkpoints), error=True)
     return status
 
 
 def clear_former_start(run_dir: Path) -> None:
     """End what is left of the last start in this folder, if it was killed with all that watched over it."""
     for process in clear_after_launcher(run_dir):
-        print(f"pacs train: ended a process that was left of the last start: {process}", flush=True)
+        say(f"pacs train: ended a process that was left of the last start: {process}")
     (run_dir / STOP_REQUEST).unlink(missing_ok=True)
     forget_former_start(run_dir)
 
@@ -125,7 +126,7 @@ class _Launcher:
         try:
             return self._wait(driver, said)
         except Exception as error:  # a shared file system that is away; what is running must not go on alone
-            traceback.print_exc()
+            say(traceback.format_exc(), error=True)
             return FAILED, f"the launcher failed: {type(error).__name__}: {error}"
         finally:
             driver.kill()
@@ -147,10 +148,9 @@ class _Launcher:
             if progress is None or progress.phase == "start":
                 return STOPPED, f"{name}, before the first step"
             (self.run_dir / STOP_REQUEST).touch()
-            print(
+            say(
                 f"pacs train: {name}: the run ends after this step and saves ({progress.step} are done); a second "
-                "signal ends it at once",
-                flush=True,
+                "signal ends it at once"
             )
 
     def _outcome(self, status: int, said: int) -> tuple[int, str | None]:

@@ -17,6 +17,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from pacs.composing import quoted
 from pacs.paths import config_dir
 from pacs.sweeps.definition import Sweep, SweepError
 from pacs.training import composition_problem
@@ -166,12 +167,5 @@ def _name(run: PlannedRun) -> PlannedRun:
     with open_dict(run.config):
         for key, value in own.items():
             OmegaConf.update(run.config, key, value)
-            run.overrides.append(f"{key}={_quoted(str(value))}")
+            run.overrides.append(f"{key}={quoted(str(value))}")
     return run
-
-
-def _quoted(text: str) -> str:
-    """A text in Hydra's grammar."""
-    if re.fullmatch(r"[\w./+-]+", text):
-        return text
-    return "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pacs.composing import quoted
 from pacs.export.folder import export
 from pacs.export.source import find_source
 from pacs.report import format_table, read_run, write_report
@@ -85,12 +86,12 @@ def train(out: Path, seed: int) -> None:
     task, run = out / "task", out / "run"
     command = [
         sys.executable, "-m", "pacs", "train", "recipe=arithmetic",
-        f"actor_rollout_ref.model.path={task / 'model'}",
-        f"data.train_files={task / 'train.parquet'}",
-        f"data.val_files={task / 'test.parquet'}",
+        f"actor_rollout_ref.model.path={quoted(str(task / 'model'))}",
+        f"data.train_files={quoted(str(task / 'train.parquet'))}",
+        f"data.val_files={quoted(str(task / 'test.parquet'))}",
         f"data.seed={seed}",
         f"actor_rollout_ref.rollout.seed={seed}",
-        f"pacs.run_dir={run}",
+        f"pacs.run_dir={quoted(str(run))}",
     ]  # fmt: skip
     resuming = newest_checkpoint(run / "checkpoints")[0] is not None
     print(

@@ -72,8 +72,9 @@ def test_the_gpus_that_cuda_may_use_are_asked_for(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
     assert str(gpus.query()).split()[-1] == "--id=2,3"
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert gpus.query() == ""
+    for none in ("", "-1", "NoDevFiles"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", none)
+        assert gpus.query() == ""
 
 
 def test_no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ray.cluster_utils import Cluster
 
 from pacs.integration.nodes import clear_other_nodes, connected, dump_on_other_nodes
 from pacs.runs.processes import RUN_DIR, TOKEN
+from pacs.runs.state import RunState, now, write_state
 
 HANGING = """
 import time
@@ -79,4 +80,17 @@ def test_what_a_run_has_left_on_another_node_is_ended(
         clear_other_nodes(tmp_path.with_name("of-another-run"))
         assert hanging.poll() is None
         clear_other_nodes(tmp_path)
+    assert hanging.wait(5) == -signal.SIGKILL
+
+
+def test_what_is_left_here_of_a_run_that_was_started_elsewhere_is_ended(
+    hanging: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    write_state(tmp_path, RunState("running", "hangs", "another-host", 1, now()))
+    alone = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        with connected(alone.address):
+            clear_other_nodes(tmp_path)
+    finally:
+        alone.shutdown()
     assert hanging.wait(5) == -signal.SIGKILL

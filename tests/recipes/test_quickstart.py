@@ -25,6 +25,7 @@ def quickstart(out: Path) -> str:
 
 
 def test_quickstart_learns_and_reports(tmp_path: Path) -> None:
+    tmp_path = tmp_path / "a folder (1)"
     printed = quickstart(tmp_path / "out")
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     before, after = result["before"], result["after"]

@@ -46,6 +46,7 @@ def drive(run_dir: Path) -> None:
     note(3, "start" if what == "starting" else "rollouts")
     while not ((run_dir / STOP_REQUEST).exists() and what == "obey"):
         time.sleep(0.05)
+    print("it stops")
     note(4, "stopped")
 
 

@@ -167,6 +167,17 @@ def test_pruning_leaves_what_is_not_complete_with_its_reference_and_does_not_cou
     assert names(tmp_path) - {SAVING} == {"global_step_20", "global_step_30", "global_step_40", REFERENCES}
 
 
+def test_a_marker_that_cannot_be_read_now_loses_no_reference(tmp_path):
+    """As on a file system that is away for a moment; here it is a folder."""
+    reference = save_reference(tmp_path, "step_5-a")
+    folder = save(tmp_path, 5, reference="step_5-a")
+    save(tmp_path, 6)
+    (folder / MARKER).unlink()
+    (folder / MARKER).mkdir()
+    assert prune(tmp_path, keep=2) == []
+    assert reference.is_dir()
+
+
 def test_pruning_nothing_still_drops_unnamed_references(tmp_path):
     save_reference(tmp_path, "step_0-aa")
     save(tmp_path, 10)

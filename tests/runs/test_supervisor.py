@@ -213,6 +213,21 @@ def test_what_both_left_is_ended_by_the_next_start(launch: Callable[..., Launche
     assert not processes_of(state.token)
 
 
+def test_a_console_that_is_gone_does_not_keep_a_run_from_being_saved(launch: Callable[..., Launched]) -> None:
+    """As when a terminal is closed, or with `| tee log`, whose tee a Ctrl-C ends as well."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    one = launch("obey", env=buffered)
+    one.wait_for("rollouts")
+    assert one.process.stdout is not None
+    one.process.stdout.close()
+    one.process.send_signal(signal.SIGHUP)
+    assert one.process.wait(60) == STOPPED
+    one.nothing_left()
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert (state.state, state.exit_status, state.cause) == ("stopped", STOPPED, "SIGHUP, after step 4")
+
+
 def test_a_hang_is_a_fault_with_every_stack(launch: Callable[..., Launched]) -> None:
     one = launch("hang")
     status, printed = one.ended()

@@ -1,0 +1,40 @@
+"""What a launcher settles before a run, and of a run that has come to its end."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from pacs.composing import compose_run
+from pacs.integration import launch
+from pacs.runs.state import RunState, now, read_progress, read_state, this_host, write_state
+
+
+def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's workers are in the folder where Ray was started."""
+    monkeypatch.chdir(tmp_path)
+    config, _ = compose_run("ppo", ["recipe=arithmetic", "data.train_files=[here.parquet,gone.parquet]"])
+    Path("here.parquet").touch()
+    Path("outputs/arithmetic/model").mkdir(parents=True)
+    launch._name_inputs_absolutely(config)
+    assert config.data.train_files == [str(tmp_path / "here.parquet"), "gone.parquet"]
+    assert config.actor_rollout_ref.model.path == config.critic.model.path == str(tmp_path / "outputs/arithmetic/model")
+    OmegaConf.update(config, "actor_rollout_ref.model.path", "Qwen/Qwen3-8B")
+    launch._name_inputs_absolutely(config)
+    assert config.actor_rollout_ref.model.path == "Qwen/Qwen3-8B"
+
+
+def test_a_run_that_was_cut_off_after_its_last_save_counts_as_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch._count_as_finished(tmp_path, 20)
+    assert read_state(tmp_path) is None
+    failed = RunState("failed", "token", this_host(), 1, now(), cause="vLLM engine 0 died", exit_status=1)
+    write_state(tmp_path, failed)
+    launch._count_as_finished(tmp_path, 20)
+    state, progress = read_state(tmp_path), read_progress(tmp_path)
+    assert state == replace(failed, state="finished", cause=None, exit_status=0, ended=state and state.ended)
+    assert progress is not None
+    assert (progress.step, progress.total_steps) == (20, 20)
+    assert "metrics and validation may be missing" in capsys.readouterr().out
