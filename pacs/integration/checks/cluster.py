@@ -38,7 +38,11 @@ def prepare_cluster(config: DictConfig) -> None:
             _say_what_is_spare(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
-        raise ConfigError([f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}"]) from error
+        problem = (
+            f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a token "
+            "(InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/nodes.md)."
+        )
+        raise ConfigError([problem]) from error
 
 
 def _reach(address: str) -> None:
