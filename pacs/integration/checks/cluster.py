@@ -35,7 +35,7 @@ def prepare_cluster(config: DictConfig) -> None:
         with nodes.connected(address):
             if problems := [*_resource_problems(config), *_node_problems(config)]:
                 raise ConfigError(problems)
-            _say_what_is_spare(config)
+            _remark(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         problem = (
@@ -69,11 +69,17 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
         )
 
 
-def _say_what_is_spare(config: DictConfig) -> None:
-    wanted, there = config.trainer.nnodes, len(nodes.living_nodes())
-    if there > wanted:
+def _remark(config: DictConfig) -> None:
+    """Say what is spare, and what may be short."""
+    wanted, living = config.trainer.nnodes, nodes.living_nodes()
+    if (spare := len(living) - wanted) > 0:
+        print(f"pacs: trainer.nnodes={wanted}: {spare} of the Ray cluster's {len(living)} nodes are not used")
+    slots = int(sum(node["Resources"].get("CPU", 0) for node in living))
+    expected = config.ray_kwargs.ray_init.num_cpus
+    if expected is not None and slots < expected:
         print(
-            f"pacs: trainer.nnodes={wanted}: {there - wanted} of the Ray cluster's {there} nodes are not used",
+            f"pacs: the Ray cluster has {slots} CPUs, which are slots for actors, and the config expects {expected} "
+            f"(ray_kwargs.ray_init.num_cpus): if the start waits for ever, start Ray with --num-cpus={expected}",
             flush=True,
         )
 
