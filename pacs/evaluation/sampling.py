@@ -121,6 +121,7 @@ class Work:
                 raise
             finally:
                 self._clock.write()
+        stop.listen()  # Ray has set the system's default
 
     def _start_progress(self) -> None:
         """Count all that is there already, too."""

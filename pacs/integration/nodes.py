@@ -27,12 +27,14 @@ def connected(address: str) -> Iterator[None]:
     """Be a driver of the Ray cluster at `address` for a moment, in the main thread."""
     on_sigterm = signal.getsignal(signal.SIGTERM)
     ray.init(address=address, log_to_driver=False, logging_level="error")
-    # Ray has set one that exits at once, and would leave it: a run that is asked to stop is to save first.
+    # A run that is asked to stop is to save first. Ray has set a handler that exits at once; its end sets the system's
+    # default, of which Python does not know.
     signal.signal(signal.SIGTERM, on_sigterm)
     try:
         yield
     finally:
         ray.shutdown()
+        signal.signal(signal.SIGTERM, on_sigterm)
 
 
 def living_nodes() -> list[dict[str, Any]]:
