@@ -73,7 +73,7 @@ import ray
 from pacs.integration.monitor import Monitor
 from pacs.runs.state import Progress
 
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
 
 @ray.remote
 class Worker:

@@ -33,7 +33,7 @@ class RewardWorker:
 
 @pytest.fixture
 def actor() -> Iterator[ray.actor.ActorHandle]:
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     yield RewardWorker.remote()
     ray.shutdown()
 
