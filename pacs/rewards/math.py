@@ -25,6 +25,7 @@ def compute_score(
     extra_info: dict[str, Any] | None = None,
     *,
     unboxed: bool = False,
+    accept_unevaluated: bool = False,
     timeout_seconds: float = Limits.timeout_seconds,
     memory_mib: int = Limits.memory_mib,
     workers: int = Limits.workers,
@@ -39,6 +40,7 @@ def compute_score(
         ground_truth: the right answer, without a box.
         extra_info: unused; verl passes it.
         unboxed: where nothing is boxed, take the answer after "the answer is", or else the last in bold.
+        accept_unevaluated: let an answer that still has to be calculated (`47+38` for 85) be right.
         timeout_seconds, memory_mib, workers: of `isolation.Limits`.
 
     Returns:

@@ -2,7 +2,8 @@
 
 from typing import Any, Final, Literal
 
-Status = Literal["correct", "wrong", "no_answer", "timeout", "error"]
+#: `unevaluated`: an answer that still has to be calculated where a value was asked for; it scores 0.
+Status = Literal["correct", "wrong", "unevaluated", "no_answer", "timeout", "error"]
 
 #: The most of an answer that is reported.
 PREDICTED_CHARS: Final = 256
