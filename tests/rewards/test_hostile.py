@@ -13,6 +13,10 @@ TIMEOUT = 2.0
 SLACK = 3.0
 
 
+#: What sympy works on for minutes.
+SLOW = "\\int_0^1 \\frac{\\sin(x^x)\\ln(1+x)}{1+e^{x}} dx"
+
+
 def boxed(answer: str) -> str:
     return f"So it is \\boxed{{{answer}}}."
 
@@ -57,30 +61,51 @@ READ = {
     "nested braces behind a variable": boxed("x=" + "{" * 300 + "1" + "}" * 300),
     "infinity less infinity": boxed("(-2)^{0+" + "9" * 400 + "-" + "9" * 400 + "}"),
     "a root of infinity less infinity": boxed("\\sqrt[" + "9" * 400 + "-" + "9" * 400 + "]{2}"),
-}
-HANG = {
     "factorial of a bracket": boxed("(10^9)!"),
-    "integral": boxed("\\int_0^1 e^{\\sin(x^{x})} dx"),
-    "power of a sum": boxed("(x+y+z)^{500}"),
-    "braces, which the parser tries in every way": boxed("{" * 9 + "x" + "}" * 9 + "{" * 9 + "x" + "}" * 9),
+    "power of a product": boxed("9^{9\\cdot9^9}"),
+    "power of a root": boxed("2^{\\sqrt{10^{20}}}"),
+    "binomial coefficient": boxed("\\binom{10^9}{5\\cdot10^8}"),
+    "power of a sum": boxed("(x+y)^{9999}"),
+    "power of a sum of three": boxed("(x+y+z)^{500}"),
+    "ten nested brackets": boxed("((((((((((x+1)+1)+1)+1)+1)+1)+1)+1)+1)+1)"),
+    "nested roots": boxed("\\sqrt{2+" * 9 + "2" + "}" * 9),
+    "nested powers": boxed("((((((2^{99})^{99})^{99})^{99})^{99})^{99})"),
+    "braces, which a parser may try in every way": boxed("{" * 9 + "x" + "}" * 9 + "{" * 9 + "x" + "}" * 9),
+    "an integral": boxed(SLOW),
+    "a sum of a million terms": boxed("\\sum_{k=1}^{1000000} \\frac{1}{k^3+k}"),
+    "many functions of long numbers": boxed("+".join(f"\\sin(10^{{{900 + k}}})" for k in range(40))),
+    "many fractions": boxed("+".join(f"\\frac{{1}}{{3^{{{k}}}+1}}" for k in range(1000, 1060))),
+    "signs": boxed("-" * 900 + "72"),
+    "exponents with signs": boxed("2^" + "-" * 900 + "1"),
+    "functions of functions": boxed("\\sin" * 230 + "x"),
+    "fractions of fractions": boxed("\\frac" * 180 + "1"),
+    "a list": boxed(",".join(["72"] * 300)),
+    "a list of roots": boxed(",".join(f"\\sqrt{{{k}}}" for k in range(2, 90))),
+    "a matrix": boxed("\\begin{pmatrix}" + "72&" * 300 + "72\\end{pmatrix}"),
 }
 
 
-@pytest.mark.parametrize("name", [*READ, *HANG])
-def test_it_costs_at_most_the_timeout_and_scores_0(name: str) -> None:
-    compute_score("test", boxed("x+1"), "2+x")  # the processes have started
-    began = time.monotonic()
-    result = compute_score("test", (READ | HANG)[name], "72", timeout_seconds=TIMEOUT)
-    assert time.monotonic() - began < TIMEOUT + SLACK
+@pytest.mark.parametrize("gold", ["72", "x+1", "\\sqrt{2}", "\\{1, 2\\}"])
+@pytest.mark.parametrize("name", READ)
+def test_it_is_over_at_once_and_scores_0(name: str, gold: str) -> None:
+    """In this thread, without a process that could be killed: 2 s are for a busy machine."""
+    began = time.process_time()
+    result = compute_score("test", READ[name], gold)
+    assert time.process_time() - began < 2
     assert result["score"] == 0.0
-    assert result["status"] in {"wrong", "no_answer", "timeout", "error"}
+    assert result["status"] in {"wrong", "no_answer", "unevaluated"}
     result["predicted"].encode()
 
 
-@pytest.mark.parametrize("name", READ)
-def test_what_can_be_told_by_reading_is_not_computed(name: str) -> None:
-    result = compute_score("test", READ[name], "72", timeout_seconds=TIMEOUT)
-    assert result["status"] in {"wrong", "no_answer"}
+def test_what_is_slow_to_carry_out_costs_at_most_the_timeout_and_once() -> None:
+    settings = {"accept_unevaluated": True, "timeout_seconds": TIMEOUT}
+    assert (
+        compute_score("test", boxed("\\int_0^1 2x dx"), "1", **settings)["score"] == 1.0
+    )  # the processes have started
+    began = time.monotonic()
+    for gold in ("72", "72", "x+1"):
+        assert compute_score("test", boxed(SLOW), gold, **settings)["status"] == "timeout"
+    assert time.monotonic() - began < TIMEOUT + SLACK
 
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
@@ -93,11 +118,12 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
 
 def test_neighbours_are_graded_while_others_hang() -> None:
     """More that hang than there are processes, and right and wrong answers between them."""
-    hanging = [boxed(f"(x+y+z)^{{{500 + i}}}") for i in range(4)]
-    fair = [(boxed(f"x={i}"), f"{i + i % 2}", ("correct", "wrong")[i % 2]) for i in range(40)]
+    settings = {"accept_unevaluated": True, "timeout_seconds": TIMEOUT}
+    hanging = [boxed(SLOW.replace("1+x", f"{i}+x")) for i in range(2, 6)]
+    fair = [(boxed(f"\\int_0^{{{i}}} 2x dx"), f"{i * i + i % 2}", ("correct", "wrong")[i % 2]) for i in range(40)]
     with ThreadPoolExecutor(16) as threads:
-        slow = [threads.submit(compute_score, "test", text, "72", timeout_seconds=TIMEOUT) for text in hanging]
-        quick = [threads.submit(compute_score, "test", text, gold, timeout_seconds=TIMEOUT) for text, gold, _ in fair]
+        slow = [threads.submit(compute_score, "test", text, "72", **settings) for text in hanging]
+        quick = [threads.submit(compute_score, "test", text, gold, **settings) for text, gold, _ in fair]
         assert [call.result()["status"] for call in quick] == [status for _, _, status in fair]
         assert {call.result()["status"] for call in slow} == {"timeout"}
 

@@ -1,36 +1,30 @@
 """The verifier of mathematical answers."""
 
-import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.rewards.bounds import MAX_CHARS
-from pacs.rewards.isolation import Limits
+from pacs.rewards.answers.bounds import MAX_CHARS
+from pacs.rewards.isolation import Limits, isolated
 from pacs.rewards.math import compute_score, gold_problem, grade
-from pacs.rewards.verdict import PREDICTED_CHARS
+from pacs.rewards.verdict import PREDICTED_CHARS, Status
 from tests.rewards.answers import EQUAL
+
+QUICK = Limits(timeout_seconds=0.5)
 
 
 def score(answer: str, gold: str) -> dict[str, Any]:
     return compute_score("test", f"So it is \\boxed{{{answer}}}.", gold)
 
 
-@pytest.mark.parametrize("answers", EQUAL, ids=lambda answers: answers[0])
-def test_an_answer_is_correct_in_every_way_of_writing_it(answers: list[str]) -> None:
-    for answer in answers:
-        for gold in answers:
-            assert score(answer, gold) == {"score": 1.0, "predicted": answer.strip(), "status": "correct"}
-
-
-@pytest.mark.parametrize("answers", EQUAL, ids=lambda answers: answers[0])
-def test_an_answer_is_wrong_for_every_other_one(answers: list[str]) -> None:
-    for others in EQUAL:
-        if others is not answers:
-            assert score(answers[0], others[0])["status"] == "wrong", others[0]
+def test_the_verdict_has_the_answer_as_it_is_written() -> None:
+    for answer in (answer for answers in EQUAL for answer in answers):
+        assert score(answer, answer) == {"score": 1.0, "predicted": answer.strip(), "status": "correct"}
+    assert score(" 47+38 ", "85") == {"score": 0.0, "predicted": "47+38", "status": "unevaluated"}
+    assert compute_score("test", "\\boxed{47+38}", "85", accept_unevaluated=True)["status"] == "correct"
 
 
 @pytest.mark.parametrize(
@@ -134,20 +128,16 @@ def test_a_gold_that_cannot_be_compared_is_an_error_not_a_wrong_answer() -> None
         ("", "empty"),
         ("$$", "empty"),
         ("7" * (MAX_CHARS + 1), "longer"),
-        ("9^{9^{9}}", "exponent"),
+        ("9^{9^{9}}", "more than 2,000 digits"),
         ("{{{", "braces"),
-        (r"\frac{1}{0}", "cannot compare it"),
-        (r"05\!:\!00", "cannot compare it"),
-        (r"\text{}", "cannot read"),
+        (r"\frac{1}{0}", "division by zero"),
+        ("72 73", "not expected"),
+        (r"\text{}", "empty"),
+        (r"\int_0^1 \frac{\sin(x^x)\ln(1+x)}{1+e^{x}} dx", "takes longer than 0.5 s"),
     ],
 )
 def test_a_gold_that_nothing_can_be_graded_by(gold: str, problem: str) -> None:
-    assert problem in str(gold_problem(gold))
-
-
-def test_golds_that_are_fine() -> None:
-    for gold in (answer for answers in EQUAL for answer in answers):
-        assert gold_problem(gold) is None, gold
+    assert problem in str(gold_problem(gold, QUICK))
 
 
 def test_a_limit_that_makes_no_sense_is_refused() -> None:
@@ -176,7 +166,6 @@ def test_a_gold_that_is_a_number(gold: Any) -> None:
 
 ANSWERS = st.text(alphabet="0123456789.,+-/=()[]{}$^!*\\ \n%πx", max_size=20)
 PIECES = st.lists(st.one_of(ANSWERS, st.sampled_from(["\\boxed{", "}", "<think>", "</think>", "\\frac", "\\text{"])))
-QUICK = Limits(timeout_seconds=0.5)
 
 
 @settings(deadline=None, derandomize=True)
@@ -184,14 +173,14 @@ QUICK = Limits(timeout_seconds=0.5)
 def test_never_raises_and_scores_0_or_1(response: str, gold: str) -> None:
     result = compute_score("test", response, gold, timeout_seconds=0.5)
     assert set(result) == {"score", "predicted", "status"}
-    assert result["status"] in {"correct", "wrong", "no_answer", "timeout", "error"}
+    assert result["status"] in get_args(Status)
     assert result["score"] == (1.0 if result["status"] == "correct" else 0.0)
 
 
 @settings(deadline=None, derandomize=True)
 @given(answer=ANSWERS, gold=ANSWERS)
 def test_boxed_junk_never_raises(answer: str, gold: str) -> None:
-    assert grade(answer, gold, QUICK) in {"correct", "wrong", "timeout", "error"}
+    assert grade(answer, gold, QUICK) in get_args(Status)
 
 
 @settings(deadline=None, derandomize=True)
@@ -226,10 +215,19 @@ def test_a_change_of_format_keeps_the_score(answer: str, gold: str, changes: lis
         assert grade(changed, gold) == grade(answer, gold)
 
 
-def test_what_is_over_by_chance_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A right answer that timed out once on a busy machine is not wrong for ever."""
-    expanded = "+".join(f"{math.comb(40, k) * 2 ** (40 - k)}y^{{{k}}}" for k in range(41))  # half a second of algebra
-    assert grade("(y+2)^{40}", expanded, Limits(timeout_seconds=1e-3)) == "timeout"
-    monkeypatch.setattr(Limits, "__hash__", lambda self: 0)
-    monkeypatch.setattr(Limits, "__eq__", lambda self, other: True)
-    assert grade("(y+2)^{40}", expanded, Limits(timeout_seconds=60)) == "correct"
+def test_what_was_too_slow_is_not_tried_again_for_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try would cost the timeout again; but what timed out on a busy machine is not wrong for ever."""
+    tries = []
+
+    def counted(*arguments: Any, **keywords: Any) -> Any:
+        tries.append(arguments)
+        return isolated(*arguments, **keywords)
+
+    monkeypatch.setattr("pacs.rewards.math.isolated", counted)
+    slow = r"\int_0^1 \frac{\sin(x^x)\ln(2+x)}{1+e^{x}} dx"
+    for gold in ("5", "5", "x"):
+        assert grade(slow, gold, QUICK, accept_unevaluated=True) == "timeout"
+    assert len(tries) == 1
+    monkeypatch.setattr("pacs.rewards.math.TIMEOUT_KEPT_SECONDS", 1e-3)
+    assert grade(slow, "5", QUICK, accept_unevaluated=True) == "timeout"
+    assert len(tries) == 2

@@ -37,9 +37,9 @@ def check_digits(digits: float) -> None:
         raise TooMuch(f"a number of more than {MAX_DIGITS:,} digits")
 
 
-#: In what is given to sympy: digits in a row, and an exponent or a factorial of more than one digit beyond this.
+#: What is given to sympy is no longer than this, and without factorials, long numbers and high powers.
 _OPERATION_CHARS: Final = 200
-_LONG = re.compile(r"\d{12}|!|(?:\^|\*\*)\s*\{?\s*(?:\(|[^{}]*\^|\d{4})", re.ASCII)
+_LONG = re.compile(r"\d{12}|!|(?:\^|\*\*)\s*(?:\{?\s*(?:\(|\d{4})|\{[^{}]*\^)", re.ASCII)
 
 
 def check_operation(text: str) -> None:

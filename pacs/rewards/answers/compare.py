@@ -51,10 +51,10 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
             return _in_order(items, gold.items)
         case kinds.Ratio(terms), kinds.Ratio(of_gold_terms):
             return _in_order(terms, of_gold_terms)
-        case kinds.Ratio(), kinds.Expression(of_gold, None):
-            return compare(_as_fraction(answer), gold)
-        case kinds.Expression(node, None), kinds.Ratio():
-            return compare(answer, _as_fraction(gold))
+        case kinds.Ratio((kinds.Expression(above), kinds.Expression(below))), kinds.Expression(of_gold, None):
+            return _evaluated(Quotient(above, below), of_gold)
+        case kinds.Expression(node, None), kinds.Ratio((kinds.Expression(above), kinds.Expression(below))):
+            return _evaluated(node, Quotient(above, below))
         case kinds.Matrix(rows), kinds.Matrix(of_gold_rows):
             if len(rows) != len(of_gold_rows) or len(rows[0]) != len(of_gold_rows[0]):
                 return "wrong"
@@ -82,14 +82,6 @@ def _of_one(answer: kinds.Answer) -> kinds.Answer:
         case kinds.Collection((only,)):
             return only
     return answer
-
-
-def _as_fraction(ratio: kinds.Ratio) -> kinds.Answer:
-    """a : b as a/b; a ratio of more terms stays one."""
-    match ratio.terms:
-        case (kinds.Expression(above), kinds.Expression(below)):
-            return kinds.Expression(Quotient(above, below))
-    return ratio
 
 
 def _evaluated(answer: Node, gold: Node) -> Comparison:

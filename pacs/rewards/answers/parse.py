@@ -27,68 +27,16 @@ from pacs.rewards.answers.expression import (
 )
 from pacs.rewards.answers.tokens import FUNCTIONS, OPERATIONS, TRIGONOMETRIC, Token
 
-_GREEK: Final = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "omicron",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-        "hbar",
-        "ell",
-        "Re",
-        "Im",
-        "aleph",
-        "vartheta",
-    ]
-)
+_GREEK_LIST: Final = """
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi
+    chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega hbar ell Re Im aleph vartheta
+"""
+_GREEK: Final = frozenset(_GREEK_LIST.split())
 #: Marks over or around a name that make another one of it.
-_ACCENTS: Final = frozenset(
-    [
-        "vec",
-        "hat",
-        "bar",
-        "tilde",
-        "dot",
-        "ddot",
-        "overline",
-        "overrightarrow",
-        "widehat",
-        "mathbb",
-        "mathcal",
-        "mathfrak",
-        "bm",
-    ]
-)
+_ACCENTS_LIST: Final = """
+    vec hat bar tilde dot ddot overline overrightarrow widehat mathbb mathcal mathfrak bm
+"""
+_ACCENTS: Final = frozenset(_ACCENTS_LIST.split())
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
 _NAMES: Final = {"\\lfloor": "floor", "\\lceil": "ceiling"}
 _TWO: Final = Number(Fraction(2))

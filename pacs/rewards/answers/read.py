@@ -21,11 +21,17 @@ _FLIPPED: Final = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 _MATRICES: Final = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix"])
 _DETERMINANTS: Final = frozenset(["vmatrix", "Vmatrix"])
 
-_NUMBER_WORDS: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS: Final = _NUMBERS.split()
 _INFINITY: Final = Constant("infinity")
 _REALS: Final = kinds.Bracketed("(", (kinds.Expression(negative(_INFINITY)), kinds.Expression(_INFINITY)), ")")
 #: "or" and "and" between answers, and "mod 7" in its ways of being written.
 _CONJUNCTION = re.compile(r"(\\[a-zA-Z]+\s*\{[^{}]*\})|(?<![a-zA-Z\\])(or|and)(?![a-zA-Z])")
+#: Words that stand in no command: five letters in a row are no product.
+_PROSE = re.compile(r"(?<![a-zA-Z])(?:[a-zA-Z]{5,}|if|for|when|with|not|then|than|only|such|that|but)(?![a-zA-Z])")
+_COMMAND = re.compile(
+    r"\\(?:begin|end|operatorname|mathrm|[a-z]*text[a-z]*|[a-z]*box)\*?\s*\{[^{}]*\}|\\[a-zA-Z]+|_\{[^{}]*\}"
+)
 _MODULUS = re.compile(
     r"\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*mod\s*\}|\\?b?mod(?![a-zA-Z]))\s*([^()]+)\)|\\pmod\s*(?![\s{])(\d+|[a-z])"
 )
@@ -54,6 +60,8 @@ def read(text: str) -> kinds.Answer:
         return _words(text)
     if (unit := _WORD_UNIT.fullmatch(text)) and is_word_unit(unit[2]):
         text = f"{unit[1]}\\text{{{unit[2]}}}"
+    if prose := _PROSE.search(_COMMAND.sub(" ", text)):
+        raise Unreadable(f"the word {prose[0]!r} within it")
     try:
         return _read(tokenize(_CONJUNCTION.sub(lambda found: found[1] or f"\\text{{{found[2]}}}", text)))
     except parse.Operation as operation:

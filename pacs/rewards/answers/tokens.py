@@ -63,36 +63,11 @@ FUNCTIONS: Final = frozenset(
     [*TRIGONOMETRIC, *(f"arc{name}" for name in TRIGONOMETRIC), "sinh", "cosh", "tanh", "coth", "ln", "log", "exp"]
 )
 #: What stands for something that has to be calculated, and is not calculated here.
-OPERATIONS: Final = frozenset(
-    [
-        "sum",
-        "prod",
-        "int",
-        "iint",
-        "iiint",
-        "oint",
-        "lim",
-        "limsup",
-        "liminf",
-        "gcd",
-        "lcm",
-        "det",
-        "max",
-        "min",
-        "sup",
-        "inf",
-        "partial",
-        "nabla",
-        "bmod",
-        "mod",
-        "pmod",
-        "dim",
-        "ker",
-        "deg",
-        "Pr",
-        "arg",
-    ]
-)
+_OPERATIONS_LIST: Final = """
+    sum prod int iint iiint oint lim limsup liminf gcd lcm det max min sup inf partial nabla bmod mod pmod dim
+    ker deg Pr arg
+"""
+OPERATIONS: Final = frozenset(_OPERATIONS_LIST.split())
 _TOKEN = re.compile(
     rf"(?P<words>\\(?:{_WORDS}|(?P<alphabet>{_ALPHABETS}))\*?\s*\{{(?P<inner>[^{{}}\\$]*)\}})"
     r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+))"
@@ -101,6 +76,8 @@ _TOKEN = re.compile(
     r"|(?P<other>[^\s])",
     re.ASCII,
 )
+#: Without the backslash, as in sqrt(2).
+_BARE_FUNCTION = re.compile(r"(?<![\\a-zA-Z{])(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])")
 _NOT_EQUAL = re.compile(r"\\not\s*=")
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
 
@@ -125,7 +102,7 @@ def bare(answer: str) -> str:
     answer = _STOP.sub("", answer.strip())
     for opening, closing in _AROUND:
         inner = answer[len(opening) : -len(closing)]
-        within = inner.replace("\\\\$", "")  # of dollars that are meant
+        within = inner.replace("\\$", "")  # of dollars that are meant
         if answer == opening + inner + closing and opening not in within and closing not in within:
             return _STOP.sub("", inner.strip())
     return answer
@@ -135,6 +112,7 @@ def plain(answer: str) -> str:
     r"""A `bare` answer without what does not change its meaning: `\left`, `\displaystyle`, LaTeX's spaces, ..."""
     check_size(answer)
     text = _THOUSANDS.sub("", answer.translate(_TRANSLATION))
+    text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
     return _POWER_OF_TEN.sub(r"{\1\\cdot 10^{\2}}", text)
 
