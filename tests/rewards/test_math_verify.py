@@ -21,8 +21,6 @@ def math_verify_says(answer: str, gold: str) -> bool:
 
 #: Groups of answers that it reads as this project does: no units, bases, relations and the like.
 FIRST = r"72 -72 10000 27 0.5 -0.5 1.5 1024 \sqrt{8} x^2+2x+1 (x+2)(x-3) (1,2) (2,1) [1,2) \{1,2,3\} 3\pi 3+4i y=2x+1"
-    r"""72 -72 10000 27 0.5 -0.5 1.5 1024 \sqrt{8} x^2+2x+1 (x+2)(x-3) (1,2) (2,1) [1,2) \{1,2,3\} 3\pi 3+4i y=2x+1 C"""
-)
 ALIKE = [[answer for answer in group if answer[-1] != "."] for group in EQUAL if group[0] in FIRST.split()]
 
 
