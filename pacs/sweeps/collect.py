@@ -8,6 +8,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import read_results
 from pacs.report.groups import Group
@@ -79,6 +80,7 @@ def collect(
             if cause
         ],
         "runs": found,
+        "notes": _grading_notes(runs),
     }
 
 
@@ -197,6 +199,17 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
         }
         for task in tasks
     }
+
+
+def _grading_notes(runs: Sequence[PlannedRun]) -> list[str]:
+    """Where the evaluations of two runs told right and wrong apart by other settings of the verifiers."""
+    gradings = {}
+    for run in runs:
+        try:
+            gradings[run.label] = read_results(evaluation_folder(run))[0].get("grading")
+        except EvaluationError:
+            continue
+    return grading_notes(gradings) if len(gradings) > 1 else []
 
 
 def _without_seed(settings: Mapping[str, str]) -> dict[str, str]:
