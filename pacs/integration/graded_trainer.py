@@ -7,7 +7,7 @@ import transfer_queue as tq
 from omegaconf import DictConfig
 
 from pacs.integration.durable_trainer import DurableTrainer
-from pacs.integration.scores import check_finite, verifier_infos, verifier_statuses
+from pacs.integration.scores import is_finite, not_finite, verifier_infos, verifier_statuses
 from pacs.integration.step_rows import prompt_uid, row_sums
 from pacs.metrics import batch_metrics, validation_metrics
 from pacs.rewards.health import check_graded
@@ -41,13 +41,12 @@ class GradedTrainer(DurableTrainer):
         """
         fields = ["rm_scores", "response_mask", "extra_fields"]
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
-        scores = row_sums(data["rm_scores"])
-        if not scores.isfinite().all():
-            asked = tq.kv_batch_get(
-                keys=batch.keys, partition_id=batch.partition_id, select_fields=["data_source", "prompts"]
-            )
+        scores = row_sums(data["rm_scores"]).tolist()
+        if not is_finite(scores):
+            fields = ["data_source", "prompts"]
+            asked = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
             prompts = [self.tokenizer.decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
-            check_finite(scores.tolist(), asked["data_source"].tolist(), prompts, f"step {self.global_steps}")
+            raise not_finite(scores, asked["data_source"].tolist(), prompts, f"step {self.global_steps}")
         return data
 
     def grade_metrics(
@@ -94,8 +93,10 @@ class GradedTrainer(DurableTrainer):
         Raises:
             ValueError: A score is not finite.
         """
-        scores, when = reward_extra_infos_dict["reward"], f"the validation at step {self.global_steps}"
-        check_finite(scores, data_sources, self.validated_prompts, when)
+        scores = reward_extra_infos_dict["reward"]
+        if not is_finite(scores):
+            prompts = self.validated_prompts or sample_uids
+            raise not_finite(scores, data_sources, prompts, f"the validation at step {self.global_steps}")
         verls: dict[str, float] = super()._val_metrics_update(
             data_sources, sample_uids, reward_extra_infos_dict, sample_turns, expected_acc_counts=expected_acc_counts
         )

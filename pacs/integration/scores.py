@@ -10,22 +10,26 @@ import torch
 PROMPT_CHARS = 300
 
 
-def check_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Sequence[str], when: str) -> None:
-    """Raise ValueError if a score is not a finite number, with the data source and the prompt of the first.
+def is_finite(scores: Sequence[float]) -> bool:
+    """Whether every score is a finite number."""
+    return all(map(math.isfinite, scores))
+
+
+def not_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Sequence[str], when: str) -> ValueError:
+    """The error of scores of which one is not finite: it names the data source and the prompt of the first.
 
     Args:
         scores: of each response.
         data_sources, prompts: of each response.
-        when: it was given, in words.
+        when: they were given, in words.
     """
     wrong = [row for row, score in enumerate(scores) if not math.isfinite(score)]
-    if wrong:
-        first = wrong[0]
-        raise ValueError(
-            f"{when}: {len(wrong)} of {len(scores)} scores are not finite. The first is {scores[first]}, of data "
-            f"source {data_sources[first]}, for the prompt {prompts[first][:PROMPT_CHARS]!r}. Mend the reward function "
-            "(reward.custom_reward_function), so that every score is a finite number."
-        )
+    first = wrong[0]
+    return ValueError(
+        f"{when}: {len(wrong)} of {len(scores)} scores are not finite. The first is {scores[first]}, of data source "
+        f"{data_sources[first]}, for the prompt {prompts[first][:PROMPT_CHARS]!r}. Mend the reward function "
+        "(reward.custom_reward_function), so that every score is a finite number."
+    )
 
 
 def verifier_infos(extra_fields: list[dict[str, Any]], sampled: torch.Tensor) -> list[dict[str, Any]]:

@@ -192,7 +192,6 @@ VALIDATION = (
     ),
     Metric(
         name="pacs/validation/*/graded_count",
-        reduced_by="count",
         over="the source's responses",
         formula="`pacs/validation/SOURCE/graded_count`, in the place of the source's pass@k: the score is neither 0 "
         "nor 1, so that it does not say whether the response is right",
