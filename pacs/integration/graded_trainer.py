@@ -46,7 +46,7 @@ class GradedTrainer(DurableTrainer):
             fields = ["data_source", "prompts"]
             asked = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
             prompts = [self.tokenizer.decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
-            raise not_finite(scores, asked["data_source"].tolist(), prompts, f"step {self.global_steps}")
+            raise not_finite(scores, asked.get("data_source").tolist(), prompts, f"step {self.global_steps}")
         return data
 
     def grade_metrics(

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import TrainingWorker
 
 from pacs.integration import graded_trainer
@@ -110,13 +110,13 @@ def rewarded(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], tuple[B
             "rm_scores": jagged([[0.0, reward] for reward in [*rewards, 0.0]]),
             "response_mask": jagged([[1.0, 1.0]] * len(rewards) + [[0.0, 0.0]]),
             "prompts": jagged(prompts),
-            "extra_fields": np.array([{"reward_extra_info": {"acc": r}} for r in [*rewards, 0.0]], dtype=object),
-            "data_source": np.array([f"source{row // 2}" for row in range(len(keys))], dtype=object),
+            "extra_fields": [{"reward_extra_info": {"acc": r}} for r in [*rewards, 0.0]],
+            "data_source": [f"source{row // 2}" for row in range(len(keys))],
         }
         monkeypatch.setattr(
             graded_trainer.tq,
             "kv_batch_get",
-            lambda keys, partition_id, select_fields: {name: fields[name] for name in select_fields},
+            lambda keys, partition_id, select_fields: tu.get_tensordict({name: fields[name] for name in select_fields}),
         )
         monkeypatch.setattr(PPOTrainerSync, "_compute_advantage", lambda self, batch, metrics: batch)
         return made, Sampled(keys, tags)
