@@ -62,7 +62,8 @@ def notes(folders: Sequence[Path], names: Sequence[str]) -> dict[str, str]:
         names: by which they are shown.
     """
     gradings = [read_settings(folder).grading for folder in folders]
-    said = grading_notes({name: grading and vars(grading) for name, grading in zip(names, gradings, strict=True)})
+    as_json = [vars(grading) if grading else None for grading in gradings]
+    said = grading_notes(dict(zip(names, as_json, strict=True)))
     return {"note": " ".join(said)} if len(folders) > 1 and said else {}
 
 

@@ -100,7 +100,7 @@ def differences(one: VerifierSettings, other: VerifierSettings) -> Iterator[tupl
         for setting in sorted(one[verifier].keys() | other[verifier].keys()):
             values = [each[verifier].get(setting) for each in (one, other)]
             if values[0] != values[1]:
-                yield f"{verifier}.{setting}", *map(json.dumps, values)
+                yield f"{verifier}.{setting}", json.dumps(values[0]), json.dumps(values[1])
 
 
 def sentences(grading: Mapping[str, Any] | None) -> str:
@@ -115,7 +115,7 @@ def sentences(grading: Mapping[str, Any] | None) -> str:
     of_run = {name for name in _leaves(run or {}) if name not in _leaves(given)}
     said = [f"{_listed(run, of_run)} as in the training run"] if of_run else []
     said += [f"{_listed(given, _leaves(given))} as {OPTION} says"] if given else []
-    by = f"with {' and '.join(said)}, and otherwise by its defaults" if said else "by its defaults"
+    by = f"with {' and '.join(said)}, and otherwise with the defaults" if said else "with the defaults"
     parts = [f"Each row was graded by its verifier {by}{', as in the training run' if run == {} and not said else ''}."]
     accepted = grading["verifiers"].get("math", {}).get("accept_unevaluated")
     if accepted is not None:

@@ -322,12 +322,12 @@ def test_the_sentence_says_where_each_setting_is_from() -> None:
         grading = Grading(resolved_settings({}), run, given)
         return sentences(json.loads(json.dumps(vars(grading)))).split(". A math")[0]
 
-    assert said(None, {}) == "Each row was graded by its verifier by its defaults"
-    assert said({}, {}) == "Each row was graded by its verifier by its defaults, as in the training run"
+    assert said(None, {}) == "Each row was graded by its verifier with the defaults"
+    assert said({}, {}) == "Each row was graded by its verifier with the defaults, as in the training run"
     both = said({"math": {"unboxed": True, "workers": 4}}, {"math": {"workers": 2}})
     assert both == (
         "Each row was graded by its verifier with math.unboxed=true as in the training run and math.workers=2 as "
-        "--reward-kwargs says, and otherwise by its defaults"
+        "--reward-kwargs says, and otherwise with the defaults"
     )
     assert "accepted (math.accept_unevaluated=true)" in sentences(
         vars(Grading.of(None, {"math": {"accept_unevaluated": True}}))
