@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pacs.evaluation.sample import Graded
-from pacs.rewards.notation import bare, canonical
-from pacs.rewards.numbers import number
+from pacs.rewards.answers.exact import exact
+from pacs.rewards.answers.kinds import Expression
+from pacs.rewards.answers.read import key_of, read
+from pacs.rewards.answers.tokens import bare
 
 #: A term that adds less than this to the result is left out.
 NEGLIGIBLE = 1e-18
@@ -19,8 +21,8 @@ def votes(samples: Sequence[Graded]) -> tuple[int, list[int]]:
     """How many samples give the right answer, and how many each of the wrong ones.
 
     Right are those that the verifier takes for right, however they are written: one answer. Wrong answers count as one
-    where they are the same number, or the same text once spaces and LaTeX's ways of writing are made one
-    (`pacs.rewards.notation`); what it takes algebra to see is not seen. A sample without an answer has no vote.
+    where they are the same rational number, or the same text once spaces and LaTeX's ways of writing are made one
+    (`pacs.rewards.answers.read.key_of`). A sample without an answer has no vote.
     """
     right = sum(graded.status == "correct" for graded in samples)
     wrong = Counter(_answer(graded.predicted) for graded in samples if graded.status != "correct" and graded.predicted)
@@ -28,9 +30,13 @@ def votes(samples: Sequence[Graded]) -> tuple[int, list[int]]:
 
 
 def _answer(predicted: str) -> object:
-    text = canonical(bare(predicted))
-    read = number(text)
-    return text if read is None else read.value
+    text = bare(predicted)
+    try:
+        answer = read(text)
+        value = exact(answer.node) if isinstance(answer, Expression) else None
+        return key_of(text) if value is None else value
+    except ValueError:  # it is nothing that can be read, or beyond a bound
+        return text
 
 
 def maj_at_k(right: int, wrong: list[int], n: int, k: int) -> float:

@@ -4,18 +4,29 @@
 """
 
 import logging
+import time
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
-from pacs.rewards.bounds import MAX_CHARS, beyond_bounds
-from pacs.rewards.equality import equal
+from pacs.rewards.answers import kinds
+from pacs.rewards.answers.bounds import MAX_CHARS, TooMuch, check_operation
+from pacs.rewards.answers.compare import check_value, compare
+from pacs.rewards.answers.exact import NoValue
+from pacs.rewards.answers.parse import Unreadable
+from pacs.rewards.answers.read import key_of, read
+from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, isolated
-from pacs.rewards.notation import bare
-from pacs.rewards.shortcut import grade_without_algebra
 from pacs.rewards.verdict import Status, verdict
 
+#: What was too slow is not tried again for so long; on a machine that is less busy then, it may pass.
+TIMEOUT_KEPT_SECONDS: Final = 600.0
+
 _log = logging.getLogger(__name__)
+
+
+class _GoldError(ValueError):
+    """A gold answer cannot be compared with; the message says why."""
 
 
 def compute_score(
@@ -32,7 +43,7 @@ def compute_score(
 ) -> dict[str, Any]:
     r"""Grade one response. What goes wrong with an answer is a status; it raises nothing.
 
-    Safe to call from any thread; a comparison that takes algebra is made in another process, and the thread waits.
+    Safe to call from any thread. What takes sympy is done in another process, and the thread waits.
 
     Args:
         data_source: the name of the data set; every one is graded alike.
@@ -44,8 +55,8 @@ def compute_score(
         timeout_seconds, memory_mib, workers: of `isolation.Limits`.
 
     Returns:
-        The `verdict`. `predicted` is what the last box of the final part holds; `timeout` says that the comparison took
-        longer than it may, `error` that it raised, or that the gold answer cannot be compared.
+        The `verdict`. `predicted` is what the last box of the final part holds; `unevaluated` says that it still has to
+        be calculated, `timeout` that this took longer than it may, `error` that the gold answer cannot be compared.
 
     Raises:
         ValueError: If a limit is not above 0.
@@ -55,67 +66,113 @@ def compute_score(
     answer = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
     predicted = answer[: MAX_CHARS + 1]  # beyond bounds, whatever follows
     limits = Limits(timeout_seconds, memory_mib, workers)
-    status = grade(predicted, str(ground_truth), limits) if predicted else "no_answer"
+    status = grade(predicted, str(ground_truth), limits, accept_unevaluated) if predicted else "no_answer"
     return verdict(status, predicted)
 
 
-def grade(predicted: str, gold: str, limits: Limits = Limits()) -> Status:  # noqa: B008 (it is frozen)
-    """Whether two answers are equal: by their text or as numbers where that decides, else by math-verify.
+def grade(
+    predicted: str,
+    gold: str,
+    limits: Limits = Limits(),  # noqa: B008 (it is frozen)
+    accept_unevaluated: bool = False,
+) -> Status:
+    """Whether an answer is the gold one: written alike, or read as the same thing and equal in value.
 
     Args:
         predicted: an answer without its box.
         gold: the right one.
-        limits: what math-verify may take.
+        limits: what it may take to carry out an integral and the like.
+        accept_unevaluated: whether an answer that still has to be calculated may be right.
 
     Returns:
-        `correct` or `wrong` (an answer `beyond_bounds` is wrong); `timeout`; `error` if math-verify raised or its
-        process died, or the gold answer is beyond bounds. The log has the reason of an error.
+        `correct`, `wrong` (also what cannot be read, or is beyond a bound), `unevaluated`; `timeout`; `error` if the
+        gold answer cannot be read, and is not written alike. The log has the reason of an error.
 
     Raises:
         IsolationError: If no process can be started.
     """
     try:
-        return "correct" if _equal(bare(predicted), bare(gold), limits) else "wrong"
+        return _grade(bare(predicted), bare(gold), limits, accept_unevaluated)
     except TimeoutError:
         return "timeout"
-    except IsolationError:
-        raise
-    except Exception as error:
-        _log.warning(
-            "%r cannot be compared with the gold answer %r: %s: %s", predicted, gold, type(error).__name__, error
-        )
+    except _GoldError as error:
+        _log.warning("no answer can be compared with the gold answer %r: %s", gold, error)
         return "error"
 
 
 @lru_cache(maxsize=2**16)  # the responses of a group often give the same answer; what is raised is not kept
-def _equal(predicted: str, gold: str, limits: Limits) -> bool:
-    known = grade_without_algebra(predicted, gold)
-    if known is not None:
-        return known == "correct"
-    if too_much := beyond_bounds(gold):
-        raise ValueError(too_much)
-    return not beyond_bounds(predicted) and bool(isolated(equal, predicted, gold, limits=limits))
+def _grade(predicted: str, gold: str, limits: Limits, accept_unevaluated: bool) -> Status:
+    try:
+        if (key := key_of(predicted)) and key == key_of(gold):
+            return "correct"
+    except TooMuch:
+        pass
+    target = _read_gold(gold, limits)
+    if isinstance(target, kinds.Words) and not target.text.isupper() and key.casefold() == target.text:
+        return "correct"
+    try:
+        answer = read(predicted)
+        if isinstance(answer, kinds.Operation):
+            if not accept_unevaluated and not isinstance(read(gold), kinds.Operation):
+                return "unevaluated"
+            answer = _carried_out(predicted, limits)
+        status = compare(answer, target)
+    except (Unreadable, TooMuch, NoValue):
+        return "wrong"
+    return "correct" if status == "unevaluated" and accept_unevaluated else status
+
+
+def _read_gold(gold: str, limits: Limits) -> kinds.Answer:
+    try:
+        answer = read(gold)
+        if isinstance(answer, kinds.Operation):
+            answer = _carried_out(gold, limits)
+        check_value(answer)
+    except (Unreadable, TooMuch, NoValue) as error:
+        raise _GoldError(str(error)) from None
+    return answer
+
+
+def _carried_out(answer: str, limits: Limits) -> kinds.Answer:
+    """An `Operation` as what it comes to. Raises Unreadable if that is nothing, TimeoutError and IsolationError."""
+    outcome = _tried(answer, limits, int(time.monotonic() // TIMEOUT_KEPT_SECONDS))
+    if isinstance(outcome, Exception):
+        raise outcome
+    if isinstance(value := read(outcome), kinds.Operation):
+        raise Unreadable(f"an operation is left of it: {value.name}")
+    return value
+
+
+@lru_cache(maxsize=2**12)
+def _tried(answer: str, limits: Limits, period: int) -> str | Exception:
+    """What an operation comes to, or why that is not known; tried again in another period."""
+    from pacs.rewards.operations import carried_out  # sympy, which most programs never need
+
+    try:
+        check_operation(answer)
+        return str(isolated(carried_out, answer, limits=limits))
+    except TimeoutError:
+        return TimeoutError()
+    except IsolationError:
+        raise
+    except Exception as error:
+        return Unreadable(f"{type(error).__name__}: {error}")
 
 
 def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B008 (it is frozen)
     """Why responses cannot be graded by this gold answer, in words for the user; None if they can.
 
-    For the preparation of data. math-verify must take it for equal to itself (which `grade` would not ask, as the text
-    is the same), and be able to compare it with another answer.
+    For the preparation of data: a gold answer must be read as a whole, and have a value.
     """
     gold = bare(gold)
     if not gold:
         return "it is empty"
-    if too_much := beyond_bounds(gold):
-        return too_much
     if last_boxed(f"\\boxed{{{gold}}}") != gold:
         return "its braces do not match"
     try:
-        if not isolated(equal, gold, gold, limits=limits):
-            return "math-verify does not take it for equal to itself"
-        isolated(equal, "1", gold, limits=limits)
-    except IsolationError:
-        raise
-    except Exception as error:
-        return f"math-verify cannot compare it ({type(error).__name__}: {error})"
+        _read_gold(gold, limits)
+    except _GoldError as error:
+        return str(error)
+    except TimeoutError:
+        return f"to carry it out takes longer than {limits.timeout_seconds:g} s"
     return None

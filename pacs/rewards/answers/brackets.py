@@ -1,0 +1,85 @@
+"""Tokens of an answer and the brackets among them."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pacs.rewards.answers.tokens import Token
+
+_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil"])
+_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil"])
+_FIRST_DIGITS, _THREE_DIGITS = re.compile(r"[1-9]\d{0,2}"), re.compile(r"\d{3}(\.\d*)?")
+
+
+def unwrapped(tokens: list[Token]) -> list[Token]:
+    """Without braces that are around all."""
+    while encloses(tokens) and tokens[0].text == "{":
+        tokens = tokens[1:-1]
+    return tokens
+
+
+def with_thousands(tokens: list[Token]) -> list[Token]:
+    """10,000 as one number, but within brackets, where a comma separates."""
+    joined: list[Token] = []
+    depth = 0
+    grouped = False  # whether the last number may go on after a comma
+    for token in tokens:
+        depth += (token.text in _OPEN - {"{"}) - (token.text in _CLOSE - {"}"})
+        if (
+            grouped
+            and len(joined) > 1
+            and joined[-1].text == ","
+            and _THREE_DIGITS.fullmatch(token.text)
+            and not token.space
+        ):
+            comma = joined.pop()
+            if not comma.space:
+                joined[-1] = joined[-1]._replace(text=joined[-1].text + token.text)
+                continue
+            joined.append(comma)
+        grouped = depth == 0 and (_FIRST_DIGITS.fullmatch(token.text) is not None or (grouped and token.text == ","))
+        joined.append(token)
+    return joined
+
+
+def split(tokens: Sequence[Token], at: Callable[[Token], bool]) -> list[list[Token]]:
+    """The pieces between tokens outside brackets; no list if there is no such token."""
+    pieces: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if depth == 0 and at(token):
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    if len(pieces) == 1:
+        return []
+    return pieces
+
+
+def outside(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens that are in no brackets."""
+    outside, depth = [], 0
+    for token in tokens:
+        depth += token.text in _OPEN
+        if depth == 0:
+            outside.append(token)
+        depth -= token.text in _CLOSE
+    return outside
+
+
+def depth(tokens: Sequence[Token]) -> int:
+    """How many brackets are open behind the tokens."""
+    return sum((token.text in _OPEN) - (token.text in _CLOSE) for token in tokens)
+
+
+def encloses(tokens: Sequence[Token]) -> bool:
+    """Whether the first token opens a bracket that the last one closes."""
+    if len(tokens) < 2 or tokens[0].text not in _OPEN or tokens[-1].text not in _CLOSE:
+        return False
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if depth == 0:
+            return place == len(tokens) - 1
+    return False

@@ -1,0 +1,164 @@
+"""Whether a predicted answer is the gold answer."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+from pacs.rewards.answers import kinds
+from pacs.rewards.answers.evaluate import check_value as check_node
+from pacs.rewards.answers.evaluate import equal, proportional
+from pacs.rewards.answers.exact import NoValue, exact
+from pacs.rewards.answers.expression import Node, Quotient, Sum, Variable, negative
+from pacs.rewards.answers.form import missing_form
+
+Comparison = Literal["correct", "wrong", "unevaluated"]
+
+
+def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
+    """Whether an answer is the gold one in value, and evaluated as far as that one is.
+
+    A gold answer without a name or a unit takes one, and one with a name or a unit is met without; two different names
+    or units are different answers. No `Operation` is compared.
+
+    Raises:
+        NoValue, TooMuch: As `evaluate.equal`.
+    """
+    answer, gold = _of_one(answer), _of_one(gold)
+    match answer, gold:
+        case kinds.Named(first, value), kinds.Named(second, of_gold):
+            return compare(value, of_gold) if first == second else "wrong"
+        case kinds.Named(name, kinds.Expression(node)), kinds.Equation():
+            return compare(kinds.Equation(Sum((Variable(name), negative(node)))), gold)
+        case kinds.Equation(), kinds.Named(name, kinds.Expression(node)):
+            return compare(answer, kinds.Equation(Sum((Variable(name), negative(node)))))
+        case kinds.Named(_, value), _:
+            return compare(value, gold)
+        case _, kinds.Named(_, of_gold):
+            return compare(answer, of_gold)
+        case kinds.Approximation(value), kinds.Approximation(of_gold):
+            return compare(value, of_gold)
+        case _, kinds.Approximation(of_gold):
+            return compare(answer, of_gold)
+        case kinds.Expression(node, unit), kinds.Expression(of_gold, of_unit):
+            return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
+        case kinds.Collection(items), kinds.Collection(of_gold_items):
+            return _in_any_order(items, of_gold_items)
+        case kinds.Union(members), kinds.Union(of_gold_members):
+            return _in_any_order(members, of_gold_members)
+        case kinds.Bracketed(opening, items, closing), kinds.Bracketed():
+            if (opening, closing) != (gold.opening, gold.closing):
+                return "wrong"
+            return _in_order(items, gold.items)
+        case kinds.Ratio(terms), kinds.Ratio(of_gold_terms):
+            return _in_order(terms, of_gold_terms)
+        case kinds.Ratio(), kinds.Expression(of_gold, None):
+            return compare(_as_fraction(answer), gold)
+        case kinds.Expression(node, None), kinds.Ratio():
+            return compare(answer, _as_fraction(gold))
+        case kinds.Matrix(rows), kinds.Matrix(of_gold_rows):
+            if len(rows) != len(of_gold_rows) or len(rows[0]) != len(of_gold_rows[0]):
+                return "wrong"
+            return _in_order([cell for row in rows for cell in row], [cell for row in of_gold_rows for cell in row])
+        case kinds.Equation(difference), kinds.Equation(of_gold):
+            return "correct" if proportional(difference, of_gold) else "wrong"
+        case kinds.Inequality(difference, or_equal), kinds.Inequality(of_gold, of_gold_or_equal):
+            same = or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True)
+            return "correct" if same else "wrong"
+        case kinds.Numeral(), kinds.Expression(node, None):
+            return "wrong"
+        case kinds.Expression(node, None), kinds.Numeral(digits):
+            return "correct" if digits.removeprefix("-").isdigit() and exact(node) == Fraction(int(digits)) else "wrong"
+        case _, kinds.Congruence():
+            return "correct" if _congruent(answer, gold) else "wrong"
+        case kinds.Time(), kinds.Time():
+            same = answer.numbers == gold.numbers and gold.meridiem in (None, answer.meridiem)
+            return "correct" if same else "wrong"
+    return "correct" if answer == gold else "wrong"
+
+
+def _of_one(answer: kinds.Answer) -> kinds.Answer:
+    """The only member of a set."""
+    match answer:
+        case kinds.Collection((only,)):
+            return only
+    return answer
+
+
+def _as_fraction(ratio: kinds.Ratio) -> kinds.Answer:
+    """a : b as a/b; a ratio of more terms stays one."""
+    match ratio.terms:
+        case (kinds.Expression(above), kinds.Expression(below)):
+            return kinds.Expression(Quotient(above, below))
+    return ratio
+
+
+def _evaluated(answer: Node, gold: Node) -> Comparison:
+    if answer == gold:
+        return "correct"
+    if not equal(answer, gold):
+        return "wrong"
+    return "unevaluated" if missing_form(answer, gold) else "correct"
+
+
+def _in_order(answers: Sequence[kinds.Answer], golds: Sequence[kinds.Answer]) -> Comparison:
+    if len(answers) != len(golds):
+        return "wrong"
+    all_of_them: Comparison = "correct"
+    for answer, gold in zip(answers, golds, strict=True):
+        one = compare(answer, gold)
+        if one == "wrong":
+            return one
+        if one == "unevaluated":
+            all_of_them = one
+    return all_of_them
+
+
+def _in_any_order(answers: Sequence[kinds.Answer], golds: Sequence[kinds.Answer]) -> Comparison:
+    if len(answers) != len(golds):
+        return "wrong"
+    left = list(answers)
+    all_of_them: Comparison = "correct"
+    for gold in golds:
+        found = [compare(answer, gold) for answer in left]
+        best = next((kind for kind in ("correct", "unevaluated") if kind in found), None)
+        if best is None:
+            return "wrong"
+        if best == "unevaluated":
+            all_of_them = "unevaluated"
+        del left[found.index(best)]
+    return all_of_them
+
+
+def _congruent(answer: kinds.Answer, gold: kinds.Congruence) -> bool:
+    """The same class of the same modulus, whatever member it is given by; a number alone must be the gold's own."""
+    match answer:
+        case kinds.Congruence(name, residue, modulus):
+            values = [exact(node) for node in (residue, gold.residue, modulus, gold.modulus)]
+            if None in values or values[2] != values[3] or (None not in (name, gold.name) and name != gold.name):
+                return False
+            return (values[0] - values[1]) % values[2] == 0  # type: ignore[operator]
+        case kinds.Expression(node, None):
+            return equal(node, gold.residue)
+    return False
+
+
+def check_value(answer: kinds.Answer) -> None:
+    """Raise `NoValue` or `TooMuch` if no other answer can be compared with this one."""
+    match answer:
+        case kinds.Expression(node):
+            check_node(node)
+        case kinds.Named(_, value) | kinds.Approximation(value):
+            check_value(value)
+        case kinds.Collection(items) | kinds.Bracketed(_, items) | kinds.Union(items) | kinds.Ratio(items):
+            for item in items:
+                check_value(item)
+        case kinds.Matrix(rows):
+            for row in rows:
+                for cell in row:
+                    check_value(cell)
+        case kinds.Equation(difference) | kinds.Inequality(difference):
+            proportional(difference, difference)
+        case kinds.Congruence(_, residue, modulus):
+            check_node(residue)
+            if not exact(modulus):
+                raise NoValue("a modulus that is no number other than 0")

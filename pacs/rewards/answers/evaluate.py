@@ -1,0 +1,202 @@
+"""The value of an expression, and whether two have the same.
+
+Rational numbers are compared exactly. Other values are compared in floating point where they differ by much, and
+otherwise with more digits than their numbers have. Expressions with variables are equal if they are at several points.
+"""
+
+import math
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any, Final
+
+import mpmath
+
+from pacs.rewards.answers.bounds import TooMuch
+from pacs.rewards.answers.exact import NoValue, exact
+from pacs.rewards.answers.expression import Call, Constant, Node, Number, Power, Product, variables, walk
+from pacs.rewards.answers.field import Field
+
+#: A decimal is right for a value that it is apart from by this, at most: of the value if it is below 1 (so that small
+#: numbers are told apart), else absolutely. (math-verify rounds to 6 places.)
+DECIMAL_TOLERANCE: Final = 1e-6
+#: Two values in floating point are different if they are apart by more than this share of the largest term.
+_FLOAT_TOLERANCE: Final = 1e-6
+#: What is smaller may be rounding alone.
+_FLOAT_SMALL: Final = 1e-9
+#: Digits beyond those of the numbers themselves.
+_SPARE_DIGITS: Final = 40
+#: Most of digits times functions: what would take more than about a tenth of a second.
+_MOST_WORK: Final = 20_000
+#: Where expressions are compared: the variables in turn below 1, above 1, negative, large, so that signs are mixed ...
+_RANGES: Final = (
+    (0.2, 0.9),
+    (1.1, 3.0),
+    (-0.9, -0.2),
+    (5.0, 20.0),
+    (0.2, 0.9),
+    (-3.0, -1.1),
+    (1.1, 3.0),
+    (-20.0, -5.0),
+)
+#: ... and all of them positive, where roots and logarithms have values.
+_POSITIVE: Final = ((0.2, 0.9), (0.2, 3.0), (1.1, 3.0), (5.0, 20.0))
+#: Of these points, on how many both must have a value.
+_ENOUGH_POINTS: Final = 2
+
+
+def equal(a: Node, b: Node) -> bool:
+    """Whether two expressions have the same value, wherever both have one.
+
+    Raises:
+        NoValue: If one of two constant expressions has none.
+        TooMuch: If a number is too large, or it would take too long.
+    """
+    first, second = exact(a), exact(b)
+    if first is not None and second is not None and first == second:
+        return True
+    if not (names := sorted(variables(a) | variables(b))):
+        if infinite(a) or infinite(b):
+            return infinite(a) == infinite(b)
+        return _close(a, b, first, second)
+    imaginary = any(part == Constant("i") for side in (a, b) for part in walk(side))
+    agreed = [_agree(a, b, point, real=not imaginary) for point in _points(names)]
+    if sum(agree is not None for agree in agreed) < _ENOUGH_POINTS:
+        agreed = [_agree(a, b, point, real=False) for point in _points(names)]
+    return sum(agree is True for agree in agreed) >= _ENOUGH_POINTS and False not in agreed
+
+
+def proportional(a: Node, b: Node, *, positive: bool = False) -> bool:
+    """Whether one expression is the other one times a number other than 0 (with `positive`: above 0).
+
+    Raises:
+        NoValue: If they have no value at enough points.
+        TooMuch: If a number is too large, or it would take too long.
+    """
+    ratios = []
+    field = Field(_digits(a, b))
+    for point in _points(sorted(variables(a) | variables(b))):
+        with suppress(NoValue):
+            x, y = field.value(a, point), field.value(b, point)
+            if x == 0 or y == 0:
+                return False
+            ratios.append(x / y)
+    if len(ratios) < _ENOUGH_POINTS:
+        raise NoValue("no value at enough points")
+    first = ratios[0]
+    close = field.numbers.mpf(10) ** (-_SPARE_DIGITS // 2)
+    same = all(abs(ratio - first) <= close * abs(first) for ratio in ratios)
+    return bool(same and field.numbers.im(first) == 0 and (not positive or first > 0))
+
+
+def check_value(node: Node) -> None:
+    """Raise `NoValue` if an expression has no value, for variables at too few points, and `TooMuch` as `equal`."""
+    if infinite(node) or exact(node) is not None:
+        return
+    field = Field(_digits(node, node))
+    if not (names := sorted(variables(node))):
+        field.value(node, {})
+        return
+    found = 0
+    for point in _points(names):
+        with suppress(NoValue):
+            field.value(node, point)
+            found += 1
+    if found < _ENOUGH_POINTS:
+        raise NoValue("no value at enough points")
+
+
+def infinite(node: Node) -> int:
+    """1 and -1 for an infinity, 0 for all else."""
+    match node:
+        case Constant("infinity"):
+            return 1
+        case Product((Number(Fraction(numerator=-1, denominator=1)), Constant("infinity"))):
+            return -1
+    return 0
+
+
+def is_decimal(node: Node) -> bool:
+    """Whether there is a numeral in it that may be rounded."""
+    return any(isinstance(part, Number) and part.decimal for part in walk(node))
+
+
+def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) -> bool:
+    """Whether two constants are the same, or a decimal is the other one rounded."""
+    decimals = [is_decimal(a), is_decimal(b)]
+    terminating = [
+        not decimal and value is not None and _terminates(value)
+        for decimal, value in zip(decimals, (first, second), strict=True)
+    ]
+    if not any(decimals) or any(terminating):
+        return (first is None or second is None) and _agree(a, b, {}, real=False) is True
+    if first is not None and second is not None:
+        distance, size = abs(first - second), max(abs(first), abs(second))
+        return bool(distance <= Fraction(DECIMAL_TOLERANCE) * min(Fraction(1), size) * (1 + Fraction(1, 10**6)))
+    field = Field(_digits(a, b))
+    x, y = field.value(a, {}), field.value(b, {})
+    return bool(abs(x - y) <= DECIMAL_TOLERANCE * min(1, max(abs(x), abs(y))) * (1 + 1e-6))
+
+
+def _terminates(value: Fraction) -> bool:
+    """Whether its decimals come to an end."""
+    below = value.denominator
+    for prime in (2, 5):
+        while below % prime == 0:
+            below //= prime
+    return below == 1
+
+
+def _points(names: list[str]) -> Iterator[Mapping[str, float]]:
+    """Values for the variables, the same for every pair of expressions."""
+    draw = random.Random(len(names))
+    for first in range(len(_RANGES)):
+        ranges = [_RANGES[(first + 3 * k) % len(_RANGES)] for k in range(len(names))]
+        yield {name: draw.uniform(*between) for name, between in zip(names, ranges, strict=True)}
+    for between in _POSITIVE:
+        yield {name: draw.uniform(*between) for name in names}
+
+
+def _agree(a: Node, b: Node, point: Mapping[str, float], *, real: bool) -> bool | None:
+    """Whether two expressions have the same value at a point; None if one has none there (with `real`: no real one)."""
+    try:
+        rough = Field(None)
+        x, y = rough.value(a, point), rough.value(b, point)
+        if real and (isinstance(x, complex) or isinstance(y, complex)) and (abs(x.imag) > 0 or abs(y.imag) > 0):
+            return None
+        if max(abs(x), abs(y)) > _FLOAT_SMALL and abs(x - y) > _FLOAT_TOLERANCE * max(abs(x), abs(y), rough.largest):
+            return False
+    except OverflowError:
+        pass
+    except (NoValue, ZeroDivisionError):
+        if not point:
+            raise NoValue("a division by zero") from None
+        return None
+    digits = _digits(a, b)
+    first = _distance(a, b, point, digits)
+    # A difference that more digits make smaller is one of rounding alone.
+    return bool(first == 0 or _distance(a, b, point, 2 * digits) <= first * mpmath.mpf(10) ** (-digits // 4))
+
+
+def _distance(a: Node, b: Node, point: Mapping[str, float], digits: int) -> Any:
+    """How far two values are apart; 0 if the digits do not tell them apart."""
+    field = Field(digits)
+    x, y = field.value(a, point), field.value(b, point)
+    apart = abs(x - y)
+    return 0 if apart <= max(abs(x), abs(y)) * field.numbers.mpf(10) ** (-digits // 2) else apart
+
+
+def _digits(a: Node, b: Node) -> int:
+    """With how many digits two expressions are to be compared."""
+    digits, functions = 0.0, 1
+    for part in (*walk(a), *walk(b)):
+        if isinstance(part, Call | Power | Constant):
+            functions += 1
+        value = exact(part)
+        if value is not None:
+            digits = max(digits, (value.numerator.bit_length() + value.denominator.bit_length()) * math.log10(2))
+    needed = _SPARE_DIGITS + 2 * math.ceil(digits)
+    if needed * functions > _MOST_WORK:
+        raise TooMuch(f"{functions} functions of numbers of {digits:.0f} digits")
+    return needed

@@ -1,0 +1,119 @@
+"""An expression as a tree. Its numbers are as they are written: what is to be calculated is not calculated."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A numeral; with `decimal`, one that may be rounded (it has a point, and no bar over digits that repeat)."""
+
+    value: Fraction
+    decimal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`pi`, `e`, `i` or `infinity`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A letter with its index and its primes; upper and lower case differ."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Two terms or more; one that is taken away is a `Product` with -1."""
+
+    terms: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Two factors or more."""
+
+    factors: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A fraction."""
+
+    above: "Node"
+    below: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Base and exponent."""
+
+    base: "Node"
+    exponent: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The root of a degree, 2 for a square root."""
+
+    degree: "Node"
+    radicand: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """So many degrees of an angle."""
+
+    angle: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of its arguments: `sin`, `log` (base 10 where none is given), `factorial`, `binomial`, ..."""
+
+    name: str
+    arguments: tuple["Node", ...]
+
+
+Node = Number | Constant | Variable | Sum | Product | Quotient | Power | Root | Degrees | Call
+
+MINUS_ONE = Number(Fraction(-1))
+
+
+def negative(node: Node) -> Node:
+    """The node with the other sign, as one product."""
+    match node:
+        case Number(value, decimal):
+            return Number(-value, decimal)
+        case Product(factors):
+            return Product((MINUS_ONE, *factors))
+    return Product((MINUS_ONE, node))
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below one."""
+    match node:
+        case Sum(nodes) | Product(nodes) | Call(_, nodes):
+            return nodes
+        case Quotient(a, b) | Power(a, b) | Root(a, b):
+            return (a, b)
+        case Degrees(a):
+            return (a,)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A node and all below it."""
+    yield node
+    for part in parts(node):
+        yield from walk(part)
+
+
+def variables(node: Node) -> frozenset[str]:
+    """The names of all variables in an expression."""
+    return frozenset(part.name for part in walk(node) if isinstance(part, Variable))

@@ -1,0 +1,197 @@
+r"""What of an expression still has to be calculated: `47+38`, `\frac{8}{22}`, `(x-2)(x-3)`, a factorial, ...
+
+An answer must be a value, or else a copy of the question's formula would be right. Operations that are not carried out
+are found by their form; an answer may have those that the gold answer has as well.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from pacs.rewards.answers.exact import NoValue, exact
+from pacs.rewards.answers.expression import (
+    MINUS_ONE,
+    Call,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Root,
+    Sum,
+    Variable,
+    parts,
+    variables,
+    walk,
+)
+
+
+def left_to_calculate(node: Node) -> frozenset[str]:
+    """The operations in an expression that are not carried out, by names such as "sum of numbers"."""
+    return frozenset(_all(node))
+
+
+def missing_form(answer: Node, gold: Node) -> frozenset[str]:
+    """What an answer of the gold answer's value leaves to be calculated; empty if it is a value as the gold is."""
+    left = set(left_to_calculate(answer) - left_to_calculate(gold))
+    if variables(answer) and not variables(gold):
+        left.add("variables")
+    if _is_polynomial(answer) and _is_polynomial(gold):
+        if _is_expanded(gold) and _has_brackets(answer):
+            left.add("brackets")
+        if _is_factored(gold) and not _is_factored(answer):
+            left.add("factors")
+    elif _has_variable_below(answer) and not _has_variable_below(gold):
+        left.add("division by a variable")
+    return frozenset(left)
+
+
+def _all(node: Node) -> Iterator[str]:
+    match node:
+        case Sum(terms):
+            yield from _of_sum(terms)
+        case Product(factors):
+            yield from _of_product(factors)
+        case Quotient(above, below):
+            yield from _of_fraction(above, below)
+        case Power(base, exponent):
+            yield from _of_power(node, base, exponent)
+        case Root():
+            if _rational(node) is not None:
+                yield "root that comes out"
+        case Call(name):
+            yield name if name in ("factorial", "binomial") else "function"
+    for part in parts(node):
+        yield from _all(part)
+
+
+def _of_sum(terms: tuple[Node, ...]) -> Iterator[str]:
+    kinds = Counter(_kind(term) for term in terms)
+    if kinds.pop(None, 0) > 1:
+        yield "sum of numbers"
+    if any(count > 1 for count in kinds.values()):
+        yield "sum of like terms"
+
+
+def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
+    numbers = [factor for factor in factors if _rational(factor) not in (None, -1)]
+    if len(numbers) > 1 and not _is_scientific(numbers):
+        yield "product of numbers"
+    roots = [factor for factor in factors if isinstance(factor, Root) and not variables(factor)]
+    if len({root.degree for root in roots}) < len(roots):
+        yield "product of roots"
+    if sum(factor == Constant("i") for factor in factors) > 1:
+        yield "product of numbers"
+    if sum(isinstance(factor, Sum) and not variables(factor) for factor in factors) > 1:
+        yield "product of sums"
+
+
+def _of_fraction(above: Node, below: Node) -> Iterator[str]:
+    first, second = _rational(above), _rational(below)
+    if first is None or second is None:
+        if second == 1:
+            yield "fraction that can be reduced"
+    elif (
+        first.denominator != 1
+        or second.denominator != 1
+        or Fraction(first, second).denominator != abs(second)
+        or abs(second) == 1
+    ):
+        yield "fraction that can be reduced"
+
+
+def _of_power(node: Node, base: Node, exponent: Node) -> Iterator[str]:
+    power = _rational(exponent)
+    if variables(node):
+        return
+    if power is None:
+        yield "function"  # e^{i\\pi}
+    elif power.denominator != 1:
+        if _rational(node) is not None:
+            yield "root that comes out"
+    elif isinstance(base, Power | Sum | Root) or base == Constant("i"):
+        yield "power of a power or a sum"
+
+
+def _kind(term: Node) -> tuple[object, ...] | None:
+    """What two terms of a sum must share to be one; None for a rational number."""
+    if _rational(term) is not None:
+        return None
+    factors = term.factors if isinstance(term, Product) else (term,)
+    names: list[str] = []
+    for factor in factors:
+        if isinstance(factor, Quotient) and _rational(factor.below) is not None:
+            factor = factor.above
+            names += map(repr, factor.factors if isinstance(factor, Product) else (factor,))
+        elif _rational(factor) is None:
+            names.append(repr(factor))
+    return tuple(sorted(name for name in names if not name.startswith("Number(")))
+
+
+def _rational(node: Node) -> Fraction | None:
+    """The value of an expression of rational numbers without variables, if it has one."""
+    try:
+        return exact(node)
+    except NoValue:
+        return None
+
+
+def _is_scientific(numbers: list[Node]) -> bool:
+    r"""Whether these are the two factors of 1.6\times10^{-19}."""
+    match numbers:
+        case [Number(), Power(Number(Fraction(numerator=10, denominator=1)), exponent)]:
+            return _rational(exponent) is not None
+    return False
+
+
+def _is_polynomial(node: Node) -> bool:
+    """Of variables, with rational coefficients."""
+    match node:
+        case Number() | Variable():
+            return True
+        case Sum(nodes) | Product(nodes):
+            return all(map(_is_polynomial, nodes))
+        case Quotient(above, below):
+            return _is_polynomial(above) and _rational(below) is not None
+        case Power(base, exponent):
+            power = _rational(exponent)
+            return power is not None and power.denominator == 1 and power > 0 and _is_polynomial(base)
+    return False
+
+
+def _has_brackets(node: Node) -> bool:
+    """Whether a sum in brackets is multiplied, or raised to a power, anywhere in an expression."""
+    return any(_is_factored(part) for part in walk(node))
+
+
+def _is_factored(node: Node) -> bool:
+    """Whether it is a product of a sum in brackets and more than a sign, or a power of such a sum."""
+    match node:
+        case Product(factors):
+            others = [factor for factor in factors if not _varies(factor) and factor != MINUS_ONE]
+            sums = len(factors) - len(others) - factors.count(MINUS_ONE)
+            return sums > 1 or (sums == 1 and bool(others))
+        case Power(base):
+            return _varies(base)
+    return False
+
+
+def _varies(node: Node) -> bool:
+    """Whether a factor is a sum of variables, or a power of one."""
+    return bool(variables(node)) and (isinstance(node, Sum) or (isinstance(node, Power) and _varies(node.base)))
+
+
+def _is_expanded(node: Node) -> bool:
+    return isinstance(node, Sum) and not _has_brackets(node)
+
+
+def _has_variable_below(node: Node) -> bool:
+    """Whether something is divided by a variable."""
+    for part in walk(node):
+        match part:
+            case Quotient(_, below) if variables(below):
+                return True
+            case Power(base, exponent) if variables(base) and (_rational(exponent) or 0) < 0:
+                return True
+    return False

@@ -1,0 +1,162 @@
+r"""The text of an answer as tokens: LaTeX, or what is commonly written in its place."""
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from pacs.rewards.answers.bounds import check_size
+
+#: A pair of dollars and the like around an answer.
+_AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+_STOP = re.compile(r"(?<=[\w)}\]%$])\s*[.,;]$", re.ASCII)
+#: A separator of thousands that cannot be anything else: 10{,}000, 10,\!000, 10\,000.
+_THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,\\!\s*|\\,)(?=\d{3}(?!\d))")
+_WITHOUT_MEANING = re.compile(
+    r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|nolimits|rm|bf)(?![a-zA-Z])\.?"
+    r"|\\!|\\[vh]?phantom\s*(?:\{[^{}]*\}|\S)|\\label\s*\{[^{}]*\}"
+)
+_SPACE = re.compile(r"(?:(?<!\\)\\[,;:> \n]|\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|~|\s)+")
+_UNICODE: Final = {
+    **{
+        "−": "-",
+        "–": "-",
+        "×": r"\times ",
+        "·": r"\cdot ",
+        "÷": r"\div ",
+        "π": r"\pi ",
+        "∞": r"\infty ",
+        "°": r"^\circ ",
+    },
+    **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "±": r"\pm ", "∪": r"\cup ", "∈": r"\in ", "√": r"\sqrt "},
+    **{"²": "^2", "³": "^3", "∅": r"\emptyset ", "ℝ": r"\mathbb{R}", "≡": r"\equiv ", "θ": r"\theta ", "\u2061": ""},
+}
+_TRANSLATION = str.maketrans(_UNICODE)
+#: One name for commands that mean the same.
+_SAME: Final = {
+    **dict.fromkeys([r"\dfrac", r"\tfrac", r"\cfrac"], r"\frac"),
+    **dict.fromkeys([r"\dbinom", r"\tbinom"], r"\binom"),
+    **dict.fromkeys([r"\leq", r"\leqslant", "≤"], r"\le"),
+    **dict.fromkeys([r"\geq", r"\geqslant", "≥"], r"\ge"),
+    **dict.fromkeys([r"\neq"], r"\ne"),
+    **dict.fromkeys([r"\lbrace"], r"\{"),
+    **dict.fromkeys([r"\rbrace"], r"\}"),
+    **dict.fromkeys([r"\lt"], "<"),
+    **dict.fromkeys([r"\gt"], ">"),
+    **dict.fromkeys([r"\mid", r"\vert", r"\lvert", r"\rvert"], "|"),
+    **dict.fromkeys([r"\cdotp", r"\ast", r"\times", "*"], r"\cdot"),
+    **dict.fromkeys([r"\div"], "/"),
+    **dict.fromkeys([r"\varnothing"], r"\emptyset"),
+    **dict.fromkeys([r"\colon"], ":"),
+    **dict.fromkeys([r"\prime"], "'"),
+    **dict.fromkeys([r"\degree"], r"\circ"),
+    **dict.fromkeys([r"\backslash"], r"\setminus"),
+    **dict.fromkeys([r"\Bbb"], r"\mathbb"),
+    **dict.fromkeys([r"\operatorname*"], r"\operatorname"),
+    **dict.fromkeys([r"\lg"], r"\log"),
+    **dict.fromkeys([r"\varphi"], r"\phi"),
+    **dict.fromkeys([r"\varepsilon"], r"\epsilon"),
+}
+#: Commands around words, or around a name.
+_WORDS: Final = "text|textbf|textit|textrm|textnormal|textsf|mbox|hbox|emph"
+_ALPHABETS: Final = "mathrm|mathbf|mathit|mathsf|mathcal|boldsymbol|operatorname"
+TRIGONOMETRIC: Final = ("sin", "cos", "tan", "cot", "sec", "csc")
+FUNCTIONS: Final = frozenset(
+    [*TRIGONOMETRIC, *(f"arc{name}" for name in TRIGONOMETRIC), "sinh", "cosh", "tanh", "coth", "ln", "log", "exp"]
+)
+#: What stands for something that has to be calculated, and is not calculated here.
+OPERATIONS: Final = frozenset(
+    [
+        "sum",
+        "prod",
+        "int",
+        "iint",
+        "iiint",
+        "oint",
+        "lim",
+        "limsup",
+        "liminf",
+        "gcd",
+        "lcm",
+        "det",
+        "max",
+        "min",
+        "sup",
+        "inf",
+        "partial",
+        "nabla",
+        "bmod",
+        "mod",
+        "pmod",
+        "dim",
+        "ker",
+        "deg",
+        "Pr",
+        "arg",
+    ]
+)
+_TOKEN = re.compile(
+    rf"(?P<words>\\(?:{_WORDS}|(?P<alphabet>{_ALPHABETS}))\*?\s*\{{(?P<inner>[^{{}}\\$]*)\}})"
+    r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+))"
+    r"|(?P<command>\\[a-zA-Z]+|\\[{}%$\\_&#|])"
+    r"|(?P<letter>[a-zA-Z])"
+    r"|(?P<other>[^\s])",
+    re.ASCII,
+)
+_NOT_EQUAL = re.compile(r"\\not\s*=")
+_POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
+
+
+class Token(NamedTuple):
+    """A piece of an answer.
+
+    Attributes:
+        kind: what it is; `words` are the content of a command such as `\\text{...}`, but for the name of a function and
+            for a letter in another alphabet, which are a command and a letter.
+        text: as it is written, for a command by its one name.
+        space: whether white space stands before it.
+    """
+
+    kind: Literal["words", "number", "command", "letter", "other"]
+    text: str
+    space: bool = False
+
+
+def bare(answer: str) -> str:
+    r"""The answer alone: without white space, a stop behind it, and one pair of dollars or `\(...\)` around it."""
+    answer = _STOP.sub("", answer.strip())
+    for opening, closing in _AROUND:
+        inner = answer[len(opening) : -len(closing)]
+        within = inner.replace("\\\\$", "")  # of dollars that are meant
+        if answer == opening + inner + closing and opening not in within and closing not in within:
+            return _STOP.sub("", inner.strip())
+    return answer
+
+
+def plain(answer: str) -> str:
+    r"""A `bare` answer without what does not change its meaning: `\left`, `\displaystyle`, LaTeX's spaces, ..."""
+    check_size(answer)
+    text = _THOUSANDS.sub("", answer.translate(_TRANSLATION))
+    text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
+    return _POWER_OF_TEN.sub(r"{\1\\cdot 10^{\2}}", text)
+
+
+def tokenize(text: str) -> list[Token]:
+    r"""The tokens of a text as `plain` leaves it."""
+    tokens, end = [], 0
+    for match in _TOKEN.finditer(text):
+        space = match.start() > end
+        end = match.end()
+        kind = match.lastgroup
+        if match["words"] is not None:
+            inner = match["inner"]
+            if match["alphabet"] and inner in FUNCTIONS | OPERATIONS:
+                tokens.append(Token("command", f"\\{inner}", space))
+            elif match["alphabet"] and len(inner) == 1 and inner.isalpha():
+                tokens.append(Token("letter", inner, space))
+            else:
+                tokens.append(Token("words", inner, space))
+        elif kind == "number":
+            tokens.append(Token("number", match["number"], space))
+        else:
+            same = _SAME.get(match[0], match[0])
+            tokens.append(Token("command" if same[0] == "\\" else "letter" if same.isalpha() else "other", same, space))
+    return tokens

@@ -1,0 +1,254 @@
+r"""Units and other words behind a number: `\text{ cm}^2`, `miles per hour`, `\%`, `p.m.`."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pacs.rewards.answers.tokens import Token
+
+#: One name for each of the commonest units; any other word is its own name, in the singular.
+_NAMES: Final = {
+    "%": "% percent percents pct percentage pc",
+    "deg": "° degree degrees deg",
+    "rad": "rad radian radians",
+    "$": "$ dollar dollars usd",
+    "cent": "cent cents ¢",
+    "s": "s sec secs second seconds",
+    "min": "min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "day": "d day days",
+    "week": "wk week weeks",
+    "year": "yr yrs year years",
+    "mm": "mm millimeter millimeters millimetre millimetres",
+    "cm": "cm centimeter centimeters centimetre centimetres",
+    "m": "m meter meters metre metres",
+    "km": "km kilometer kilometers kilometre kilometres",
+    "in": "in inch inches",
+    "ft": "ft foot feet",
+    "yd": "yd yard yards",
+    "mile": "mi mile miles",
+    "mile/h": "mph",
+    "km/h": "kph kmh",
+    "g": "g gram grams",
+    "kg": "kg kilogram kilograms",
+    "lb": "lb lbs pound pounds",
+    "oz": "oz ounce ounces",
+    "L": "l L liter liters litre litres",
+    "mL": "ml mL milliliter milliliters millilitre millilitres",
+    "gallon": "gal gallon gallons",
+    "unit": "unit units u",
+}
+_NAME: Final = {word: name for name, words in _NAMES.items() for word in words.split()}
+#: What may stand between a number and the right answer in place of a unit: it changes the value, or takes it back.
+_NO_UNITS: Final = frozenset(
+    [
+        "hundred",
+        "hundreds",
+        "thousand",
+        "thousands",
+        "million",
+        "millions",
+        "billion",
+        "billions",
+        "trillion",
+        "trillions",
+        "quadrillion",
+        "lakh",
+        "crore",
+        "dozen",
+        "dozens",
+        "score",
+        "gross",
+        "pair",
+        "pairs",
+        "couple",
+        "half",
+        "halves",
+        "third",
+        "thirds",
+        "quarter",
+        "quarters",
+        "fourth",
+        "fourths",
+        "fifth",
+        "fifths",
+        "tenth",
+        "tenths",
+        "hundredth",
+        "hundredths",
+        "thousandth",
+        "thousandths",
+        "squared",
+        "cubed",
+        "factorial",
+        "percentile",
+        "times",
+        "plus",
+        "minus",
+        "over",
+        "divided",
+        "multiplied",
+        "and",
+        "or",
+        "not",
+        "no",
+        "nor",
+        "but",
+        "except",
+        "if",
+        "unless",
+        "than",
+        "less",
+        "more",
+        "least",
+        "most",
+        "below",
+        "above",
+        "about",
+        "approximately",
+        "approx",
+        "around",
+        "roughly",
+        "almost",
+        "nearly",
+        "between",
+        "to",
+        "up",
+        "mod",
+        "modulo",
+        "base",
+        "is",
+        "are",
+        "was",
+        "be",
+        "equals",
+        "equal",
+        "from",
+        "of",
+        "with",
+        "without",
+        "wrong",
+        "incorrect",
+        "false",
+        "true",
+        "maybe",
+        "perhaps",
+        "either",
+        "both",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "sixty",
+        "seventy",
+        "eighty",
+        "ninety",
+        "zero",
+        "a",
+        "an",
+        "the",
+        "answer",
+        "where",
+        "when",
+        "for",
+        "k",
+        "bn",
+        "mn",
+    ]
+)
+_WORD = re.compile(r"[A-Za-z°%$¢µμΩ]+")
+_PIECE = re.compile(r"\s*([A-Za-z°%$¢µμΩ]+\.?|\^|-?\d+|[/·*().,-])")
+_MERIDIEM: Final = {"am": "am", "a.m.": "am", "a.m": "am", "pm": "pm", "p.m.": "pm", "p.m": "pm"}
+
+
+def unit_of(tokens: Sequence[Token]) -> str | None:
+    r"""One name for the unit that all tokens behind a number are; None if they are none.
+
+    A power, a quotient and a product of units are units. Words that are not known are a unit of that name, but for
+    those that change a value ("million", "or", "not").
+    """
+    text = ""
+    for token in tokens:
+        if token.text in ("{", "}", "\\circ") or (token.text == "^" and not text):
+            text += "°" if token.text == "\\circ" else ""
+        elif token.kind == "command":
+            text += {"\\%": "%", "\\$": "$", "\\cdot": "·", "\\mu": "µ", "\\Omega": "Ω"}.get(token.text, "?")
+        elif token.kind == "words":
+            text += f" {token.text} "
+        else:
+            text += (" " if token.space else "") + token.text
+    return _normal(text)
+
+
+def is_word_unit(words: str) -> bool:
+    """Whether words without a command around them, as in "5 cm", are a unit and not a product of variables."""
+    pieces = [piece for piece in re.split(r"[\s/^*·\d-]+", words) if piece]
+    if len(pieces) == 1 and len(pieces[0]) == 1:
+        return pieces == ["%"]
+    return bool(pieces) and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
+
+
+def meridiem_of(text: str) -> str | None:
+    """`am`, `pm`, or None."""
+    return _MERIDIEM.get(text.strip().lower())
+
+
+def _normal(text: str) -> str | None:
+    names: list[str] = []
+    power_of_next, below, end = 1, False, 0
+    text = text.strip()
+    while end < len(text):
+        match = _PIECE.match(text, end)
+        if match is None:
+            return None
+        piece, end = match[1], match.end()
+        word = piece.rstrip(".")
+        if piece == "^":
+            continue
+        if _WORD.fullmatch(word):
+            lower = word.lower()
+            if lower in _NO_UNITS:
+                if lower == "squared" and names:
+                    names[-1] += "^2"
+                    continue
+                if lower == "cubed" and names:
+                    names[-1] += "^3"
+                    continue
+                return None
+            if lower in ("square", "sq", "cubic", "cu"):
+                power_of_next = 2 if lower in ("square", "sq") else 3
+            elif lower == "per":
+                below = True
+            else:
+                name = _NAME.get(word) or _NAME.get(lower) or (lower.removesuffix("s") if len(lower) > 3 else word)
+                names.append(("/" if below else "") + name + (f"^{power_of_next}" if power_of_next > 1 else ""))
+                power_of_next = 1
+        elif piece in ("2", "3", "-1", "-2", "-3") and names:
+            names[-1] += f"^{piece}"
+        elif piece == "/":
+            below = True
+        elif piece not in "·*().,-":
+            return None
+    if "%" in names and names != ["%"]:
+        return None
+    return "·".join(_merged(names)) or None
+
+
+def _merged(names: list[str]) -> list[str]:
+    """m/s^-1 and the like: a negative power is one below."""
+    return [
+        f"/{name[:-3]}{'' if name[-1] == '1' else '^' + name[-1]}" if name[-3:-1] == "^-" else name for name in names
+    ]
