@@ -333,3 +333,24 @@ def test_the_sentence_says_where_each_setting_is_from() -> None:
         vars(Grading.of(None, {"math": {"accept_unevaluated": True}}))
     )
     assert "is not recorded: `pacs evaluate grade`" in sentences(None)
+
+
+def test_an_answer_that_still_has_to_be_calculated_is_graded_as_the_setting_says(
+    model: Path, evaluate: Run, tmp_path: Path
+) -> None:
+    sums = write_data(tmp_path / "sums.parquet", [(47, 38), (1, 1)])
+    out = finished(model, sums, tmp_path / "out", ["\\boxed{47+38}", "\\boxed{2}"])
+
+    def graded(*words: str) -> tuple[list[str], str]:
+        assert evaluate("grade", out, *words)[0] == 0
+        return [each.status for each in read_grades(out, "letters").values()], (out / "results.md").read_text()
+
+    strict, page = graded()
+    assert strict == ["unevaluated", "correct"]
+    assert "(math.accept_unevaluated=false)" in page
+    assert re.search(r"\| letters \| +0\.00 \| +50\.00 \| +0\.00 \| +50\.00 \|", page)  # truncated, correct, wrong, it
+    status, said, _ = evaluate("show", out, "--status", "unevaluated", "-n", 9)
+    assert (status, said.count("--- response")) == (0, 1)
+    lenient, page = graded("--reward-kwargs", "math.accept_unevaluated=true")
+    assert lenient == ["correct", "correct"]
+    assert "was accepted (math.accept_unevaluated=true)" in page
