@@ -13,7 +13,7 @@ from pacs.diversity.cache import Cache
 from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
 from pacs.diversity.embed import Embedder
-from pacs.diversity.folders import labels, read_tasks
+from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.measures import COSINE, Measured, difference, measure, select
 from pacs.diversity.picture import draw, title_of
 from pacs.diversity.tokenizer import find_tokenizer
@@ -82,6 +82,7 @@ def _run(args: argparse.Namespace) -> None:
         "embedding_dtype": args.dtype,
         "embedding_max_tokens": embedder.max_tokens,
         "distinct_n_over": unit,
+        **(said := notes(args.folders, names)),
     }
     pictures = draw_all(names, results, args.problem)
     measured = {task: result.measured for task, result in results.items()}
@@ -94,6 +95,8 @@ def _run(args: argparse.Namespace) -> None:
     write_atomically(args.out / "diversity.json", whole)
     for task in results:
         print(f"{task}\n{results_table(names, measured[task])}\n")
+    for note in said.values():
+        print(f"{note}\n")
     for file in ("diversity.json", "diversity.md", *(picture.file for picture in pictures.values())):
         print(args.out / file)
 

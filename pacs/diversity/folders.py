@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import read_task, task_names
 from pacs.evaluation.sample import GradedTask
+from pacs.evaluation.settings import read_settings
 
 
 def labels(folders: Sequence[Path]) -> list[str]:
@@ -50,6 +52,19 @@ def read_tasks(folders: Sequence[Path], tasks: Sequence[str] | None) -> dict[str
         for folder, other in zip(folders[1:], read[name][1:], strict=True):
             _check_same_problems(name, (folders[0], read[name][0]), (folder, other))
     return read
+
+
+def notes(folders: Sequence[Path], names: Sequence[str]) -> dict[str, str]:
+    """`note`, for the settings that a result is shown with, if the samples were not graded alike.
+
+    Args:
+        folders: of the evaluations.
+        names: by which they are shown.
+    """
+    gradings = [read_settings(folder).grading for folder in folders]
+    as_json = [vars(grading) if grading else None for grading in gradings]
+    said = grading_notes(dict(zip(names, as_json, strict=True)))
+    return {"note": " ".join(said)} if len(folders) > 1 and said else {}
 
 
 def _check_same_problems(task: str, first: tuple[Path, GradedTask], second: tuple[Path, GradedTask]) -> None:

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from pacs.diversity.folders import labels, read_tasks
+from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.support_document import support_table, to_json, to_markdown
 from pacs.diversity.support_picture import draw
 from pacs.diversity.support_task import TaskSupport, compare
@@ -32,14 +32,14 @@ def _run(args: argparse.Namespace) -> None:
     results: dict[str, TaskSupport] = {}
     for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
         results[task] = compare(base, model, _ks(task, args.k, names, (base, model)))
-    settings = {"base": str(args.base), "model": str(args.model)}
+    settings = {"base": str(args.base), "model": str(args.model)} | (said := notes([args.base, args.model], names))
     png = render_png(draw(names, results))
     page = to_markdown(settings, names, results, PICTURE)
     whole = json.dumps(to_json(settings, names, results), indent=1, ensure_ascii=False) + "\n"
     args.out.mkdir(parents=True, exist_ok=True)
     for file, content in ((PICTURE, png), (PAGE, page), (JSON, whole)):
         write_atomically(args.out / file, content)
-    print(f"{support_table(results)}\n")
+    print("\n\n".join([support_table(results), *said.values()]) + "\n")
     for file in (JSON, PAGE, PICTURE):
         print(args.out / file)
 

@@ -10,6 +10,7 @@ from pacs.data.errors import DataError
 from pacs.evaluation import compare_command, grade_command, show_command
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.failures import EngineFailure
+from pacs.evaluation.grading import HELP, OPTION, parse_given
 from pacs.evaluation.settings import Sampling
 from pacs.evaluation.stop import Stopped, StopRequest
 from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 SUBCOMMANDS = ("show", "grade", "compare")
 
 DESCRIPTION = f"""\
-Sample a model with vLLM, grade the samples with the verifier of the training, and report pass@k.
+Sample a model with vLLM, grade each sample by the verifier of its row, and report pass@k. Of a training run, a
+checkpoint of it or its export (`pacs export`), the verifiers have the settings that the run graded with.
 
 The same command goes on where it stopped: no sample is drawn twice, and none is left out. More samples and more
 tasks may be added to DIR; another model, other settings and other data are refused. Engines run on all GPUs of all
@@ -44,6 +46,7 @@ EXAMPLES = """\
 examples:
   pacs evaluate Qwen/Qwen3-8B --tasks math500,amc23,aime24,aime25,beyondaime --out outputs/evaluation/qwen3_8b
   pacs evaluate outputs/pacs/qwen3_8b-pacs --tasks math500,aime24 --samples math500=16 --out outputs/trained
+  pacs evaluate Qwen/Qwen3-8B --tasks math500 --reward-kwargs math.accept_unevaluated=true --out outputs/lenient
   pacs evaluate exported --tasks mine=data/mine/test.parquet --samples 8 --max-tokens 1024 --out outputs/mine
 """
 
@@ -83,7 +86,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         metavar="[TASK=]K,K,...",
         help=f"of pass@k; again for one task (default: {','.join(map(str, KS))}, those up to the samples)",
     )
-    how = parser.add_argument_group("sampling (what a folder was made with is not changed)")
+    how = parser.add_argument_group("sampling and grading (what a folder was made with is not changed)")
     how.add_argument(
         "--temperature", type=float, default=default.temperature, metavar="T", help=f"default: {default.temperature}"
     )
@@ -106,6 +109,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         choices=("auto", "bfloat16", "float16", "float32"),
         help="of the weights (default: auto, as they are stored)",
     )
+    how.add_argument(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
     where = parser.add_argument_group("engines (may change from start to start)")
     where.add_argument("--engines", type=int, metavar="N", help="default: as many as GPUs allow; one on the CPU")
     where.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="GPUs of one engine (default: 1)")
@@ -150,6 +154,7 @@ def main(args: argparse.Namespace) -> int:
             args.engines,
             args.gpu_memory,
             args.ray_address,
+            parse_given(args.reward_kwargs),
         )
         evaluate(asked, StopRequest())
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it

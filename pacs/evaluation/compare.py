@@ -7,6 +7,7 @@ from typing import Any
 
 from pacs.evaluation.bootstrap import Estimate, estimate
 from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.grading import NOT_RECORDED, differences
 from pacs.evaluation.results import read_results
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks, pass_at_values
 
@@ -144,9 +145,25 @@ def notes(evaluations: Sequence[Evaluation], shared: Sequence[str]) -> list[str]
         if any(value != values[0] for value in values):
             each = ", ".join(f"{value} ({e.label})" for value, e in zip(values, evaluations, strict=True))
             said.append(f"{key} differs: {each}.")
+    said += grading_notes({evaluation.label: evaluation.settings.get("grading") for evaluation in evaluations})
     for evaluation in evaluations:
         if left_out := [task for task in evaluation.tasks if task not in shared]:
             said.append(f"Only some have {', '.join(left_out)} ({evaluation.label}): left out.")
+    return said
+
+
+def grading_notes(gradings: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
+    """Where samples were not graded by the same settings of the verifiers, or nobody knows: a sentence each.
+
+    Args:
+        gradings: label of an evaluation -> its `Grading` as JSON has it, None where none was written down.
+    """
+    unknown = [label for label, grading in gradings.items() if grading is None]
+    said = [f"{NOT_RECORDED}: {', '.join(unknown)} (`pacs evaluate grade` grades them again)."] if unknown else []
+    (first, one), *others = [(label, grading) for label, grading in gradings.items() if grading] or [("", {})]
+    for label, other in others:
+        for name, was, is_now in differences(one["verifiers"], other["verifiers"]):
+            said.append(f"grading: {name} differs: {was} ({first}), {is_now} ({label}).")
     return said
 
 

@@ -1,7 +1,7 @@
 """`pacs evaluate MODEL`: sample, grade, report."""
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,13 +11,24 @@ from pacs.data.template import Template
 from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, write_problems
+from pacs.evaluation.grade import check_settings_work
+from pacs.evaluation.grading import Grading, VerifierSettings, sentences
 from pacs.evaluation.lock import check_out, locked, nothing_left
 from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
 from pacs.evaluation.problems import load_problems
 from pacs.evaluation.report import report
 from pacs.evaluation.sample import Problem
 from pacs.evaluation.sampling import Work
-from pacs.evaluation.settings import FILE, ModelSettings, Sampling, Settings, TaskSettings, joined, read_settings
+from pacs.evaluation.settings import (
+    FILE,
+    ModelSettings,
+    Sampling,
+    Settings,
+    TaskSettings,
+    as_json,
+    joined,
+    read_settings,
+)
 from pacs.evaluation.stop import StopRequest
 from pacs.evaluation.tasks import Task, prepare_missing
 from pacs.runs.commit import git_commit
@@ -37,6 +48,7 @@ class Asked:
         engines: how many; None for all that there is room for.
         gpu_memory: share of a GPU's memory.
         ray_address: of a cluster to join.
+        verifiers: settings of the verifiers, which come before those of the model's run.
     """
 
     model: str
@@ -48,6 +60,7 @@ class Asked:
     engines: int | None
     gpu_memory: float
     ray_address: str | None
+    verifiers: VerifierSettings = field(default_factory=dict)
 
 
 def evaluate(asked: Asked, stop: StopRequest) -> None:
@@ -60,11 +73,14 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     """
     check_out(asked.out)
     model = find_model(asked.model)
+    verifiers = Grading.of(model.reward, asked.verifiers).verifiers
     prepare_missing(asked.tasks, asked.data)
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
+    check_settings_work([problem for some in problems.values() for problem in some], verifiers)
     prompts, context = encode(model, problems, asked.sampling)
     with locked(asked.out), stop:
         settings = settle(asked, model, problems)
+        print(sentences(as_json(settings)["grading"]), flush=True)
         stop.check()
         for task, some in problems.items():
             if not has_problems(asked.out, task) or read_problems(asked.out, task) != some:
@@ -147,7 +163,8 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
         for task in asked.tasks
     }
     about = ModelSettings(name, str(folder), model_sha256(folder), model.marker_sha256, model.trained_by)
-    new = Settings(about, sampling, tasks, versions(), git_commit())
+    grading = Grading.of(model.reward, asked.verifiers)
+    new = Settings(about, sampling, tasks, versions(), git_commit(), grading)
     return joined(old, new, asked.out) if old else new
 
 

@@ -1,28 +1,65 @@
 """Grades samples by the verifier of the training, beside whatever else this process does."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 
+from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import Grade
+from pacs.evaluation.grading import OPTION, VerifierSettings
 from pacs.evaluation.sample import Problem, Sample
-from pacs.rewards.registry import compute_score
+from pacs.rewards.registry import DEFAULT, compute_score
 
 #: A thread waits while a process compares answers, or runs a program.
 MAX_THREADS = 16
 
 
-def grade(problem: Problem, sample: Sample) -> Grade:
-    """The verifier's word on one sample."""
-    verdict = compute_score(problem.data_source, sample.response, problem.ground_truth, problem.extra_info)
-    return Grade(problem.id, sample.index, verdict["score"], verdict["status"], verdict["predicted"])
+def grade(problem: Problem, sample: Sample, verifiers: VerifierSettings) -> Grade:
+    """The verifier's word on one sample.
+
+    Args:
+        problem: that it answers.
+        sample: to be graded.
+        verifiers: their settings.
+
+    Raises:
+        ValueError: If the verifier refuses its settings, or gives a score that is neither right nor wrong.
+    """
+    name = problem.extra_info.get("verifier") or DEFAULT
+    settings = {name: verifiers[name]} if name in verifiers else {}
+    verdict = compute_score(problem.data_source, sample.response, problem.ground_truth, problem.extra_info, **settings)
+    score, status = verdict["score"], verdict["status"]
+    if score != (status == "correct"):
+        raise ValueError(
+            f"the verifier {name} gave {problem.id} the score {score} with the status {status}: an evaluation counts "
+            "right and wrong answers; give the score 1.0 with the status correct, and 0.0 with any other"
+        )
+    return Grade(problem.id, sample.index, score, status, verdict["predicted"])
+
+
+def check_settings_work(problems: Sequence[Problem], verifiers: VerifierSettings) -> None:
+    """Grade an empty response by each verifier that the problems name, before any sample is drawn.
+
+    Raises:
+        EvaluationError: If one refuses its settings.
+    """
+    for problem in {problem.extra_info.get("verifier") or DEFAULT: problem for problem in problems}.values():
+        try:
+            grade(problem, Sample(problem.id, 0, 0, "", 0, truncated=False), verifiers)
+        except ValueError as error:
+            raise EvaluationError(f"{OPTION}: {error}") from error
 
 
 class Grader:
-    """Grades in threads; each sample's grade is handed back with what it was submitted with."""
+    """Grades in threads; each sample's grade is handed back with what it was submitted with.
 
-    def __init__(self) -> None:
+    Args:
+        verifiers: their settings.
+    """
+
+    def __init__(self, verifiers: VerifierSettings) -> None:
+        self._verifiers = verifiers
         self._threads = ThreadPoolExecutor(min(MAX_THREADS, max(2, (os.cpu_count() or 2) // 2)), "grade")
         self._done: SimpleQueue[tuple[str, Future[Grade]]] = SimpleQueue()
         self.waiting = 0
@@ -30,7 +67,7 @@ class Grader:
     def submit(self, task: str, problem: Problem, sample: Sample) -> None:
         """Have a sample graded."""
         self.waiting += 1
-        future = self._threads.submit(grade, problem, sample)
+        future = self._threads.submit(grade, problem, sample, self._verifiers)
         future.add_done_callback(lambda done: self._done.put((task, done)))
 
     def graded(self, wait: bool = False) -> Iterator[tuple[str, Grade]]:

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.grading import OPTION, parse_given
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
-Grade all samples of an evaluation again, from its folder alone: no GPU, no vLLM, no data. The grades of a task are
-replaced once all of it is graded; results.json and results.md are written again.
+Grade all samples of an evaluation again, from its folder alone: no GPU, no vLLM, no data. The verifiers have the
+settings that the folder was graded with, unless others are given, which are then the folder's. The grades are replaced
+once all samples are graded; settings.json, results.json and results.md are written again.
 """
 
 
@@ -22,6 +24,13 @@ def add_parser(subparsers: "Subparsers") -> None:
         "evaluate grade", help="grade an evaluation's samples again", description=DESCRIPTION
     )
     parser.add_argument("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
+    parser.add_argument(
+        OPTION,
+        action="append",
+        default=[],
+        metavar="VERIFIER.SETTING=VALUE",
+        help="as of `pacs evaluate`; those not given stay as they are",
+    )
     parser.set_defaults(handler=main)
 
 
@@ -33,15 +42,16 @@ def main(args: argparse.Namespace) -> int:
     from pacs.evaluation.settings import read_settings
 
     try:
-        tasks = read_settings(args.out).tasks
+        given = parse_given(args.reward_kwargs)
+        read_settings(args.out)  # before a lock is made in a folder that is no evaluation
         with locked(args.out), nothing_left():
-            for task in tasks:
-                print(f"{task}: {regrade(args.out, task)}", flush=True)
+            for task, said in regrade(args.out, given).items():
+                print(f"{task}: {said}", flush=True)
             print(report(args.out))
     except (EvaluationError, OSError) as error:
         print(f"pacs evaluate grade: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("pacs evaluate grade: interrupted; the task it was at has its old grades", file=sys.stderr)
+        print("pacs evaluate grade: interrupted; the old grades are kept", file=sys.stderr)
         return 130
     return 0

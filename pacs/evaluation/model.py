@@ -13,6 +13,7 @@ from pacs.data.output import file_sha256
 from pacs.evaluation.errors import EvaluationError
 from pacs.export.source import CHECKPOINTS, Source, find_source
 from pacs.report.read import INFO
+from pacs.rewards.of_run import KEY, RunReward, read_reward, reward_of
 from pacs.runs.checkpoints import MARKER
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
@@ -28,11 +29,13 @@ class Model:
         given: as the command named it.
         folder: with config and tokenizer, and the weights unless it is a training checkpoint.
         source: the training checkpoint, if it is one.
+        reward: of the training run that it is a checkpoint or an export of, as far as that is known.
     """
 
     given: str
     folder: Path
     source: Source | None = None
+    reward: RunReward | None = None
 
     @property
     def marker_sha256(self) -> str | None:
@@ -66,12 +69,13 @@ def find_model(given: str) -> Model:
     """
     path = Path(given).expanduser()
     if not path.exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", given):
+        # A stranger's reward.yaml decides nothing: it might open the sandbox of programs.
         return Model(given, _download(given))
     if not path.is_dir():
         raise EvaluationError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
     if path.name.startswith("global_step_") or (path / CHECKPOINTS).is_dir():
         source = find_source(path)
-        return Model(given, source.huggingface, source)
+        return Model(given, source.huggingface, source, reward_of(source.setting(KEY)))
     if not (path / "config.json").is_file():
         raise EvaluationError(
             f"{given} is no model (it has no config.json), and neither a training checkpoint "
@@ -79,7 +83,10 @@ def find_model(given: str) -> Model:
         )
     if not any(file.suffix in WEIGHTS for file in path.iterdir()):
         raise EvaluationError(f"{given} has no weights (*.safetensors or *.bin)")
-    return Model(given, path.absolute())
+    try:
+        return Model(given, path.absolute(), reward=read_reward(path))
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def context_and_dtype(model: Model) -> tuple[int, str]:

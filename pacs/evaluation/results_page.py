@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pacs.evaluation.grading import sentences
 from pacs.evaluation.markdown import interval, number, percent, table
 from pacs.evaluation.summary import TaskResult
 
@@ -37,6 +38,7 @@ def results_page(settings: Mapping[str, Any], results: Sequence[TaskResult], dat
     parts += [
         "## Samples",
         _samples(results),
+        sentences(settings.get("grading")),
         "Statuses are the verifier's; *truncated* is cut off at the limit of tokens, with an answer or without. "
         "Tokens are the mean of a response; tokens a second those generated.",
         "## Settings",
@@ -64,7 +66,7 @@ def _samples(results: Sequence[TaskResult]) -> str:
     rows = []
     for result in results:
         lengths = (result.mean_tokens, result.mean_tokens_right, result.mean_tokens_wrong)
-        shares = [percent(result.truncated), *(percent(result.statuses[status]) for status in statuses)]
+        shares = [percent(result.truncated), *(percent(result.statuses.get(status, 0.0)) for status in statuses)]
         rows.append([result.task, *shares, *map(number, (*lengths, result.seconds, result.tokens_per_second))])
     return table(["", *(name.replace("_", " ") for name in names)], rows)
 

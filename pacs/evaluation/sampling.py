@@ -52,7 +52,7 @@ class Work:
                     request = Request(str(len(self._asked)), prompt, self._seed(task, problem, index))
                     self._asked[request.id] = (task, problem, index)
                     self.queue.append(request)
-        self._grader = Grader()
+        self._grader = Grader(settings.verifiers)
         self._clock = Clock(out, list(problems))
         self._progress: Progress | None = None
 

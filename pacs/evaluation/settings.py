@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.grading import NOT_RECORDED, OPTION, Grading, VerifierSettings, differences
 from pacs.runs.files import write_atomically
 
 FILE = "settings.json"
@@ -72,13 +73,22 @@ class TaskSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides what is in an evaluation's folder, and the versions and the commit that first wrote to it."""
+    """All that decides what is in an evaluation's folder, and the versions and the commit that first wrote to it.
+
+    `grading` is None in the folder of a version that did not write it down.
+    """
 
     model: ModelSettings
     sampling: Sampling
     tasks: Mapping[str, TaskSettings]
     versions: Mapping[str, str]
     git_commit: str | None = None
+    grading: Grading | None = None
+
+    @property
+    def verifiers(self) -> VerifierSettings:
+        """What the verifiers are called with."""
+        return self.grading.verifiers if self.grading else {}
 
     def write(self, out: Path) -> None:
         """Write `settings.json`."""
@@ -95,7 +105,8 @@ def read_settings(out: Path) -> Settings:
         values = json.loads((out / FILE).read_text(encoding="utf-8"))
         tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
         model, sampling = ModelSettings(**values["model"]), Sampling(**values["sampling"])
-        return Settings(model, sampling, tasks, values["versions"], values.get("git_commit"))
+        grading = Grading(**values["grading"]) if values.get("grading") else None
+        return Settings(model, sampling, tasks, values["versions"], values.get("git_commit"), grading)
     except (FileNotFoundError, NotADirectoryError):
         raise EvaluationError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -122,6 +133,7 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
     differing = [f"{key} {was[key]}, not {is_now[key]}" for key in was if was[key] != is_now[key]]
     if differing:
         raise EvaluationError(f"--out {out} was sampled with {', '.join(differing)}: give the same, or another --out")
+    _check_grading(old, new, out)
     tasks = dict(old.tasks)
     for name, task in new.tasks.items():
         before = tasks.get(name)
@@ -137,6 +149,22 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
             )
         tasks[name] = task
     return replace(old, tasks=tasks)
+
+
+def _check_grading(old: Settings, new: Settings, out: Path) -> None:
+    """Raise `EvaluationError` if what is added would be graded otherwise than what is there."""
+    if new.grading is None:
+        return
+    again = f"`pacs evaluate grade {out}` grades them again"
+    if old.grading is None:
+        raise EvaluationError(
+            f"--out {out}: {NOT_RECORDED} (an earlier version wrote it): {again}; or give another --out"
+        )
+    if found := list(differences(old.verifiers, new.verifiers)):
+        said = ", ".join(f"{name} {was}, not {is_now}" for name, was, is_now in found)
+        raise EvaluationError(
+            f"--out {out} was graded with {said}: give the same by {OPTION}, or another --out, or {again} with others"
+        )
 
 
 def as_json(settings: Settings) -> dict[str, Any]:

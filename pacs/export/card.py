@@ -12,6 +12,7 @@ from huggingface_hub import ModelCard, ModelCardData
 from pacs.algorithm import PacsConfig
 from pacs.export.source import Source
 from pacs.report.read import METRICS, Run, read_run
+from pacs.rewards.of_run import KEY, reward_of
 
 ALGORITHM, BASE_MODEL = "algorithm.adv_estimator", "actor_rollout_ref.model.path"
 PACS = "PACS, RLVR as supervised learning ([arXiv 2509.02522](https://arxiv.org/abs/2509.02522))"
@@ -103,6 +104,9 @@ def _settings(source: Source) -> Iterator[tuple[str, str]]:
     for key in VERL_SETTINGS:
         if (value := source.setting(key)) is not None:
             yield key, _shown(value)
+    if (reward := reward_of(source.setting(KEY))) is not None:
+        yield KEY, reward.function or "by each row's verifier"
+        yield from _leaves("reward.custom_reward_function.reward_kwargs", reward.settings or {})
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -14,12 +14,13 @@ from pacs.export.errors import ExportError
 from pacs.export.merge import merge, open_shards
 from pacs.export.model import check_shards, empty_model, own_parameters
 from pacs.export.source import Source
+from pacs.rewards.of_run import FILE, KEY, write_reward
 
 #: Of one file of weights, unless one parameter is larger.
 WEIGHTS_FILE_SIZE = "5GB"
 #: Not taken over from the checkpoint: what is written anew, and weights (of `save_contents: [hf_model]`).
 NOT_COPIED = (
-    "config.json", "README.md", "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json",
+    "config.json", "README.md", FILE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json",
 )  # fmt: skip
 #: Config, index, model card.
 SMALL_FILES_BYTES = 1_000_000
@@ -63,6 +64,8 @@ def export(source: Source, out: Path, dtype: str) -> int:
         (aside / "generation_config.json").unlink(missing_ok=True)
         shutil.copytree(source.huggingface, aside, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True)
         (aside / "README.md").write_text(card, encoding="utf-8")
+        if (reward := source.setting(KEY)) is not None:
+            write_reward(reward, aside)
         verify(aside, model)
         # mkdtemp's folders and safetensors' files are private.
         aside.chmod(0o755)

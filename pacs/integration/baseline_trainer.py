@@ -52,10 +52,10 @@ class BaselineTrainer(GradedTrainer):
         """verl's, once it is known that the verifier works."""
         data = self.grades(batch)
         verdicts = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
-        correct = torch.tensor(without_shaping(row_sums(data["rm_scores"]).tolist(), verdicts))
-        self.scores = correct[torch.tensor([not is_padding(tag) for tag in batch.tags])]
+        scores = torch.tensor(without_shaping(row_sums(data["rm_scores"]).tolist(), verdicts))
+        self.scores = scores[torch.tensor([not is_padding(tag) for tag in batch.tags])]
         group_ids = dense_ids([prompt_uid(key) for key in batch.keys])
-        metrics.update(self.grade_metrics(batch, data, correct, group_ids, torch.zeros(len(batch), dtype=torch.bool)))
+        metrics.update(self.grade_metrics(batch, data, scores, group_ids, torch.zeros(len(batch), dtype=torch.bool)))
         return super()._compute_advantage(batch, metrics)
 
     def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
@@ -101,8 +101,11 @@ class BaselineTrainer(GradedTrainer):
 
 
 def without_shaping(rewards: list[float], verdicts: list[dict[str, Any]]) -> list[float]:
-    """The verifier's own score of each response where it gives one; else the reward, which may have been changed."""
-    scores = [verdict.get("score") for verdict in verdicts]
+    """The reward function's own score of each response where verl kept it; else the reward, shaped or not.
+
+    A function that returns a number alone has it kept by verl as `acc`.
+    """
+    scores = [verdict.get("score", verdict.get("acc")) for verdict in verdicts]
     return [reward if score is None else float(score) for reward, score in zip(rewards, scores, strict=True)]
 
 

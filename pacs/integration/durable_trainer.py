@@ -26,7 +26,6 @@ from pacs.integration.monitor import Monitor
 from pacs.integration.nodes import host_of
 from pacs.integration.progress import ProgressTrainer
 from pacs.integration.run_log import RunLog
-from pacs.metrics import validation_metrics
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
@@ -166,21 +165,6 @@ class DurableTrainer(ProgressTrainer):
         tu.assign_non_tensor_stack(batch, "uid", [f"{self.global_steps}-{first + i}" for i in range(len(batch))])
         return batch
 
-    def _val_metrics_update(
-        self,
-        data_sources: list[str],
-        sample_uids: list[str],
-        reward_extra_infos_dict: dict[str, list[Any]],
-        sample_turns: list[int],
-        expected_acc_counts: dict[tuple[str, str], int],
-    ) -> dict[str, float]:
-        """verl's metrics of a validation, and ours."""
-        verls: dict[str, float] = super()._val_metrics_update(
-            data_sources, sample_uids, reward_extra_infos_dict, sample_turns, expected_acc_counts=expected_acc_counts
-        )
-        problems = list(zip(map(str, data_sources), map(str, sample_uids), strict=True))
-        return verls | validation_metrics(expected_acc_counts, problems, reward_extra_infos_dict["reward"])
-
     def _count_resampled(self, num_prompts: int | None) -> None:
         """Count the prompts that take the place of filtered groups (None: a step begins), and stop at the limit.
 
@@ -192,8 +176,8 @@ class DurableTrainer(ProgressTrainer):
         sampled = self.config.data.train_batch_size + self.prompts_resampled
         if 0 < most * self.config.data.train_batch_size < sampled:
             raise RuntimeError(
-                f"step {self.global_steps}: {sampled} prompts were sampled, and too few of them had right and wrong "
-                f"responses: the data is too easy or too hard for this policy now, or raise "
+                f"step {self.global_steps}: {sampled} prompts were sampled, and too few of them had responses "
+                f"of different scores: the data is too easy or too hard for this policy now, or raise "
                 f"algorithm.filter_groups.max_num_gen_batches={most} (0: no limit)"
             )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.runs.files import write_atomically
-from pacs.runs.listing import validation_shares
+from pacs.runs.listing import GRADED, validation_scores, validation_shares
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
@@ -44,8 +44,10 @@ class RunLog:
         values = {key: float(value) for key, value in data.items()}
         self.stream.write(json.dumps({"step": step, **values}) + "\n")
         self.stream.flush()
-        shown = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
-        shown += [f"{key} {value:.3f}" for key, value in validation_shares(values).items()]
+        said = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
+        shown = [line.replace("pass rate", "mean score") for line in said] if values.get(GRADED, 0) > 0 else said
+        validated = validation_shares(values) or validation_scores(values)
+        shown += [f"{key} {value:.3f}" for key, value in validated.items()]
         print(f"step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
 
     def finish(self) -> None:

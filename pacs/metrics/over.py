@@ -1,5 +1,9 @@
 """What our metrics are reduced over, their units, and the verdicts that are counted."""
 
+from typing import get_args
+
+from pacs.rewards.verdict import Status
+
 # What a metric is reduced over. Of the update's rows, one a response:
 COUNTED = "the rows that count"
 CORRECT = "the correct rows that count"
@@ -17,7 +21,7 @@ GROUPS = "the groups of two or more responses"
 UPDATES = "the step's updates"
 
 #: What a verifier says of a response; any other word is counted as `OTHER`.
-STATUSES = ("correct", "wrong", "no_answer", "timeout", "error")
+STATUSES: tuple[str, ...] = get_args(Status)
 OTHER = "other"
 
 SHARE = "share, 0 to 1"

@@ -118,7 +118,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
 def batch_metrics(
     *,
     group: torch.Tensor,
-    correct: torch.Tensor,
+    score: torch.Tensor,
     tokens: torch.Tensor,
     truncated: torch.Tensor,
     alone: torch.Tensor,
@@ -126,11 +126,13 @@ def batch_metrics(
 ) -> dict[str, float]:
     """The metrics of a step's sampled batch, before any update.
 
-    A metric without a row (or group) to reduce is left out; counts are then 0.
+    A metric without a row (or group) to reduce is left out; counts are then 0. Right and wrong are only told apart
+    where all scores are 0 or 1: with any other score, the metrics of right and of wrong responses and of groups are
+    left out, counts among them, and `pacs/rows/graded_count` is above 0.
 
     Args:
         group: (B,) int64, any values: rows of one prompt have the same. Padding rows are not given.
-        correct: (B,) the label R, 0 or 1.
+        score: (B,) the reward function's: the label R, 0 or 1, or a graded one. Finite.
         tokens: (B,) tokens of the response.
         truncated: (B,) 1 if the response was stopped by the limit on its length.
         alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
@@ -140,20 +142,19 @@ def batch_metrics(
         Metric -> value.
     """
     kept = alone == 0
-    right = correct == 1
-    columns = {"correct": right, "wrong": ~right, "alone": ~kept, "truncated": truncated, "tokens": tokens}
+    right = score == 1
+    graded = ~right & (score != 0)
+    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens}
     if status is not None:
         known = [word if word in STATUSES else OTHER for word in status]
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
-    selections = {
-        SAMPLED: torch.ones_like(kept),
-        RESPONSES: kept,
-        CORRECT_RESPONSES: kept & right,
-        WRONG_RESPONSES: kept & ~right,
-    }
-    return _reduce({name: column.double() for name, column in columns.items()}, selections) | _reduce(
-        *_group_table(group[kept], right[kept])
-    )
+    selections = {SAMPLED: torch.ones_like(kept), RESPONSES: kept}
+    groups: dict[str, float] = {}
+    if not graded[kept].any():
+        columns |= {"correct": right, "wrong": ~right}
+        selections |= {CORRECT_RESPONSES: kept & right, WRONG_RESPONSES: kept & ~right}
+        groups = _reduce(*_group_table(group[kept], right[kept]))
+    return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 
 def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]) -> None:
@@ -201,7 +202,9 @@ def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.
 def _value(metric: Metric, columns: Mapping[str, torch.Tensor], rows: torch.Tensor) -> float | None:
     """One metric, or None where it has no value."""
     column = columns.get(metric.column)
-    values = torch.empty(0, dtype=torch.float64) if column is None else column[rows]
+    if column is None:
+        return None
+    values = column[rows]
     if len(values) < LEAST_ROWS.get(metric.suffix, 1):
         return None
     if metric.suffix == "per_token":

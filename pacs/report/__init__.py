@@ -3,7 +3,8 @@
 read.py         a run folder -> a typed `Run`
 settings.py     its settings as dotted keys, without secrets
 groups.py       runs that differ in their seeds -> one `Group`: a mean and a band
-panels.py       what is drawn, as data: `PANELS`
+panel.py        a `Panel`: one figure, as data
+panels.py       what is drawn: `PANELS`
 trends.py       what a curve did, in words
 findings.py     what the title of a figure says (validation.py, calibration.py: of these two)
 style.py        colours, dashes, titles, legends

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from pacs.report.groups import Band, Group
-from pacs.report.panels import Curve, Panel
+from pacs.report.panel import Curve, Panel
 from pacs.report.style import (
     BAND_ALPHA,
     COLOURS,

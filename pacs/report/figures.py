@@ -18,7 +18,8 @@ from pacs.report import calibration
 from pacs.report.draw import draw_over_steps, reset_style
 from pacs.report.draw_calibration import draw_calibration
 from pacs.report.groups import Band, Group
-from pacs.report.panels import PANELS, Curve, Panel
+from pacs.report.panel import Curve, Panel, as_scored
+from pacs.report.panels import PANELS
 from pacs.report.read import RunError
 from pacs.report.style import (
     BAND_ALPHA,
@@ -58,7 +59,7 @@ class Part:
 def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list[Panel]:
     """The panels that have data, each replaced by its fallback where a group has data of that only."""
     shown = []
-    for panel in panels:
+    for panel in (as_scored(panel, groups) for panel in panels):
         older = panel.fallback
         if older and any(_has_data(older, [group]) and not _has_data(panel, [group]) for group in groups):
             shown.append(older)

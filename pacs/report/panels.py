@@ -1,63 +1,15 @@
-"""What is drawn, as data: a `Panel` is one figure, and one of the overview's small multiples."""
+"""What is drawn: `PANELS`."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import get_args
 
 from pacs.report import calibration, validation
-from pacs.report.findings import Finding, change, distance, in_thirds, phases, separation, shares, typical
+from pacs.report.findings import change, distance, in_thirds, phases, separation, shares, typical
+from pacs.report.panel import Curve, Panel
 from pacs.report.trends import share
+from pacs.rewards.verdict import Status
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One metric of a panel, or with a glob every metric that matches it."""
-
-    key: str
-    label: str = ""
-    """What the legend calls it."""
-    spread: tuple[str, str] | None = None
-    """The metrics at the lower and the upper edge of a band around it."""
-    also: tuple[str, ...] = ()
-    """Further metrics: what is drawn is the mean of all."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Panel:
-    """One quantity, or some that belong together."""
-
-    name: str
-    """Of its file."""
-    quantity: str
-    """Its heading; the title of the figure is what was found."""
-    unit: str
-    """Of the vertical axis."""
-    curves: tuple[Curve, ...]
-    finding: Finding
-    reading: str
-    """How to read it."""
-    kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
-    total: str = ""
-    """The metric that the areas of a stack add up to; empty: they are all there is."""
-    beside: bool = False
-    """One group fills the axes: several are drawn beside each other."""
-    is_share: bool = False
-    """Values lie between 0 and 1, and the axis does not go beyond."""
-    baseline: float | None = None
-    """A value worth a thin horizontal line."""
-    may_be_log: bool = False
-    """A logarithmic axis where the values span decades."""
-    in_overview: bool = True
-    fallback: "Panel | None" = None
-    """Drawn instead where a run has no data of this panel but has of that one, as an older run."""
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """All keys and globs that it reads."""
-        total = (self.total,) if self.total else ()
-        return (*(key for curve in self.curves for key in (curve.key, *curve.also, *(curve.spread or ()))), *total)
-
-
-def _validation(pattern: str, reading: str, fallback: Panel | None = None) -> Panel:
+def _validation(pattern: str, reading: str, fallback: Panel | None = None, graded: Panel | None = None) -> Panel:
     return Panel(
         name="validation",
         quantity="Right answers on held-out problems",
@@ -68,6 +20,7 @@ def _validation(pattern: str, reading: str, fallback: Panel | None = None) -> Pa
         kind="validation",
         is_share=True,
         fallback=fallback,
+        graded=graded,
     )
 
 
@@ -94,10 +47,7 @@ PHASES = {
     "timing_s/values": "critic values",
     "timing_s/update_critic": "critic update",
 }
-STATUSES = {
-    f"pacs/verifier/{status}_fraction": status.replace("_", " ")
-    for status in ("correct", "wrong", "no_answer", "timeout", "error", "other")
-}
+STATUSES = {f"pacs/verifier/{status}_fraction": status.replace("_", " ") for status in (*get_args(Status), "other")}
 
 PANELS = (
     Panel(
@@ -108,6 +58,15 @@ PANELS = (
         finding=change("critic/score/mean", "Right answers in training", form=share),
         reading="The share of the step's sampled responses that the verifier accepts.",
         is_share=True,
+        graded=Panel(
+            name="pass_rate",
+            quantity="Mean score in training",
+            unit="mean score of a response",
+            curves=(Curve("critic/score/mean"),),
+            finding=change("critic/score/mean", "Mean score in training"),
+            reading="The mean of the scores that the reward function gave to the step's sampled responses. Some are "
+            "neither 0 nor 1: it is no share of right answers.",
+        ),
     ),
     _validation(
         validation.PASS_AT_K,
@@ -115,6 +74,16 @@ PANELS = (
         fallback=_validation(
             validation.VERLS,
             "verl's mean@n of each data source: pass@1, estimated from n responses a problem.",
+        ),
+        graded=Panel(
+            name="validation",
+            quantity="Scores on held-out problems",
+            unit="mean score",
+            curves=(Curve(validation.VERLS),),
+            finding=validation.outcome(validation.VERLS, "score"),
+            reading="verl's mean@n of each data source: the mean score of n responses a problem. Some scores are "
+            "neither 0 nor 1: it is no share of right answers.",
+            kind="validation",
         ),
     ),
     Panel(

@@ -67,15 +67,20 @@ def glance(sources: Sources, *, several_groups: bool) -> dict[str, tuple[str, ..
     return {f"{source} {statistic}": (key,) for source, (statistic, key) in first.items()}
 
 
-def outcome(pattern: str) -> Finding:
-    """What became of the smallest k, and of one source's largest; of several sources the mean."""
+def outcome(pattern: str, quantity: str = "pass rate") -> Finding:
+    """What became of the smallest k, and of one source's largest; of several sources the mean.
+
+    Args:
+        pattern: of the keys.
+        quantity: what they are, where sources do not have the same statistic.
+    """
 
     def find(groups: Sequence[Group]) -> str:
         sources = shared(sources_of(groups, pattern), groups)
         first = {source: next(iter(keys.items())) for source, keys in sources.items()}
         keys = [key for _, key in first.values()]
         statistics = {statistic for statistic, _ in first.values()}
-        what = statistics.pop() if len(statistics) == 1 else "pass rate"
+        what = statistics.pop() if len(statistics) == 1 else quantity
         subject = f"{what} on {next(iter(first))}" if len(first) == 1 else f"Mean {what} of {len(first)} sources"
         bands = bands_of(groups, *keys)
         text = tell(bands, capital(subject), "", share)

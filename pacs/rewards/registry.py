@@ -1,7 +1,8 @@
 """The verifiers by name, and the reward that verl calls, which picks among them."""
 
+import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pkgutil import resolve_name
 from typing import Any, Final
@@ -15,7 +16,16 @@ VERIFIERS: Final = {
 }
 #: Of rows that name none.
 DEFAULT: Final = "math"
-_SETTINGS: Final = "reward.custom_reward_function.reward_kwargs"
+#: This module as `reward.custom_reward_function.path` of a run names it.
+PATH: Final = "pkg://pacs.rewards.registry"
+_SETTINGS: Final = "reward.custom_reward_function.reward_kwargs."
+#: Type of a setting's default -> the types that its value may have, and what to give in words.
+_KINDS: Final[dict[type, tuple[tuple[type, ...], str]]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "text"),
+}
 
 
 def compute_score(
@@ -50,23 +60,54 @@ def compute_score(
     return _function(name)(data_source, solution_str, ground_truth, extra_info, **settings.get(name, {}))
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
+def check_settings(settings: Mapping[str, Any], prefix: str = _SETTINGS) -> None:
     """Raise `ValueError` if a verifier of that name does not exist, or does not take what is set for it.
 
     Args:
         settings: as `compute_score` takes them.
+        prefix: what stands before a verifier's name where the settings were given, for errors.
     """
     for name, arguments in settings.items():
         if name not in VERIFIERS:
-            raise ValueError(f"{_SETTINGS}.{name}: no such verifier. There are {', '.join(VERIFIERS)}.")
+            raise ValueError(
+                f"{prefix}{name}: no such verifier. There are {', '.join(VERIFIERS)}.{_hint(name, VERIFIERS)}"
+            )
         if not isinstance(arguments, Mapping):
-            raise ValueError(f"{_SETTINGS}.{name}={arguments}: give the settings of {name} by their names.")
-        signature = _signature(name)
+            raise ValueError(f"{prefix}{name}={arguments}: give the settings of {name} by their names.")
+        takes = [*_signature(name).parameters][4:]
         try:
-            signature.bind("", "", "", None, **arguments)
+            _signature(name).bind("", "", "", None, **arguments)
         except TypeError as error:
-            takes = ", ".join([*signature.parameters][4:]) or "no settings"
-            raise ValueError(f"{_SETTINGS}.{name}: {error}; it takes {takes}.") from None
+            unknown = next((setting for setting in arguments if setting not in takes), "")
+            raise ValueError(
+                f"{prefix}{name}: {error}; it takes {', '.join(takes) or 'no settings'}.{_hint(unknown, takes)}"
+            ) from None
+        for setting, value in arguments.items():
+            default = _defaults(name).get(setting)
+            types, words = _KINDS.get(type(default), ((type(value),), ""))
+            if type(value) not in types:
+                raise ValueError(f"{prefix}{name}.{setting}={value}: give {words} (default: {default}).")
+
+
+def resolved_settings(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """All settings of all verifiers, by verifier and name: those given, and the defaults of the others.
+
+    Args:
+        settings: as `compute_score` takes them, checked.
+    """
+    return {name: _defaults(name) | dict(settings.get(name, {})) for name in VERIFIERS}
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(word, list(known), n=1)
+    return f" Did you mean {nearest[0]}?" if nearest else ""
+
+
+@cache
+def _defaults(name: str) -> dict[str, Any]:
+    """The settings of a verifier that have a default."""
+    settings = [*_signature(name).parameters.values()][4:]
+    return {setting.name: setting.default for setting in settings if setting.default is not setting.empty}
 
 
 @cache

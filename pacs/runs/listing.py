@@ -21,6 +21,7 @@ from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress
 
 INFO, METRICS, CHECKPOINTS = "run.json", "metrics.jsonl", "checkpoints"
 PASS_RATE, LOSS, STEP_SECONDS = "critic/score/mean", "pacs/loss_mean", "timing_s/step"
+GRADED = "pacs/rows/graded_count"  # scores other than 0 and 1, with which the mean score is no pass rate
 #: How much of the end of metrics.jsonl is looked at: some hundred lines.
 REACH_BYTES = 1 << 20
 BLOCK_BYTES = 1 << 16
@@ -43,7 +44,7 @@ class ListedRun:
         total_steps: where the run ends.
         resumable_from: the step of the newest complete checkpoint.
         passed_over: why newer checkpoints are not complete, a sentence each.
-        pass_rate: the last one, of the training responses.
+        pass_rate: the last one, of the training responses; None where scores other than 0 and 1 were among them.
         loss: the last one.
         validation: the last shares of right answers, by the metric's name.
         step_seconds: median of this start's steps, else the last step's.
@@ -103,7 +104,7 @@ def last_metrics(file: Path) -> dict[str, float]:
         if not isinstance(record, dict):
             continue
         values = {key: float(value) for key, value in record.items() if isinstance(value, int | float)}
-        last = {key: value for key, value in values.items() if key in wanted} | last
+        last = {key: value for key, value in values.items() if key in wanted | {GRADED}} | last
         validation = validation or validation_shares(values)
         if validation and wanted <= last.keys():
             break
@@ -113,7 +114,13 @@ def last_metrics(file: Path) -> dict[str, float]:
 def validation_shares(values: Mapping[str, float]) -> dict[str, float]:
     """The metrics that are a validation's shares of right answers: pass@1, or in older runs verl's name for it."""
     ours = {key: value for key, value in values.items() if re.fullmatch("pacs/validation/.+/pass@1", key)}
-    return ours or {key: value for key, value in values.items() if re.fullmatch("val-core/.+/mean@.+", key)}
+    graded = any(re.fullmatch("pacs/validation/.+/graded_count", key) for key in values)
+    return ours if ours or graded else validation_scores(values)
+
+
+def validation_scores(values: Mapping[str, float]) -> dict[str, float]:
+    """verl's metrics that are a validation's mean scores."""
+    return {key: value for key, value in values.items() if re.fullmatch("val-core/.+/mean@.+", key)}
 
 
 def _run_folders(top: Path) -> Iterator[Path]:
@@ -156,7 +163,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
         total_steps=total_steps,
         resumable_from=None if checkpoint is None else checkpoint.step,
         passed_over=problems,
-        pass_rate=metrics.get(PASS_RATE),
+        pass_rate=None if metrics.get(GRADED, 0) > 0 else metrics.get(PASS_RATE),
         loss=metrics.get(LOSS),
         validation=validation_shares(metrics),
         step_seconds=metrics.get(STEP_SECONDS) if step_seconds is None else float(step_seconds),

@@ -8,6 +8,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import read_results
 from pacs.report.groups import Group
@@ -21,7 +22,7 @@ from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
 
 FORMAT = "pacs sweep results, version 1"
-PASS_RATE, STEP_SECONDS = "critic/score/mean", "timing_s/step"
+PASS_RATE, GRADED, STEP_SECONDS = "critic/score/mean", "pacs/rows/graded_count", "timing_s/step"
 
 
 def collect(
@@ -79,6 +80,7 @@ def collect(
             if cause
         ],
         "runs": found,
+        "notes": _grading_notes(runs),
     }
 
 
@@ -123,6 +125,9 @@ def _run(
     validation = _validation(log)
     rates = _curve(log, PASS_RATE)
     total = planned.total_steps
+    # With scores other than 0 and 1 the mean score is no share of right answers; the plot says so by this curve.
+    counts = _curve(log, GRADED)
+    graded = {GRADED: counts} if any(value > 0 for _, value in counts) else {}
     if planned.is_finished and _at(rates, total) is None:
         cause = f"step {total} is saved but not logged (the run was killed in between): its end has no values"
     return {
@@ -149,12 +154,13 @@ def _run(
                 source: {k: value for k, curve in own.items() if (value := _at(curve, total)) is not None}
                 for source, own in validation.items()
             },
-            _at(rates, total),
+            None if graded else _at(rates, total),
             mean,
         ),
         "evaluation": evaluation,
         "evaluation_problem": problem,
         "curves": {PASS_RATE: rates}
+        | graded
         | {f"pacs/validation/{source}/{k}": curve for source, own in validation.items() for k, curve in own.items()},
     }
 
@@ -197,6 +203,17 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
         }
         for task in tasks
     }
+
+
+def _grading_notes(runs: Sequence[PlannedRun]) -> list[str]:
+    """Where the evaluations of two runs told right and wrong apart by other settings of the verifiers."""
+    gradings = {}
+    for run in runs:
+        try:
+            gradings[run.label] = read_results(evaluation_folder(run))[0].get("grading")
+        except EvaluationError:
+            continue
+    return grading_notes(gradings) if len(gradings) > 1 else []
 
 
 def _without_seed(settings: Mapping[str, str]) -> dict[str, str]:

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from omegaconf import OmegaConf
+
 from pacs.data.output import file_sha256
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import has_samples
+from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results
 from pacs.evaluation.settings import FILE, TaskSettings, joined, read_settings
 from pacs.evaluation.tasks import Task
+from pacs.rewards.of_run import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.stop import StopRequest
@@ -48,7 +52,8 @@ def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> Non
     Raises:
         EvaluationError: naming the evaluation's folder, and what differs.
     """
-    for folder in map(evaluation_folder, runs):
+    for run in runs:
+        folder = evaluation_folder(run)
         if not (folder / FILE).exists() or not has_samples(folder, old := read_settings(folder)):
             continue
         tasks = {
@@ -56,7 +61,10 @@ def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> Non
             for task in evaluation.tasks
             if task.file.exists()
         }
-        joined(old, replace(old, sampling=replace(old.sampling, max_tokens=evaluation.max_tokens), tasks=tasks), folder)
+        sampling = replace(old.sampling, max_tokens=evaluation.max_tokens)
+        reward = OmegaConf.to_container(run.config.reward.custom_reward_function, resolve=True)
+        grading = Grading.of(reward_of(reward), {})  # type: ignore[arg-type]
+        joined(old, replace(old, sampling=sampling, tasks=tasks, grading=grading), folder)
 
 
 def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: StopRequest) -> bool:

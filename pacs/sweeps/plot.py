@@ -14,6 +14,7 @@ from pacs.report.draw import draw_over_steps
 from pacs.report.figures import PNG_DOTS_PER_INCH, render_png, title_of
 from pacs.report.findings import rank
 from pacs.report.groups import Group
+from pacs.report.panel import as_scored
 from pacs.report.panels import PANELS
 from pacs.report.read import Run
 from pacs.report.style import (
@@ -59,9 +60,10 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
         if measure in setting["measures"]
     }
     title = f"{results['sweep']}, {results['recipe']}: " + (
-        finding(measure, ends) if ends else "no run is finished yet"
+        finding(measure, ends) if ends else _nothing_to_compare(results)
     )
-    left = title_of(PASS_RATE, groups) if any(group.band(PASS_RATE.curves[0].key).steps for group in groups) else ""
+    panel = as_scored(PASS_RATE, groups)
+    left = title_of(panel, groups) if any(group.band(panel.curves[0].key).steps for group in groups) else ""
     height = max(LEAST_HEIGHT_INCHES, 1.5 + ROW_INCHES * len(groups))
     with our_style():
         figure = Figure(figsize=(WIDTH_INCHES, height), dpi=PNG_DOTS_PER_INCH, layout="constrained")
@@ -69,12 +71,17 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
         set_title(axes[0], left or "No step is done yet", 0.45 * WIDTH_INCHES)
         if left:
             steps = [step for group in groups for run in group.runs for step in run.steps]
-            draw_over_steps(axes[0], PASS_RATE, groups, width=0.4 * WIDTH_INCHES, steps=steps)
+            draw_over_steps(axes[0], panel, groups, width=0.4 * WIDTH_INCHES, steps=steps)
         if ends:
             _draw_ends(axes[1], measure, ends, [group.label for group in groups])
         set_figure_title(figure, title)
         _legend(figure, groups, ends)
     return render_png(figure), "; ".join(filter(None, (title, left)))
+
+
+def _nothing_to_compare(results: Mapping[str, Any]) -> str:
+    finished = any(setting["finished"] for setting in results["settings"])
+    return "no share of right answers to compare" if finished else "no run is finished yet"
 
 
 def first_measure(results: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ def results_page(results: Results) -> str:
         f"# {results['sweep']}: {results['recipe']}",
         results["description"],
         _how_many(results),
+        "\n".join(f"- {note}" for note in results.get("notes", [])),
         _grid(measure_table(results)),
         reading(results),
     ]

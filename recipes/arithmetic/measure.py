@@ -5,8 +5,10 @@ Run as `python -m recipes.arithmetic.measure --model DIR --data FILE.parquet`.
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import torch
@@ -14,6 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from pacs.evaluation import pass_at_k
 from pacs.rewards.math import compute_score
+from pacs.rewards.of_run import read_reward
 
 SAMPLES = 8
 MAX_RESPONSE_TOKENS = 24  # the longest right response has 19
@@ -105,20 +108,32 @@ def response_logits(model: PreTrainedModel, responses: Responses) -> torch.Tenso
     return logits[:, -width - 1 : -1]
 
 
-def grade(responses: Responses, answers: list[str]) -> torch.Tensor:
-    """(prompts, samples): 1.0 where the verifier accepts the response, else 0.0."""
+def grade(responses: Responses, answers: list[str], verifier: Mapping[str, Any] | None = None) -> torch.Tensor:
+    """(prompts, samples): 1.0 where the verifier accepts the response, else 0.0.
+
+    Args:
+        responses: to be graded.
+        answers: the right ones, of the prompts.
+        verifier: settings of the verifier `math`; None: its defaults.
+    """
     samples = len(responses.texts) // len(answers)
     scores = [
-        compute_score("arithmetic", text, answers[i // samples])["score"] for i, text in enumerate(responses.texts)
+        compute_score("arithmetic", text, answers[i // samples], **(verifier or {}))["score"]
+        for i, text in enumerate(responses.texts)
     ]
     return torch.tensor(scores).view(len(answers), samples)
 
 
 @torch.no_grad()
 def measure_model(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: Prompts, *, seed: int
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Prompts,
+    *,
+    seed: int,
+    verifier: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
-    """Measure a model in memory; see `measure`."""
+    """Measure a model in memory; see `measure`, and `grade` for the verifier's settings."""
     model.eval()
     right_greedily, right, entropy, tokens = 0.0, [], 0.0, 0
     with torch.random.fork_rng(devices=[]):
@@ -127,9 +142,9 @@ def measure_model(
         for start in range(0, len(prompts.answers), step):
             messages, answers = prompts.messages[start : start + step], prompts.answers[start : start + step]
             greedy = generate(model, tokenizer, messages, samples=1, greedy=True)
-            right_greedily += float(grade(greedy, answers).sum())
+            right_greedily += float(grade(greedy, answers, verifier).sum())
             sampled = generate(model, tokenizer, messages, samples=SAMPLES)
-            right += grade(sampled, answers).sum(1).int().tolist()
+            right += grade(sampled, answers, verifier).sum(1).int().tolist()
             log_probs = response_logits(model, sampled).float().log_softmax(-1)
             token_entropy = -(log_probs.exp() * log_probs).sum(-1)
             entropy += float(token_entropy[sampled.response_mask].sum())
@@ -145,7 +160,7 @@ def measure_model(
 
 
 def measure(model_dir: Path, data: Path, *, seed: int) -> dict[str, float]:
-    """Measure a model folder on a parquet file.
+    """Measure a model folder on a parquet file, graded as the run was that an exported model is of.
 
     Args:
         model_dir: a Hugging Face folder with a tokenizer.
@@ -165,7 +180,9 @@ def measure(model_dir: Path, data: Path, *, seed: int) -> dict[str, float]:
             raise FileNotFoundError(f"--{name} {path} does not exist; `python -m recipes.arithmetic.make` makes it")
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
-    return measure_model(model, tokenizer, read_prompts(data), seed=seed)
+    reward = read_reward(model_dir)
+    verifier = reward.settings.get("math") if reward and reward.settings else None
+    return measure_model(model, tokenizer, read_prompts(data), seed=seed, verifier=verifier)
 
 
 def main() -> None:

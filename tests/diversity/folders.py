@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pacs.evaluation.folder import Grade, write_problems
+from pacs.evaluation.grading import Grading, VerifierSettings
 from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
 from pacs.evaluation.settings import ModelSettings, Sampling, Settings, TaskSettings
 from pacs.evaluation.store import Store
@@ -42,8 +43,10 @@ def make_task(responses: Responses, name: str = "sums") -> GradedTask:
     return GradedTask(name, problems, samples)
 
 
-def write_folder(out: Path, tasks: Mapping[str, Responses], model: str = "/nowhere/model") -> Path:
-    """Write an evaluation; `model` is the folder whose tokenizer is looked for."""
+def write_folder(
+    out: Path, tasks: Mapping[str, Responses], model: str = "/nowhere/model", given: VerifierSettings | None = None
+) -> Path:
+    """Write an evaluation; `model` is the folder whose tokenizer is looked for, `given` what graded it."""
     out.mkdir(parents=True)
     settings = Settings(
         ModelSettings(model, model, "ab" * 32),
@@ -53,6 +56,7 @@ def write_folder(out: Path, tasks: Mapping[str, Responses], model: str = "/nowhe
             for name, some in tasks.items()
         },
         {},
+        grading=Grading.of(None, given or {}),
     )
     settings.write(out)
     for name, responses in tasks.items():

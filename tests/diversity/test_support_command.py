@@ -85,3 +85,14 @@ def test_what_else_lies_in_the_folder_is_kept(base: Path, tmp_path: Path) -> Non
     assert (out / "notes.md").read_text() == "mine"
     assert sorted(path.name for path in out.iterdir()) == ["notes.md", "support.json", "support.md", "support.png"]
     assert (out / "support.md").read_text().startswith("# Support: pacs against base")
+
+
+def test_evaluations_that_were_graded_otherwise_are_said_so(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lenient = write_folder(tmp_path / "pacs", {"sums": TRAINED}, given={"math": {"accept_unevaluated": True}})
+    assert cli.main(["support", f"{base}", f"{lenient}", "--out", f"{tmp_path / 'out'}"]) == 0
+    said = "grading: math.accept_unevaluated differs: false (base), true (pacs)."
+    assert said in capsys.readouterr().out
+    assert said in (tmp_path / "out" / "support.md").read_text()
+    assert json.loads((tmp_path / "out" / "support.json").read_text())["settings"]["note"] == said

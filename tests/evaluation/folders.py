@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pacs.evaluation.folder import write_problems
 from pacs.evaluation.grade import grade
+from pacs.evaluation.grading import Grading
 from pacs.evaluation.sample import Problem, Sample
 from pacs.evaluation.seeds import sample_seed
 from pacs.evaluation.settings import ModelSettings, Sampling, Settings, TaskSettings
@@ -16,7 +17,7 @@ MODEL = ModelSettings(name="tiny", folder="/models/tiny", sha256="ab" * 32)
 
 def settings_of(*, samples: int = 4, model: ModelSettings = MODEL, sampling: Sampling | None = None) -> Settings:
     task = TaskSettings(data="/data/sums.parquet", sha256="cd" * 32, problems=3, samples=samples, ks=(1, 2))
-    return Settings(model, sampling or Sampling(), {TASK: task}, {"pacs": "0"})
+    return Settings(model, sampling or Sampling(), {TASK: task}, {"pacs": "0"}, grading=Grading.of(None, {}))
 
 
 def problems() -> list[Problem]:
@@ -45,6 +46,6 @@ def write_evaluation(out: Path, *, samples: int = 4, keep: int | None = None, gr
         drawn.append(sample_of(problem, index))
         store.add(drawn[-1])
         if graded:
-            store.add_grade(grade(problem, drawn[-1]))
+            store.add_grade(grade(problem, drawn[-1], settings.verifiers))
     store.close()
     return drawn

@@ -12,6 +12,7 @@ import pytest
 from pacs.evaluation import compare_command
 from pacs.evaluation.bootstrap import RESAMPLES, SEED
 from pacs.evaluation.compare import compare, read_evaluations
+from pacs.evaluation.grading import Grading
 from pacs.evaluation.pass_at_k import pass_at_k
 from pacs.evaluation.results import summarize, write_results
 from tests.evaluation.grading import task_of
@@ -213,3 +214,27 @@ def test_folders_of_one_name_are_told_apart_by_their_paths(folders: list[Path], 
     twin.mkdir(parents=True)
     (twin / "results.json").write_bytes((folders[1] / "results.json").read_bytes())
     assert [evaluation.label for evaluation in read_evaluations([folders[0], twin])] == [str(folders[0]), str(twin)]
+
+
+def test_evaluations_that_were_graded_otherwise_are_said_so(
+    folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gradings = {
+        "plain": {"math": {"accept_unevaluated": False, "timeout_seconds": 3.0}},
+        "lenient": {"math": {"accept_unevaluated": True, "timeout_seconds": 3.0}, "newer": {"a": 1}},
+        "old": None,
+    }
+    for name, verifiers in gradings.items():
+        (tmp_path / name).mkdir()
+        content = json.loads((folders[0] / "results.json").read_text())
+        content["settings"]["grading"] = verifiers and vars(Grading(verifiers))
+        (tmp_path / name / "results.json").write_text(json.dumps(content))
+
+    def said(*names: str) -> list[str]:
+        assert run(*(tmp_path / name for name in names), "--k", 1) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if "grad" in line]
+
+    assert said("plain", "lenient") == ["- grading: math.accept_unevaluated differs: false (plain), true (lenient)."]
+    recorded = "- By which settings of the verifiers the samples were graded is not recorded"
+    assert said("old", "plain") == [f"{recorded}: old (`pacs evaluate grade` grades them again)."]
+    assert len(said("old", "plain", "lenient")) == 2

@@ -29,7 +29,7 @@ def result() -> TaskResult:
             graded("one", 3, "no_answer", tokens=64, truncated=True),
         ],
         "two": [
-            graded("two", 0, "wrong", "1", tokens=5),
+            graded("two", 0, "unevaluated", "3+4", tokens=5),
             graded("two", 1, "timeout", "2", tokens=5),
             graded("two", 2, "error", "3", tokens=64, truncated=True),
             graded("two", 3, "correct", "7", tokens=6),
@@ -51,7 +51,9 @@ def test_every_number_of_a_task(result: TaskResult) -> None:
     # Of the pairs of `one` RR, RW (4, of which 2 with W a vote), W-; of `two` each right one ties with a wrong one.
     assert result.maj_at[2].mean == pytest.approx(((1 + 2 * 0.5 + 2) / 6 + 3 * 0.5 / 6) / 2)
     assert result.maj_at[4].mean == pytest.approx((1 + 1 / 4) / 2)
-    assert result.statuses == {"correct": 3 / 8, "wrong": 2 / 8, "no_answer": 1 / 8, "timeout": 1 / 8, "error": 1 / 8}
+    assert result.statuses == {
+        "correct": 3 / 8, "wrong": 1 / 8, "unevaluated": 1 / 8, "no_answer": 1 / 8, "timeout": 1 / 8, "error": 1 / 8
+    }  # fmt: skip
     assert result.truncated == 2 / 8
     assert (result.mean_tokens, result.mean_tokens_right, result.mean_tokens_wrong) == (204 / 8, 36 / 3, 168 / 5)
     assert (result.seconds, result.tokens_per_second) == (4.0, 200 / 4)
@@ -112,7 +114,7 @@ def test_the_page_has_the_papers_tables(result: TaskResult, tmp_path: Path) -> N
         ["products", "2", "8", "75.00 [50.00, 100.00]", "–", "–", "100.00 [100.00, 100.00]"],
     ]
     assert [row[0] for row in cells(page, "maj@k")] == ["", "sums", "products"]
-    shares, lengths = ["25.00", "37.50", "25.00", "12.50", "12.50", "12.50"], ["25.5", "12.0", "33.6"]
+    shares, lengths = ["25.00", "37.50", *["12.50"] * 5], ["25.5", "12.0", "33.6"]
     assert cells(page, "Samples")[1] == ["sums", *shares, *lengths, "4.0", "50.0"]
     assert ["sampling.temperature", "0.6"] in cells(page, "Settings")
     assert ["tasks.sums.samples", "4"] in cells(page, "Settings")

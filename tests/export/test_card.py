@@ -154,3 +154,16 @@ def test_the_settings_are_keys_of_a_real_run(template: Path):
     config = OmegaConf.load(checkpoint_of(template / "run") / "config.yaml")
     keys = [ALGORITHM, BASE_MODEL, SAMPLED, *VERL_SETTINGS, "data.train_files", "data.val_files", "pacs.beta"]
     assert [key for key in keys if OmegaConf.select(config, key) is None] == []
+
+
+def test_it_says_how_the_run_graded(run: Path, tmp_path: Path):
+    key = "reward.custom_reward_function"
+    write_run(run, "Qwen/Qwen3-8B", f"+{key}.reward_kwargs.math.timeout_seconds=5")
+    _, rows, _ = card_of(run, tmp_path / "out")
+    assert [key, "by each row's verifier"] in rows
+    assert [f"{key}.reward_kwargs.math.timeout_seconds", "5"] in rows
+    write_run(run, "Qwen/Qwen3-8B", f"{key}.path=/somewhere/mine.py", f"+{key}.reward_kwargs.password=hunter2")
+    _, rows, text = card_of(run, tmp_path / "other")
+    assert [key, "compute_score of mine.py"] in rows
+    assert "hunter2" not in text
+    assert "somewhere" not in text

@@ -8,3 +8,14 @@ def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_
 
 def compute_no_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
     return {"score": 0.0, "predicted": solution_str[:20], "status": "error"}
+
+
+def compute_graded_score(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None
+) -> float:
+    """A number alone, as verl allows; quarters from 0 to 1."""
+    return sum(map(ord, solution_str)) % 5 / 4
+
+
+def compute_nan(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> float:
+    return float("nan") if ground_truth == "9" else float(sum(map(ord, solution_str)) % 2)

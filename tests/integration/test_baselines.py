@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -74,6 +75,40 @@ def test_ppo_goes_on_with_its_critic(task: Path, tmp_path: Path) -> None:
         assert equal(alone.policy(LAST, part), broken.policy(LAST, part))
     for name in ("critic/vf_loss", "critic/grad_norm", "actor/grad_norm", "critic/score/mean"):
         assert alone.steps()[-1][name] == broken.steps()[-1][name]
+
+
+@pytest.mark.long
+def test_graded_scores_are_trained_on_and_counted_as_neither_right_nor_wrong(task: Path, tmp_path: Path) -> None:
+    graded = "reward.custom_reward_function.name=compute_graded_score"
+    run = RealRun(task, tmp_path / "graded", *SHORT, graded, algorithm="grpo")
+    printed = run.train(f"trainer.test_freq={STEPS}")
+    assert printed.count("the reward function gives scores other than 0 and 1") == 1
+    assert "mean score" in printed
+    assert "pass rate" not in printed
+    lines = [line for line in run.steps() if "timing_s/step" in line]
+    for line in lines:
+        scores = [score for group in sampled_groups(run, line["step"]) for score in group]
+        assert line["pacs/rows/graded_count"] == sum(score not in (0, 1) for score in scores) > 0
+        assert line["critic/score/mean"] == pytest.approx(sum(scores) / len(scores))
+        assert not any(name.startswith(("pacs/groups/", "pacs/rows/correct", "pacs/rows/wrong")) for name in line)
+        assert sorted(key for key in line if key != "step" and find(key) is None) == []
+    assert lines[-1]["pacs/validation/sums/graded_count"] > 0
+    assert "pacs/validation/sums/pass@1" not in lines[-1]
+    assert "val-core/sums/acc/mean@8" in lines[-1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("when", ["step 1", "the validation at step 0"])
+def test_a_score_that_is_no_number_ends_the_run_with_its_prompt(when: str, task: Path, tmp_path: Path) -> None:
+    validate = f"trainer.val_before_train={str('validation' in when).lower()}"
+    nan = ("reward.custom_reward_function.name=compute_nan", "data.train_batch_size=96", "data.val_max_samples=-1")
+    start = RealRun(task, tmp_path / "nan", *SHORT, *nan, algorithm="grpo").start(validate)
+    assert start.process.wait(START_SECONDS) == 1
+    said = re.search(
+        rf"{when}: \d+ of \d+ scores are not finite. The first is nan, of data source sums, for.*", start.printed
+    )
+    assert said, start.printed[-6000:]
+    assert re.search(r"\d\+\d", said[0])
 
 
 def sampled_groups(run: RealRun, step: int) -> list[list[float]]:

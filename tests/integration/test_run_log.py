@@ -51,3 +51,15 @@ def test_a_new_run_in_an_old_folder_starts_its_file_anew(tmp_path: Path) -> None
     log_steps(file, 1, 5, resumed_step=0)
     log_steps(file, 1, 2, resumed_step=0)
     assert [line["step"] for line in written(file)] == [1, 2]
+
+
+def test_the_console_does_not_call_a_mean_of_graded_scores_a_pass_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=9)
+    validated = {"val-core/a/acc/mean@8": 0.75, "pacs/validation/a/graded_count": 3}
+    log.log({"critic/score/mean": 0.5, "pacs/rows/graded_count": 2} | validated, 1)
+    log.log({"critic/score/mean": 0.5, "pacs/rows/graded_count": 0}, 2)
+    log.finish()
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["step 1/9: mean score 0.500, val-core/a/acc/mean@8 0.750", "step 2/9: pass rate 0.500"]

@@ -1,14 +1,16 @@
 """`batch_metrics` against plain counts."""
 
 import random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 
 from pacs.metrics import batch_metrics
+from pacs.rewards.verdict import Status
 
-STATUSES = ["correct", "wrong", "no_answer", "timeout", "error", "mystery", ""]
+KNOWN = get_args(Status)
+STATUSES = [*KNOWN, "mystery", ""]
 
 
 def make_rows(seed: int) -> list[dict[str, Any]]:
@@ -22,7 +24,7 @@ def make_rows(seed: int) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "group": 1000 - 7 * group,
-                    "correct": float(rng.random() < share),
+                    "score": float(rng.random() < share),
                     "tokens": float(rng.randrange(50)),
                     "truncated": float(rng.random() < 0.3),
                     "alone": float(size == 1),
@@ -36,7 +38,7 @@ def make_rows(seed: int) -> list[dict[str, Any]]:
 def compute(rows: list[dict[str, Any]], **changed: Any) -> dict[str, float]:
     columns: dict[str, Any] = {
         name: torch.tensor([row[name] for row in rows], dtype=torch.float32)
-        for name in ("correct", "tokens", "truncated", "alone")
+        for name in ("score", "tokens", "truncated", "alone")
     }
     columns["group"] = torch.tensor([row["group"] for row in rows], dtype=torch.int64)
     columns["status"] = [row["status"] for row in rows]
@@ -45,11 +47,11 @@ def compute(rows: list[dict[str, Any]], **changed: Any) -> dict[str, float]:
 
 def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
     kept = [row for row in rows if not row["alone"]]
-    correct = [row for row in kept if row["correct"]]
-    wrong = [row for row in kept if not row["correct"]]
+    correct = [row for row in kept if row["score"]]
+    wrong = [row for row in kept if not row["score"]]
     groups: dict[int, list[float]] = {}
     for row in kept:
-        groups.setdefault(row["group"], []).append(row["correct"])
+        groups.setdefault(row["group"], []).append(row["score"])
 
     def share(rows: list[dict[str, Any]], name: str) -> float:
         return sum(1 for row in rows if row[name]) / len(rows)
@@ -57,6 +59,7 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
     expected = {
         "pacs/rows/correct_count": len(correct),
         "pacs/rows/wrong_count": len(wrong),
+        "pacs/rows/graded_count": 0,
         "pacs/rows/alone_count": len(rows) - len(kept),
         "pacs/groups/mixed_fraction": sum(0 < sum(g) < len(g) for g in groups.values()) / len(groups),
         "pacs/groups/all_correct_fraction": sum(all(g) for g in groups.values()) / len(groups),
@@ -66,10 +69,9 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
         "pacs/truncated_fraction": share(kept, "truncated"),
         "pacs/truncated/correct_fraction": share(correct, "truncated"),
     }
-    known = STATUSES[:5]
-    for status in known:
+    for status in KNOWN:
         expected[f"pacs/verifier/{status}_fraction"] = sum(row["status"] == status for row in kept) / len(kept)
-    expected["pacs/verifier/other_fraction"] = sum(row["status"] not in known for row in kept) / len(kept)
+    expected["pacs/verifier/other_fraction"] = sum(row["status"] not in KNOWN for row in kept) / len(kept)
     return expected
 
 
@@ -89,7 +91,7 @@ def test_statuses_that_do_not_occur_are_0() -> None:
     rows = [row | {"status": "correct"} for row in make_rows(0)]
     shares = {name: value for name, value in compute(rows).items() if name.startswith("pacs/verifier/")}
     assert shares.pop("pacs/verifier/correct_fraction") == 1
-    assert list(shares.values()) == [0] * 5
+    assert list(shares.values()) == [0] * len(KNOWN)  # the others, and `other`
 
 
 def test_only_alone_rows_leave_counts() -> None:
@@ -97,12 +99,13 @@ def test_only_alone_rows_leave_counts() -> None:
     assert compute(rows) == {
         "pacs/rows/correct_count": 0,
         "pacs/rows/wrong_count": 0,
+        "pacs/rows/graded_count": 0,
         "pacs/rows/alone_count": len(rows),
     }
 
 
 def test_without_a_wrong_row_its_metrics_are_left_out_and_its_count_is_0() -> None:
-    rows = [row | {"correct": 1.0} for row in make_rows(0)]
+    rows = [row | {"score": 1.0} for row in make_rows(0)]
     metrics = compute(rows)
     assert metrics["pacs/rows/wrong_count"] == 0
     assert metrics["pacs/groups/all_correct_fraction"] == 1
@@ -111,17 +114,34 @@ def test_without_a_wrong_row_its_metrics_are_left_out_and_its_count_is_0() -> No
 
 def test_whole_numbers_and_booleans_are_numbers() -> None:
     rows = make_rows(1)
-    columns = {name: torch.tensor([int(row[name]) for row in rows]) for name in ("correct", "tokens", "truncated")}
+    columns = {name: torch.tensor([int(row[name]) for row in rows]) for name in ("score", "tokens", "truncated")}
     assert compute(rows, **columns, alone=torch.tensor([bool(row["alone"]) for row in rows])) == compute(rows)
 
 
 def test_a_single_response_is_no_group() -> None:
     """Baselines train on it, so that it is not counted as alone."""
     rows = [
-        row | {"alone": 0.0, "group": number // 2 + 1, "correct": float(number % 2)}
+        row | {"alone": 0.0, "group": number // 2 + 1, "score": float(number % 2)}
         for number, row in enumerate(make_rows(0)[:3])
     ]
     found = compute(rows)
     assert found["pacs/groups/mixed_fraction"] == 1
     assert found["pacs/groups/all_wrong_fraction"] == 0
     assert not any(name.startswith("pacs/groups/") for name in compute(rows[2:]))
+
+
+@pytest.mark.parametrize("scores", [[0.9, 0.2], [1.0, 0.5], [0.0, -1.0], [2.0, 1.0]])
+def test_graded_scores_are_not_counted_as_right_or_wrong(scores: list[float]) -> None:
+    rows = [row | {"group": 1, "alone": 0.0, "score": s} for row, s in zip(make_rows(0), scores, strict=False)]
+    metrics = compute(rows)
+    assert metrics["pacs/rows/graded_count"] == sum(score not in (0, 1) for score in scores)
+    left = {name for name in metrics if not name.startswith("pacs/verifier/")}
+    assert left == {"pacs/rows/graded_count", "pacs/rows/alone_count", "pacs/truncated_fraction"}
+    assert metrics["pacs/truncated_fraction"] == sum(row["truncated"] for row in rows) / len(rows)
+
+
+def test_a_graded_score_that_is_dropped_takes_nothing_away() -> None:
+    rows = make_rows(0)
+    assert any(row["alone"] for row in rows)
+    dropped = [row | {"score": 0.5} if row["alone"] else row for row in rows]
+    assert compute(dropped) == compute(rows)

@@ -53,7 +53,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
     """One that names a column or rows that no table has would be left out without a word."""
     rows, some = torch.tensor([1.0, 0.0, 1.0, 0.0]), torch.ones(4)
     table = dict.fromkeys(UPDATE_COLUMNS | OPTIONAL_UPDATE_COLUMNS, some) | {"correct": rows, "update": 0 * some}
-    batch = dict.fromkeys(("correct", "tokens", "truncated"), rows)
+    batch = dict.fromkeys(("score", "tokens", "truncated"), rows)
     computed = update_metrics([table]) | batch_metrics(
         group=torch.zeros(4, dtype=torch.int64), alone=torch.zeros(4), status=["correct"] * 4, **batch
     )

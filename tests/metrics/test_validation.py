@@ -23,11 +23,13 @@ def test_equals_drawing_from_the_scores() -> None:
     }
 
 
-def test_only_a_score_of_one_is_right() -> None:
-    """Rewards of your own may be anything."""
-    assert validation_metrics({("s", "p"): 3}, [("s", "p")] * 3, [0.5, -1.0, 1.0]) == {
-        "pacs/validation/s/pass@1": pytest.approx(1 / 3),
-        "pacs/validation/s/pass@2": pytest.approx(2 / 3),
+def test_graded_scores_of_a_source_are_counted_and_are_no_pass_at_k() -> None:
+    """Rewards of your own may be anything; another source has its own."""
+    problems = [("s", "p")] * 3 + [("t", "p")] * 2
+    assert validation_metrics({("s", "p"): 3, ("t", "p"): 2}, problems, [0.5, -1.0, 1.0, 1.0, 0.0]) == {
+        "pacs/validation/s/graded_count": 2,
+        "pacs/validation/t/pass@1": 0.5,
+        "pacs/validation/t/pass@2": 1.0,
     }
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pacs.rewards.math import compute_score
+from pacs.rewards.of_run import write_reward
+from pacs.rewards.registry import PATH
 from recipes.arithmetic import make as make_module
 from recipes.arithmetic.make import MADE, START_GREEDY, START_PASS_AT_1, make
 from recipes.arithmetic.measure import (
@@ -192,6 +194,9 @@ def test_grading_keeps_samples_with_their_prompt() -> None:
     responses = generate(build_model(TOKENIZER, seed=0), TOKENIZER, [[{"role": "user", "content": "1"}]] * 2, samples=2)
     object.__setattr__(responses, "texts", ["\\boxed{1}", "\\boxed{2}", "\\boxed{1}", "2"])
     assert grade(responses, ["1", "2"]).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    object.__setattr__(responses, "texts", ["\\boxed{1}", "The answer is 1.", "\\boxed{2}", "The answer is 2."])
+    assert grade(responses, ["1", "2"]).tolist() == [[1.0, 0.0]] * 2
+    assert grade(responses, ["1", "2"], {"unboxed": True}).tolist() == [[1.0, 1.0]] * 2
 
 
 def test_a_uniform_policy_has_the_entropy_of_the_vocabulary() -> None:
@@ -237,6 +242,11 @@ def test_make_is_whole_and_idempotent(tmp_path: Path, quick: list[int], capsys: 
     assert len(AutoTokenizer.from_pretrained(out / "model")) == len(TOKENIZER)
     assert AutoModelForCausalLM.from_pretrained(out / "model").dtype == torch.float32
     assert measure(out / "model", out / "test.parquet", seed=3) == before
+    # As an export of a run that graded by such settings: math.workers may not be 0.
+    write_reward({"path": PATH, "name": "compute_score", "reward_kwargs": {"math": {"workers": 0}}}, out / "model")
+    with pytest.raises(ValueError, match="workers"):
+        measure(out / "model", out / "test.parquet", seed=3)
+    (out / "model" / "reward.yaml").unlink()
 
     assert make(out, seed=3) == before
     assert "reusing" in capsys.readouterr().out

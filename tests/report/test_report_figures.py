@@ -243,3 +243,20 @@ def test_shares_stay_on_the_axis_from_0_to_1(make_run):
     low, high = axes_of("pass_rate", groups_of(run)).get_ylim()
     assert -0.05 < low <= 0
     assert 1 <= high < 1.05
+
+
+@pytest.mark.parametrize("key", ["pacs/rows/graded_count", "pacs/validation/gsm8k/graded_count"])
+def test_graded_scores_are_not_told_as_right_answers(make_run, key):
+    """Scores from -1 to 2, say: they stay on the axis, too."""
+    more = {key: lambda step: 3.0, "critic/score/mean": lambda step: step / 3 - 1}
+    folder = make_run(validation=["val-core/gsm8k/acc/mean@4"], more=more)
+    panels = {panel.name: panel for panel in figures.panels_of(groups_of(folder))}
+    assert [panels[name].quantity for name in ("pass_rate", "validation")] == [
+        "Mean score in training", "Scores on held-out problems"
+    ]  # fmt: skip
+    assert figures.title_of(panels["pass_rate"], groups_of(folder)) == "Mean score in training rose from −0.667 to 1"
+    assert figures.title_of(panels["validation"], groups_of(folder)) == "Mean@4 on gsm8k went from 0.25 to 0.50"
+    assert axes_of("pass_rate", groups_of(folder)).get_ylim()[0] < -0.6
+    assert "right" not in panels["pass_rate"].reading.replace("no share of right answers", "")
+    never = make_run("never", more={key: lambda step: 0.0})
+    assert figures.panels_of(groups_of(never))[0].quantity == "Right answers in training"

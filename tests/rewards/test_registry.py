@@ -4,7 +4,9 @@ import asyncio
 import json
 import re
 import sys
+from inspect import signature
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +20,7 @@ from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManage
 from verl.trainer.ppo.reward import get_custom_reward_fn
 
 from pacs import cli
-from pacs.rewards.registry import VERIFIERS, check_settings, compute_score
+from pacs.rewards.registry import VERIFIERS, check_settings, compute_score, resolved_settings
 
 TESTS = json.dumps({"fn_name": None, "inputs": ["7\n"], "outputs": ["7\n"]})
 PROGRAM = "```python\nprint(input())\n```"
@@ -70,12 +72,31 @@ def test_settings_reach_their_verifier() -> None:
         ({"code": {"extra_info": {}}}, "reward_kwargs.code: multiple values for argument 'extra_info'"),
         ({"exact_match": True}, "reward_kwargs.exact_match=True: give the settings of exact_match by their names."),
         ({"reward_router_address": "a"}, "reward_kwargs.reward_router_address: no such verifier."),
+        ({"cod": {}}, "Did you mean code?"),
+        ({"code": {"test_second": 3}}, "Did you mean test_seconds?"),
+        ({"math": {"timeout_seconds": "3"}}, "reward_kwargs.math.timeout_seconds=3: give a number (default: 3.0)."),
+        ({"math": {"workers": True}}, "reward_kwargs.math.workers=True: give a whole number (default: 2)."),
+        ({"math": {"accept_unevaluated": 1}}, "reward_kwargs.math.accept_unevaluated=1: give true or false"),
     ],
 )
 def test_settings_that_nothing_takes_are_refused_by_name(settings: dict[str, Any], said: str) -> None:
     for check in (lambda: check_settings(settings), lambda: compute_score("t", "", "1", None, **settings)):
         with pytest.raises(ValueError, match=re.escape(said)):
             check()
+
+
+def test_resolved_settings_are_what_a_verifier_is_called_with() -> None:
+    given = {"exact_match": {"ignore_case": False}, "math": {"timeout_seconds": 9}}
+    resolved = resolved_settings(given)
+    assert resolved.keys() == VERIFIERS.keys()
+    assert resolved["exact_match"] == {"ignore_case": False, "ignore_white_space": True}
+    assert resolved["math"]["timeout_seconds"] == 9
+    check_settings(resolved)
+    for name, settings in resolved.items():
+        function = resolve_name(VERIFIERS[name])
+        bound = signature(function).bind("", "", "", None, **given.get(name, {}))
+        bound.apply_defaults()
+        assert dict([*bound.arguments.items()][4:]) == settings
 
 
 def test_adding_one_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -313,3 +313,17 @@ def test_it_needs_neither_torch_nor_verl():
     """So that it is quick, and works where they are not installed."""
     code = "import sys, pacs.runs.command; print(sorted({'torch', 'verl', 'ray', 'transformers'} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_graded_scores_are_no_pass_rate(tmp_path: Path) -> None:
+    """Nor is a validation's mean score a share of right answers."""
+    scored = {"critic/score/mean": 0.6, "pacs/rows/graded_count": 2.0, "timing_s/step": 1.0, "pacs/loss_mean": 0.1}
+    validated = {"val-core/a/acc/mean@8": 0.4, "pacs/validation/a/graded_count": 5.0}
+    (tmp_path / "run.json").write_text("{}")
+    lines = [{"step": 1, **scored, **validated}, {"step": 2, **scored}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (run,) = list_runs([tmp_path])
+    assert (run.step, run.pass_rate, run.loss, run.validation) == (2, None, 0.1, {})
+    with (tmp_path / "metrics.jsonl").open("a") as stream:
+        stream.write(json.dumps({"step": 3, **scored, "pacs/rows/graded_count": 0.0}) + "\n")
+    assert list_runs([tmp_path])[0].pass_rate == 0.6

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from pacs.rewards.registry import PATH
 from pacs.runs.state import Progress, RunState, now, this_host, write_progress, write_state
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.grid import PlannedRun
@@ -54,6 +55,7 @@ def make_run(tmp_path: Path) -> MakeRun:
                 "actor_rollout_ref": {"model": {"path": "tiny"}},
                 "data": {"train_files": ["a.parquet"], "val_files": "b.parquet", "seed": seed},
                 "trainer": {"total_training_steps": total},
+                "reward": {"custom_reward_function": {"path": PATH, "name": "compute_score"}},
             }
         )
         overrides = ["recipe=arithmetic", *(f"{key}={value}" for key, value in settings.items())]

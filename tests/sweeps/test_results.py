@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -11,10 +12,12 @@ from PIL import Image
 
 from pacs import cli
 from pacs.evaluation.errors import EvaluationError
+from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results, write_results
-from pacs.evaluation.settings import as_json
+from pacs.evaluation.settings import Settings, as_json
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
 from pacs.evaluation.tasks import Task
+from pacs.rewards.of_run import RunReward
 from pacs.sweeps.collect import as_text, collect
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import Evaluation, check_evaluations, evaluation_folder, is_evaluated
@@ -35,14 +38,14 @@ def results_of(sweep: Sweep, runs: list[PlannedRun], refused: dict[str, str] | N
     return results
 
 
-def evaluate(run: PlannedRun, rights: list[int]) -> None:
+def evaluate(run: PlannedRun, rights: list[int], settings: Settings | None = None) -> None:
     """An evaluation of 4 samples a problem, so many of them right."""
     counts = [ProblemCount(str(number), "gold", 4, right) for number, right in enumerate(rights)]
     at = pass_at_ks(counts, [1, 2, 4])
     task = TaskResult("sums", 4, counts, at[1], at, {}, {}, 0.0, 5.0, None, None, None, None)
     folder = evaluation_folder(run)
     folder.mkdir(parents=True)
-    write_results(folder, as_json(settings_of()), [task])
+    write_results(folder, as_json(settings or settings_of()), [task])
 
 
 def test_seeds_are_one_setting_with_the_t_interval(sweep: Sweep, make_run: MakeRun) -> None:
@@ -228,3 +231,35 @@ def test_a_sweep_without_a_step_has_nothing_to_draw(
     (tmp_path / "none.json").write_text(as_text(results))
     assert cli.main(["report", str(tmp_path / "none.json"), "--out", str(tmp_path / "out")]) == 2
     assert "nothing to draw: no run has logged a step yet" in capsys.readouterr().err
+
+
+def test_evaluations_follow_their_run_s_verifier_settings(make_run: MakeRun, sweep: Sweep, tmp_path: Path) -> None:
+    """Of a run that grades otherwise, one that is there is refused; of two that differ, the page says so."""
+    runs = [make_run("1", 0), make_run("10", 0)]
+    kwargs = {"math": {"accept_unevaluated": True}}
+    runs[1].config.reward.custom_reward_function.reward_kwargs = kwargs
+    write_evaluation(folder := evaluation_folder(runs[1]))
+    asked = Evaluation([Task("sums", tmp_path / "sums.parquet", samples=4, ks=(1, 4))], 8192, [])
+    with pytest.raises(EvaluationError, match=f"{folder} was graded with math.accept_unevaluated false, not true"):
+        check_evaluations(runs, asked)
+    shutil.rmtree(folder)
+    check_evaluations(runs, asked)
+    for run, reward in zip(runs, (RunReward({}), RunReward(kwargs)), strict=True):
+        evaluate(run, [0, 2, 4], replace(settings_of(), grading=Grading.of(reward, {})))
+    said = f"- grading: math.accept_unevaluated differs: false ({runs[0].label}), true ({runs[1].label})."
+    assert said in render(results_of(sweep, runs))["results.md"].decode()
+    assert results_of(sweep, runs[:1])["notes"] == []
+
+
+def test_a_mean_of_graded_scores_is_no_share_of_right_answers(sweep: Sweep, make_run: MakeRun) -> None:
+    runs = [make_run("1", 0), make_run("10", 0)]
+    log = runs[0].folder / "metrics.jsonl"
+    lines = [json.loads(line) | {"pacs/rows/graded_count": 3} for line in log.read_text().splitlines()]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    one, ten = results_of(sweep, runs)["settings"]
+    assert one["measures"] == {}
+    assert list(ten["measures"]) == ["training, last step"]
+    page = render(results_of(sweep, runs[:1]))["index.html"].decode()
+    assert "Mean score in training" in page
+    assert "Right answers" not in page
+    assert "no share of right answers to compare" in page

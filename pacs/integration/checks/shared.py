@@ -7,11 +7,8 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from verl.utils.tracking import Tracking
 
 from pacs.integration.checks.rollout import rollout_problems
-from pacs.rewards.registry import check_settings
+from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import check_life_settings
-
-#: The reward function that picks the verifier of each row.
-REGISTRY = "pkg://pacs.rewards.registry"
 
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
@@ -85,7 +82,7 @@ def _checkpoint_problems(config: DictConfig) -> Iterator[str]:
 
 def _reward_problems(config: DictConfig) -> Iterator[str]:
     reward = config.reward.custom_reward_function
-    if reward.path == REGISTRY:
+    if reward.path == PATH:
         try:
             check_settings(reward.get("reward_kwargs") or {})
         except ValueError as error:
@@ -102,7 +99,7 @@ def _verl_settings_problems(config: DictConfig) -> Iterator[str]:
     if actor.optim.clip_grad is None:
         yield "actor_rollout_ref.actor.optim.clip_grad=null: verl needs a number; use .inf to never clip."
     filter_groups = config.algorithm.get("filter_groups") or {}
-    metric, verifiers = filter_groups.get("metric"), config.reward.custom_reward_function.path == REGISTRY
+    metric, verifiers = filter_groups.get("metric"), config.reward.custom_reward_function.path == PATH
     if filter_groups.get("enable") and (metric is None or (verifiers and metric not in ("score", "reward"))):
         yield (
             f"algorithm.filter_groups.metric={metric}: groups are filtered by a number that the verifier gives: use "

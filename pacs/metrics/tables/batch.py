@@ -38,10 +38,11 @@ BATCH = (
         name="pacs/rows/correct_count",
         column="correct",
         over=RESPONSES,
-        formula="`R_i = 1`",
+        formula="`R_i = 1`. Right and wrong are counted in steps whose scores are all 0 or 1; in any other step "
+        "this metric, and all others of groups, of correct and of wrong responses, are left out",
         unit="responses",
-        healthy="With the next two it adds up to the responses that were sampled: the train batch times "
-        "`actor_rollout_ref.rollout.n`, less those that failed.",
+        healthy="With `pacs/rows/wrong_count` and `pacs/rows/alone_count` it adds up to the responses that were "
+        "sampled: the train batch times `actor_rollout_ref.rollout.n`, less those that failed.",
         remedy="0: there is nothing to learn from. See `pacs/groups/all_wrong_fraction`.",
     ),
     Metric(
@@ -52,6 +53,17 @@ BATCH = (
         unit="responses",
         healthy="See `pacs/rows/correct_count`.",
         remedy="0: see `pacs/groups/all_correct_fraction`.",
+    ),
+    Metric(
+        name="pacs/rows/graded_count",
+        column="graded",
+        over=RESPONSES,
+        formula="the score is neither 0 nor 1: it is graded, and says not whether the response is right",
+        unit="responses",
+        healthy="0 with our verifiers, and under PACS, which refuses such a score.",
+        remedy="Above 0: a reward function of your own gives graded scores. Then `critic/score/mean` is the mean "
+        "score and no pass rate, and nothing is counted as right or wrong. Set a threshold to the scores if right and "
+        "wrong are meant.",
     ),
     Metric(
         name="pacs/rows/alone_count",
@@ -127,6 +139,14 @@ VERIFIER = tuple(
             "High from the start: compare a few by hand, the verifier may miss equal forms.",
         ),
         (
+            "unevaluated",
+            "the answer still has to be calculated (`47+38` for 85) where a value was asked for; it scores 0. With "
+            "`math.accept_unevaluated` it is `correct` where its value is right",
+            "0, or falling: the policy learns to calculate.",
+            "High or rising: the policy writes the problem down instead of solving it, or the prompt leaves open that "
+            "a value is asked for. Read `samples/`.",
+        ),
+        (
             "no_answer",
             "no answer was found in the response",
             "Falls quickly: the form of the answer is learned first.",
@@ -169,5 +189,14 @@ VALIDATION = (
         remedy="pass@1 rises while the largest k falls: the policy narrows to what it could do already; see "
         "`actor/entropy`. Flat: see `critic/score/mean`. A few problems or responses make it jump: raise "
         "`data.val_max_samples` or `actor_rollout_ref.rollout.val_kwargs.n`.",
+    ),
+    Metric(
+        name="pacs/validation/*/graded_count",
+        over="the source's responses",
+        formula="`pacs/validation/SOURCE/graded_count`, in the place of the source's pass@k: the score is neither 0 "
+        "nor 1, so that it does not say whether the response is right",
+        unit="responses",
+        healthy="Not there.",
+        remedy="There: see `pacs/rows/graded_count`. The source's mean score is `val-core/SOURCE/*/mean@k`.",
     ),
 )

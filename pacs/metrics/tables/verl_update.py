@@ -6,7 +6,7 @@ from pacs.metrics.tables.verl_words import OVER_RESPONSES, OVER_TOKENS, OVER_UPD
 OUTCOME = (
     VerlKey(
         name="critic/score/mean",
-        formula="the reward function's score, 0 or 1 here: the pass rate in training",
+        formula="the reward function's score; where all are 0 or 1, the pass rate in training",
         unit=SHARE,
         reduction="mean " + OVER_RESPONSES,
         healthy="Rises. It is the pass rate of this step's prompts at the training temperature, so it jumps with them.",
@@ -19,7 +19,8 @@ OUTCOME = (
         unit=SHARE,
         reduction="max, min " + OVER_RESPONSES,
         healthy="1 and 0.",
-        remedy="Another number: the reward function gives something else than 0 and 1, which PACS refuses.",
+        remedy="Another number: the reward function gives something else than 0 and 1, which PACS refuses. Under the "
+        "other algorithms see `pacs/rows/graded_count`.",
     ),
     VerlKey(
         name="critic/rewards/*",
@@ -32,8 +33,8 @@ OUTCOME = (
     ),
     VerlKey(
         name="val-core/*",
-        formula="`val-core/SOURCE/VARIABLE/mean@k` is the pass rate on a held-out source with k responses a prompt, "
-        "of the verifier's score whatever else is rewarded. "
+        formula="`val-core/SOURCE/VARIABLE/mean@k` is the mean score on a held-out source with k responses a prompt, "
+        "of the verifier's score whatever else is rewarded: where all scores are 0 or 1, the pass rate. "
         "`best@k/mean` and `maj@k/mean` come from 1,000 bootstrap draws **with replacement**: best@k is not pass@k",
         unit=SHARE,
         reduction="over a prompt's responses, then mean over the source's prompts",

@@ -1,0 +1,69 @@
+"""What a figure is, as data: a `Panel` is one figure, and one of the overview's small multiples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pacs.report.findings import Finding
+from pacs.report.groups import Group
+
+GRADED = "pacs/*/graded_count"
+"""The metrics that count scores other than 0 and 1, of training and of validation."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric of a panel, or with a glob every metric that matches it."""
+
+    key: str
+    label: str = ""
+    """What the legend calls it."""
+    spread: tuple[str, str] | None = None
+    """The metrics at the lower and the upper edge of a band around it."""
+    also: tuple[str, ...] = ()
+    """Further metrics: what is drawn is the mean of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One quantity, or some that belong together."""
+
+    name: str
+    """Of its file."""
+    quantity: str
+    """Its heading; the title of the figure is what was found."""
+    unit: str
+    """Of the vertical axis."""
+    curves: tuple[Curve, ...]
+    finding: Finding
+    reading: str
+    """How to read it."""
+    kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
+    total: str = ""
+    """The metric that the areas of a stack add up to; empty: they are all there is."""
+    beside: bool = False
+    """One group fills the axes: several are drawn beside each other."""
+    is_share: bool = False
+    """Values lie between 0 and 1, and the axis does not go beyond."""
+    baseline: float | None = None
+    """A value worth a thin horizontal line."""
+    may_be_log: bool = False
+    """A logarithmic axis where the values span decades."""
+    in_overview: bool = True
+    fallback: "Panel | None" = None
+    """Drawn instead where a run has no data of this panel but has of that one, as an older run."""
+    graded: "Panel | None" = None
+    """Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All keys and globs that it reads."""
+        total = (self.total,) if self.total else ()
+        return (*(key for curve in self.curves for key in (curve.key, *curve.also, *(curve.spread or ()))), *total)
+
+
+def as_scored(panel: Panel, groups: Sequence[Group]) -> Panel:
+    """The panel, or what stands for it where the reward function gave a run scores other than 0 and 1."""
+    runs = [run for group in groups for run in group.runs]
+    is_graded = any(value > 0 for run in runs for key in run.keys(GRADED) for value in run.series(key).values)
+    return panel.graded if panel.graded and is_graded else panel
