@@ -7,7 +7,7 @@ from functools import partial
 from pacs.rewards.isolation import Limits
 from pacs.rewards.math import gold_problem
 
-# Each call blocks until math-verify has answered; more than one keeps its processes busy.
+# A call that needs sympy blocks until it has answered; more than one keeps its processes busy.
 THREADS = 4
 #: Many times what a comparison takes: what is dropped must not depend on how busy the machine is.
 LIMITS = Limits(timeout_seconds=30)

@@ -102,11 +102,9 @@ def grade(
 
 @lru_cache(maxsize=2**16)  # the responses of a group often give the same answer; what is raised is not kept
 def _grade(predicted: str, gold: str, limits: Limits, accept_unevaluated: bool) -> Status:
-    try:
-        if (key := key_of(predicted)) and key == key_of(gold):
-            return "correct"
-    except TooMuch:
-        pass
+    key = _key(predicted)
+    if key and key == _key(gold):
+        return "correct"
     target = _read_gold(gold, limits)
     if isinstance(target, kinds.Words) and not target.text.isupper() and key.casefold() == target.text:
         return "correct"
@@ -120,6 +118,14 @@ def _grade(predicted: str, gold: str, limits: Limits, accept_unevaluated: bool) 
     except (Unreadable, TooMuch, NoValue):
         return "wrong"
     return "correct" if status == "unevaluated" and accept_unevaluated else status
+
+
+def _key(answer: str) -> str:
+    """`key_of`, and nothing for what is too long."""
+    try:
+        return key_of(answer)
+    except TooMuch:
+        return ""
 
 
 def _read_gold(gold: str, limits: Limits) -> kinds.Answer:

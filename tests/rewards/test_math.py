@@ -43,6 +43,7 @@ def test_the_verdict_has_the_answer_as_it_is_written() -> None:
         ("\\begin{pmatrix}2\\\\1\\end{pmatrix}", "\\begin{pmatrix}1\\\\2\\end{pmatrix}"),
         ("print(72)", "72"),
         ("7" * (MAX_CHARS + 1), "72"),
+        ("7" * (MAX_CHARS + 1), "Monday"),
     ],
 )
 def test_other_answers_are_wrong(answer: str, gold: str) -> None:

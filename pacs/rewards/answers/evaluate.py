@@ -42,7 +42,7 @@ _RANGES: Final = (
 )
 #: ... and all of them positive, where roots and logarithms have values.
 _POSITIVE: Final = ((0.2, 0.9), (0.2, 3.0), (1.1, 3.0), (5.0, 20.0))
-#: Of these points, on how many both must have a value.
+#: At how many of these points both must have a value, and so many are then compared in more digits.
 _ENOUGH_POINTS: Final = 2
 
 
@@ -61,10 +61,17 @@ def equal(a: Node, b: Node) -> bool:
             return infinite(a) == infinite(b)
         return _close(a, b, first, second)
     imaginary = any(part == Constant("i") for side in (a, b) for part in walk(side))
-    agreed = [_agree(a, b, point, real=not imaginary) for point in _points(names)]
-    if sum(agree is not None for agree in agreed) < _ENOUGH_POINTS:
-        agreed = [_agree(a, b, point, real=False) for point in _points(names)]
-    return sum(agree is True for agree in agreed) >= _ENOUGH_POINTS and False not in agreed
+    for real in [False] if imaginary else [True, False]:
+        points = []
+        for point in _points(names):
+            near = _near(a, b, point, real=real)
+            if near is False:
+                return False
+            if near:
+                points.append(point)
+        if len(points) >= _ENOUGH_POINTS:
+            return all(_same(a, b, point) for point in points[:_ENOUGH_POINTS])
+    return False
 
 
 def proportional(a: Node, b: Node, *, positive: bool = False) -> bool:
@@ -130,7 +137,11 @@ def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) ->
         for decimal, value in zip(decimals, (first, second), strict=True)
     ]
     if not any(decimals) or any(terminating):
-        return (first is None or second is None) and _agree(a, b, {}, real=False) is True
+        if first is not None and second is not None:
+            return False
+        if (near := _near(a, b, {}, real=False)) is None:
+            raise NoValue("a division by zero")
+        return near and _same(a, b, {})
     if first is not None and second is not None:
         distance, size = abs(first - second), max(abs(first), abs(second))
         return bool(distance <= Fraction(DECIMAL_TOLERANCE) * min(Fraction(1), size) * (1 + Fraction(1, 10**6)))
@@ -158,21 +169,26 @@ def _points(names: list[str]) -> Iterator[Mapping[str, float]]:
         yield {name: draw.uniform(*between) for name in names}
 
 
-def _agree(a: Node, b: Node, point: Mapping[str, float], *, real: bool) -> bool | None:
-    """Whether two expressions have the same value at a point; None if one has none there (with `real`: no real one)."""
+def _near(a: Node, b: Node, point: Mapping[str, float], *, real: bool) -> bool | None:
+    """Whether two expressions may have the same value at a point, by floating point.
+
+    None if one has no value there (with `real`: no real one).
+    """
+    rough = Field(None)
     try:
-        rough = Field(None)
         x, y = rough.value(a, point), rough.value(b, point)
-        if real and (isinstance(x, complex) or isinstance(y, complex)) and (abs(x.imag) > 0 or abs(y.imag) > 0):
-            return None
-        if max(abs(x), abs(y)) > _FLOAT_SMALL and abs(x - y) > _FLOAT_TOLERANCE * max(abs(x), abs(y), rough.largest):
-            return False
     except OverflowError:
-        pass
+        return True
     except (NoValue, ZeroDivisionError):
-        if not point:
-            raise NoValue("a division by zero") from None
         return None
+    if real and (x.imag != 0 or y.imag != 0):
+        return None
+    size = max(abs(x), abs(y))
+    return bool(size <= _FLOAT_SMALL or abs(x - y) <= _FLOAT_TOLERANCE * max(size, rough.largest))
+
+
+def _same(a: Node, b: Node, point: Mapping[str, float]) -> bool:
+    """Whether two expressions have the same value at a point, by as many digits as it takes."""
     digits = _digits(a, b)
     first = _distance(a, b, point, digits)
     # A difference that more digits make smaller is one of rounding alone.
