@@ -122,6 +122,7 @@ def test_accepting_it_does_not_make_another_value_right() -> None:
         ("120", "5!"),
         ("2^{2008}-2", "2^{2008}-2"),
         ("4^{1004}-2", "2^{2008} - 2"),
+        ("4^{2475}", "2^{4950}"),
         ("sqrt(2)/2", r"\frac{\sqrt{2}}{2}"),
         ("pi/2", r"\frac{\pi}{2}"),
         ("2sin(x)", r"2\sin x"),

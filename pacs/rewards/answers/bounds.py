@@ -8,7 +8,7 @@ MAX_DEPTH: Final = 12
 #: Members of a set, a tuple or a list; and entries of a matrix.
 MAX_ITEMS: Final = 64
 #: Digits of a number, written out or as the value of a power, a factorial or a binomial coefficient.
-MAX_DIGITS: Final = 2_000
+MAX_DIGITS: Final = 5_000
 
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 

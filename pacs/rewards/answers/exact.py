@@ -66,7 +66,7 @@ def _power(base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
         if exponent <= 0:
             raise NoValue("zero to a power that is not above 0")
         return base
-    size = max(base.numerator.bit_length(), base.denominator.bit_length()) * math.log10(2)
+    size = max(math.log10(abs(base.numerator)), math.log10(base.denominator))
     check_digits(size * float(min(abs(exponent), Fraction(10**9))) if abs(base) != 1 else 0)
     if abs(base) != 1 or exponent.denominator != 1:
         roots = [_whole_root(part, exponent.denominator) for part in (base.numerator, base.denominator)]
