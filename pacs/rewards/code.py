@@ -60,10 +60,10 @@ class Tests:
     def check_lengths(self, output_mib: int) -> None:
         """Raise ValueError if what a right program may write is more than any program can write."""
         longest = max(len(output.encode()) for output in self.outputs)
-        if longest_bytes(longest) > output_mib * 2**20:
+        most = (output_mib * 2**20 - OUTPUT_BYTES) // 4
+        if longest > most:
             raise ValueError(
-                f"an output of {longest:,} bytes is longer than code.output_mib={output_mib} has room for, of which a "
-                "quarter, less 256 KiB, may be the right output"
+                f"a right output has {longest:,} bytes; with code.output_mib={output_mib} it may have {most:,} at most"
             )
 
 
@@ -163,16 +163,19 @@ def last_code_block(text: str) -> str | None:
 
     None if there is none, or if the text ends within a block: that program was cut off.
     """
-    code, opening = None, None
+    block, opening = None, None
     for fence in _FENCE.finditer(text):
         if opening is None:
             opening = fence
         elif not fence["info"].strip() and len(fence["ticks"]) >= len(opening["ticks"]):
             if opening["info"].strip().lower() in _PYTHON:
-                code = text[opening.end() + 1 : fence.start()]
-                code = textwrap.dedent(code) if opening["indent"] else code
+                block = opening, fence
             opening = None
-    return code if opening is None else None
+    if block is None or opening is not None:
+        return None
+    first, last = block
+    code = text[first.end() + 1 : last.start()]
+    return textwrap.dedent(code) if first["indent"] else code
 
 
 def same_lines(output: str, expected: str) -> bool:
