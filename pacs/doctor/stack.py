@@ -55,6 +55,6 @@ def check_sandbox() -> Finding:
             "seccomp and Landlock, and a container that allows them"
         )
         return Finding("sandbox", "warn", str(error), mend)
-    if outcome.output.strip() != b"here":
+    if (outcome.output or b"").strip() != b"here":
         return Finding("sandbox", "fail", f"a program {outcome.ended}: {outcome.output!r}", "report this as a bug")
     return Finding("sandbox", "ok", "runs a program under seccomp and Landlock")

@@ -7,37 +7,29 @@ Work that is not done soon gives its place to the next and goes on beside it: wh
 """
 
 import atexit
-import json
 import os
 import pickle
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
-from multiprocessing.process import ORIGINAL_DIR  # type: ignore[attr-defined]
 from queue import SimpleQueue
 from typing import Any, Final
 
 import psutil
 
-#: A server imports its module first: seconds, on a busy machine many.
-START_SECONDS: Final = 120.0
-#: What has worked for so long is slow: many times what nearly all work takes.
+from pacs.rewards.processes import START_SECONDS, Server, Worker
+from pacs.rewards.processes import IsolationError as IsolationError
+
+#: Work that has used so much processor time is slow, many times what nearly all work uses; also work that has taken
+#: twice as long on the clock.
 QUICK_SECONDS: Final = 0.25
 #: So many pieces of slow work may go on for each worker.
 SLOW_PER_WORKER: Final = 4
-# A ninth of the processor time that a process with the usual priority gets.
-_LOWER_PRIORITY: Final = 10
-
-
-class IsolationError(Exception):
-    """No process can be had."""
+# How often work is looked at.
+_TICK_SECONDS: Final = 0.1
 
 
 class ProcessDied(RuntimeError):
@@ -52,9 +44,9 @@ class Limits:
         timeout_seconds: of wall-clock time, from when a process has taken it on, quick and slow together; then its
             process is killed. Waiting for a process does not count.
         memory_mib: of address space of its process (MiB); what needs more raises MemoryError there.
-        workers: how many processes of this process work at a time. Work that has taken `QUICK_SECONDS` no longer
-            counts: up to `SLOW_PER_WORKER` times as many go on with such work, with a lower priority once it has taken
-            as much processor time. Where there are more, they count until others have ended.
+        workers: how many processes of this process work at a time. Slow work (see `QUICK_SECONDS`) does not count: up
+            to `SLOW_PER_WORKER` times as many go on with such work, with a lower priority once they have used twice
+            that processor time. Where there is more, it counts until other such work has ended.
 
     Raises:
         ValueError: If one is not above 0.
@@ -93,64 +85,38 @@ def isolated(function: Callable[..., Any], *arguments: Any, limits: Limits) -> A
     raise value
 
 
-class _Worker:
-    """A process, and the connection to it."""
-
-    def __init__(self, pid: int, connection: Connection) -> None:
-        self.connection = connection
-        self._process = psutil.Process(pid)  # which is never taken for a later one of the same number
-        self._lowered = False
-
-    def processor_seconds(self) -> float:
-        """Used since its start; infinitely many if it is dead."""
-        with suppress(psutil.NoSuchProcess):
-            times = self._process.cpu_times()
-            return float(times.user + times.system)
-        return float("inf")
-
-    def lower_priority(self) -> None:
-        if not self._lowered:
-            self._lowered = True
-            with suppress(psutil.NoSuchProcess):
-                self._process.nice(min(self._process.nice() + _LOWER_PRIORITY, 19))
-
-    def end(self) -> None:
-        self.connection.close()
-        with suppress(psutil.NoSuchProcess):
-            self._process.kill()
-
-
 class _Places:
-    """As many as there are workers, each with its idle process, or None. Taken in the order of asking."""
+    """As many as there are workers. Taken in the order of asking, which `threading.Semaphore` does not keep."""
 
     def __init__(self, count: int) -> None:
-        self._free: list[_Worker | None] = [None] * count
-        self._waiting: deque[SimpleQueue[_Worker | None]] = deque()
+        self._free = count
+        self._waiting: deque[SimpleQueue[None]] = deque()
         self._lock = threading.Lock()
 
-    def take(self) -> _Worker | None:
+    def take(self) -> None:
         with self._lock:
             if self._free:
-                return self._free.pop()
-            turn: SimpleQueue[_Worker | None] = SimpleQueue()
+                self._free -= 1
+                return
+            turn: SimpleQueue[None] = SimpleQueue()
             self._waiting.append(turn)
         try:
-            return turn.get()
+            turn.get()
         except BaseException:  # of a signal's handler
             with self._lock:
                 given = turn not in self._waiting
                 if not given:
                     self._waiting.remove(turn)
             if given:
-                self.give(turn.get())
+                self.give()
             raise
 
-    def give(self, worker: _Worker | None) -> None:
+    def give(self) -> None:
         with self._lock:
             if self._waiting:
-                self._waiting.popleft().put(worker)
+                self._waiting.popleft().put(None)
             else:
-                self._free.append(worker)
+                self._free += 1
 
 
 class _Pool:
@@ -160,109 +126,70 @@ class _Pool:
         self._module, self._limits = module, limits
         self._places = _Places(limits.workers)
         self._slow = threading.Semaphore(SLOW_PER_WORKER * limits.workers)
+        self._idle: deque[Worker] = deque()
 
     def run(self, work: bytes) -> tuple[bool, Any]:
         """Do pickled work; whether it succeeded, and its result or exception."""
-        worker = self._places.take()
-        placed, done = True, False
+        self._places.take()
+        placed, worker = True, None
         try:
-            worker = self._assign(worker, work)
-            start, used = time.monotonic(), worker.processor_seconds()
+            worker = self._assign(work)
+            start, used_before = time.monotonic(), worker.processor_seconds()
             end = start + self._limits.timeout_seconds
-            while not worker.connection.poll(max(0.0, min(QUICK_SECONDS, end - time.monotonic()))):
-                if time.monotonic() >= end:
+            while not worker.connection.poll(max(0.0, min(_TICK_SECONDS, end - time.monotonic()))):
+                now, used = time.monotonic(), worker.processor_seconds() - used_before
+                if now >= end:
                     raise TimeoutError(f"not done within {self._limits.timeout_seconds} s")
-                if placed and self._slow.acquire(blocking=False):
+                is_slow = used >= QUICK_SECONDS or now - start >= 2 * QUICK_SECONDS
+                if placed and is_slow and self._slow.acquire(blocking=False):
                     placed = False
-                    self._places.give(None)
-                if not placed and worker.processor_seconds() - used >= QUICK_SECONDS:
+                    self._places.give()
+                if not placed and used >= 2 * QUICK_SECONDS:
                     worker.lower_priority()
             try:
                 answer: tuple[bool, Any] = worker.connection.recv()
             except (EOFError, ConnectionError) as error:
                 raise ProcessDied(f"a process for {self._module} died at work") from error
-            done = True
+            if not worker.lowered and len(self._idle) < self._limits.workers:
+                self._idle.append(worker)
+                worker = None
             return answer
         finally:
-            if worker is not None and not (placed and done):
+            if worker is not None:
                 worker.end()
             if placed:
-                self._places.give(worker if done else None)
+                self._places.give()
             else:
                 self._slow.release()
 
-    def _assign(self, worker: _Worker | None, work: bytes) -> _Worker:
+    def _assign(self, work: bytes) -> Worker:
         """Give work to an idle process; to a new one if there is none, or if it was killed before it began."""
-        for _ in range(3):
-            worker = worker or self._fork()
+        for _ in range(self._limits.workers + 2):
+            worker = self._idle.pop() if self._idle else self._fork()
             with suppress(EOFError, ConnectionError):
                 worker.connection.send_bytes(work)
                 if worker.connection.poll(START_SECONDS):
                     worker.connection.recv_bytes()  # it begins
                     return worker
             worker.end()
-            worker = None
         raise IsolationError(f"the processes for {self._module} are killed, though nothing was asked of them")
 
-    def _fork(self) -> _Worker:
+    def _fork(self) -> Worker:
         for _ in range(2):  # a second time if the server was killed
             with _lock:
                 if self._module not in _servers:
-                    _servers[self._module] = _Server(self._module)
+                    _servers[self._module] = Server(self._module)
                 server = _servers[self._module]
-            with suppress(OSError, EOFError, psutil.NoSuchProcess):
-                return server.fork(self._limits)
+            try:
+                return server.fork(asdict(self._limits))
+            except psutil.NoSuchProcess:  # killed at once, as where memory runs out
+                continue
+            except (OSError, EOFError):
+                pass
             with _lock:
                 if _servers.get(self._module) is server:
                     _servers.pop(self._module).end()
-        raise IsolationError(f"the server of the processes for {self._module} is killed each time")
-
-
-class _Server:
-    """The process that forks the others."""
-
-    def __init__(self, module: str) -> None:
-        self._lock = threading.Lock()
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._channel.settimeout(START_SECONDS)
-        # Relative entries, such as that of `python -c`, are meant from where this process was started.
-        path = os.pathsep.join(os.path.join(ORIGINAL_DIR or "", entry) for entry in sys.path)  # noqa: PTH118
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "pacs.rewards.isolation_server", module, str(os.getpid())],
-                stdin=theirs,
-                stdout=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": path},
-            )
-        try:
-            said = self._channel.recv(4096).decode() or "it died; what it printed is above"
-        except OSError as error:
-            said = str(error)
-        if said != "ready":
-            self.end()
-            raise IsolationError(f"no process for {module} came up within {START_SECONDS:.0f} s: {said}")
-
-    def fork(self, limits: Limits) -> _Worker:
-        """A new process. Raises OSError or EOFError if the server is dead."""
-        with self._lock:
-            self._channel.send(json.dumps(asdict(limits)).encode())
-            said, descriptors, _, _ = socket.recv_fds(self._channel, 4096, 1, socket.MSG_CMSG_CLOEXEC)
-        if not said:
-            raise EOFError
-        if not descriptors:
-            raise IsolationError(f"no process can be forked: {said.decode()}")
-        return _Worker(int(said), Connection(descriptors[0]))
-
-    def end(self) -> None:
-        """End it, and with it its processes."""
-        self._channel.close()
-        self._process.kill()
-        self._process.wait()
-
-    def forget(self) -> None:
-        """It is another process's."""
-        self._channel.close()
-        self._process.returncode = 0  # not to be waited for here
+        raise IsolationError(f"the processes for {self._module}, or their server, are killed each time")
 
 
 def _end() -> None:
@@ -281,7 +208,7 @@ def _forget() -> None:
     _pools.clear()
 
 
-_servers: dict[str, _Server] = {}
+_servers: dict[str, Server] = {}
 _pools: dict[tuple[str, Limits], _Pool] = {}
 _lock = threading.Lock()
 atexit.register(_end)

@@ -182,14 +182,14 @@ def test_places_are_taken_in_the_order_of_asking() -> None:
     def ask(number: int) -> None:
         places.take()
         order.append(number)
-        places.give(None)
+        places.give()
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(10)]
     for number, thread in enumerate(threads):
         thread.start()
         while len(places._waiting) <= number:
             time.sleep(0.001)
-    places.give(None)
+    places.give()
     for thread in threads:
         thread.join()
     assert order == [*range(10)]
@@ -222,8 +222,9 @@ def test_an_interrupt_while_waiting_leaves_the_place_to_others() -> None:
     places.take()
     with interrupted():
         places.take()
-    places.give(None)
-    assert places.take() is None
+    places.give()
+    places.take()
+    assert places._free == 0
 
 
 # From which programs it can be asked.
