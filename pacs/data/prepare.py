@@ -113,10 +113,7 @@ def _finish(
         fitting = [i for i, length in enumerate(lengths) if length <= request.max_prompt_length]
         for i in sorted(set(range(len(batch))) - set(fitting)):
             tally.drop_problem("overlong", batch[i], tokens=str(lengths[i]))
-    if request.source.verifier == "math":
-        problems = gold_problems([batch[i].gold for i in fitting])
-    else:
-        problems = [None] * len(fitting)
+    problems = gold_problems([batch[i].gold for i in fitting], request.source.verifier)
     rows = []
     for i, problem in zip(fitting, problems, strict=True):
         if problem is None:

@@ -48,13 +48,13 @@ def check_sandbox() -> Finding:
     """That the verifier of programs can lock a program up: it runs one."""
     try:
         with Sandbox("print(input())", None, Limits(cpu_seconds=10, memory_mib=512)) as sandbox:
-            outcome = sandbox.run("here", output_bytes=100, wall_seconds=30.0)
+            outcome = sandbox.run("here", longest_bytes=100, seconds=30.0)
     except (Refused, SandboxError, OSError) as error:
         mend = (
             "answers that are programs cannot be graded here, all others can: use a kernel of 5.13 or later with "
             "seccomp and Landlock, and a container that allows them"
         )
         return Finding("sandbox", "warn", str(error), mend)
-    if outcome.output.strip() != b"here":
+    if (outcome.output or b"").strip() != b"here":
         return Finding("sandbox", "fail", f"a program {outcome.ended}: {outcome.output!r}", "report this as a bug")
     return Finding("sandbox", "ok", "runs a program under seccomp and Landlock")

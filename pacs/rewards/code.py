@@ -1,6 +1,7 @@
 """The verifier of programs: it runs them on tests, as LiveCodeBench does, in a sandbox.
 
-What a program writes is compared here: neither the right outputs nor the verdict are in any process of the sandbox.
+What a program writes is compared here: neither the right outputs nor the verdict are in any process of the sandbox,
+nor anything that depends on them, as would a limit made from the length of an output.
 """
 
 import json
@@ -19,10 +20,7 @@ from pacs.rewards.verdict import Status, verdict
 
 _FENCE: Final = re.compile(r"^(?P<indent>[ \t]*)(?P<ticks>`{3,})(?P<info>[^`\n]*)$", re.M)
 _PYTHON: Final = {"", "py", "python", "python3"}
-#: The limit is on processor time, since time on a clock depends on how busy the machine is; this many times as much
-#: on the clock ends a program that sleeps.
-WALL_FACTOR: Final = 5
-#: A program may write this, and four times the right output: what is longer is wrong.
+#: A right program may write this, and four times the right output: what is longer is wrong without being read.
 OUTPUT_BYTES: Final = 2**20
 
 logger = logging.getLogger(__name__)
@@ -59,6 +57,24 @@ class Tests:
             raise ValueError("the ground truth is nested too deeply") from error
         raise ValueError("the ground truth is not {fn_name: string or null, inputs: [string...], outputs: as many}")
 
+    def check_lengths(self, output_mib: int) -> None:
+        """Raise ValueError if what a right program may write is more than any program can write."""
+        longest = max(len(output.encode()) for output in self.outputs)
+        most = (output_mib * 2**20 - OUTPUT_BYTES) // 4
+        if longest > most:
+            raise ValueError(
+                f"a right output has {longest:,} bytes; with code.output_mib={output_mib} it may have {most:,} at most"
+            )
+
+
+def gold_problem(gold: str) -> str | None:
+    """Why programs cannot be graded by these tests, in words for the user; None if they can. For preparing data."""
+    try:
+        Tests.from_json(gold).check_lengths(Limits.output_mib)
+    except ValueError as error:
+        return str(error)
+    return None
+
 
 def compute_score(
     data_source: str,
@@ -69,6 +85,7 @@ def compute_score(
     test_seconds: int = 6,
     total_seconds: float = 120.0,
     memory_mib: int = 4096,
+    output_mib: int = Limits.output_mib,
     allow_without_landlock: bool = False,
     allow_without_seccomp: bool = False,
 ) -> dict[str, Any]:
@@ -82,18 +99,20 @@ def compute_score(
         test_seconds: processor time that a test may take.
         total_seconds: time on the clock that all tests may take.
         memory_mib: address space that the program may take.
+        output_mib: what the program may write in a test. The right output may be a quarter of it, less 256 KiB.
         allow_without_landlock: run even where the kernel has no Landlock, see `Limits`.
         allow_without_seccomp: run even where no seccomp filter can be set, see `Limits`.
 
     Returns:
-        The `verdict`: `wrong` also for a program that fails, `error` for ground truths that are no tests and where the
-        sandbox itself failed (why is logged).
+        The `verdict`: `wrong` also for a program that fails, `error` for ground truths that are no tests, or with an
+        output for which there is no room, and where the sandbox itself failed (why is logged).
 
     Raises:
         ValueError: If a limit is too small to be one.
         Refused: If this machine cannot hold a program as it must, and no setting allows that.
     """
-    for name, value, least in (("test_seconds", test_seconds, 1), ("memory_mib", memory_mib, 256)):
+    least_values = (("test_seconds", test_seconds, 1), ("memory_mib", memory_mib, 256), ("output_mib", output_mib, 2))
+    for name, value, least in least_values:
         if not isinstance(value, int) or value < least:
             raise ValueError(f"code.{name}={value}: use a whole number of at least {least}")
     if not total_seconds > 0:
@@ -101,9 +120,11 @@ def compute_score(
     code = last_code_block(final_part(solution_str))
     if code is None:
         return verdict("no_answer")
-    limits = Limits(test_seconds, memory_mib, allow_without_landlock, allow_without_seccomp)
+    limits = Limits(test_seconds, memory_mib, output_mib, allow_without_landlock, allow_without_seccomp)
     try:
-        return verdict(run_tests(code, Tests.from_json(ground_truth), limits, total_seconds), code)
+        tests = Tests.from_json(ground_truth)
+        tests.check_lengths(output_mib)
+        return verdict(run_tests(code, tests, limits, total_seconds), code)
     except (ValueError, OSError, SandboxError) as error:
         logger.warning("A program of %s could not be tested: %s", data_source, error)
         return verdict("error", code)
@@ -122,16 +143,19 @@ def run_tests(code: str, tests: Tests, limits: Limits, total_seconds: float) -> 
             left = deadline - time.monotonic()
             if left <= 0:
                 return "timeout"
-            outcome = sandbox.run(
-                given,
-                output_bytes=OUTPUT_BYTES + 4 * len(expected.encode()),
-                wall_seconds=min(left, WALL_FACTOR * limits.cpu_seconds),
-            )
+            outcome = sandbox.run(given, longest_bytes=longest_bytes(len(expected.encode())), seconds=left)
             if outcome.ended == "timeout":
                 return "timeout"
-            if outcome.ended == "failed" or not agrees(outcome.output.decode(errors="replace"), expected):
+            if outcome.ended == "failed" or outcome.output is None:
+                return "wrong"
+            if not agrees(outcome.output.decode(errors="replace"), expected):
                 return "wrong"
     return "correct"
+
+
+def longest_bytes(expected: int) -> int:
+    """The longest output that is read, where the right one has so many bytes."""
+    return OUTPUT_BYTES + 4 * expected
 
 
 def last_code_block(text: str) -> str | None:
@@ -139,16 +163,19 @@ def last_code_block(text: str) -> str | None:
 
     None if there is none, or if the text ends within a block: that program was cut off.
     """
-    code, opening = None, None
+    block, opening = None, None
     for fence in _FENCE.finditer(text):
         if opening is None:
             opening = fence
         elif not fence["info"].strip() and len(fence["ticks"]) >= len(opening["ticks"]):
             if opening["info"].strip().lower() in _PYTHON:
-                code = text[opening.end() + 1 : fence.start()]
-                code = textwrap.dedent(code) if opening["indent"] else code
+                block = opening, fence
             opening = None
-    return code if opening is None else None
+    if block is None or opening is not None:
+        return None
+    first, last = block
+    code = text[first.end() + 1 : last.start()]
+    return textwrap.dedent(code) if first["indent"] else code
 
 
 def same_lines(output: str, expected: str) -> bool:

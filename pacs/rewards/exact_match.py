@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pacs.rewards.extract import final_part, last_boxed
+from pacs.rewards.extract import BOXED, MAX_BOX_CHARS, final_part, last_boxed
 from pacs.rewards.verdict import verdict
 
 
@@ -27,8 +27,10 @@ def compute_score(
             nothing.
 
     Returns:
-        The `verdict`; `no_answer` where nothing, or white space, is boxed.
+        The `verdict`; `no_answer` where nothing, or white space, is boxed; `error` for a ground truth with a
+        `gold_problem`.
     """
+    ground_truth = str(ground_truth)
 
     def normalise(text: str) -> str:
         text = " ".join(text.split()) if ignore_white_space else text.strip()
@@ -37,4 +39,13 @@ def compute_score(
     predicted = last_boxed(final_part(solution_str))
     if not predicted:
         return verdict("no_answer")
-    return verdict("correct" if normalise(predicted) == normalise(str(ground_truth)) else "wrong", predicted)
+    if gold_problem(ground_truth):
+        return verdict("error", predicted)
+    return verdict("correct" if normalise(predicted) == normalise(ground_truth) else "wrong", predicted)
+
+
+def gold_problem(gold: str) -> str | None:
+    """Why no response can meet this ground truth, in words for the user; None if one can. For preparing data."""
+    if last_boxed(f"{BOXED}{{{gold}}}") == gold.strip() != "":
+        return None
+    return f"no box can hold it: it is empty, longer than {MAX_BOX_CHARS:,} characters, or its braces do not match"

@@ -7,10 +7,18 @@ THINK_OPEN: Final = "<think>"
 THINK_CLOSE: Final = "</think>"
 BOXED: Final = "\\boxed"
 
+#: A longer box is not read to its end.
+MAX_BOX_CHARS: Final = 10_000
+#: Taken for the content of a longer box: longer than what any verifier compares, so that it is wrong in all.
+OVERLONG: Final = f"[a box of more than {MAX_BOX_CHARS:,} characters]" * 50
 #: Searched in the end of a text only, however long it is.
 TAIL_CHARS: Final = 2000
 _ANSWER_IS = re.compile(r"answer(?:\s+is|\s*[:=])[:\s]*([^\n]+)", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+#: Up to the last box's opening brace.
+_LAST_BOX = re.compile(r".*\\boxed\s*\{", re.DOTALL)
+#: The character after a backslash is escaped.
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 def final_part(response: str) -> str:
@@ -26,17 +34,18 @@ def last_boxed(text: str) -> str | None:
     r"""The content of the last `\boxed{...}`, braces balanced and white space stripped.
 
     Escaped braces (`\{`) are characters of the answer and do not count. None if there is no box, or if the last
-    one is never closed: its answer was cut off, and an earlier box is not the final answer.
+    one is never closed: its answer was cut off, and an earlier box is not the final answer. `OVERLONG` if it has more
+    than `MAX_BOX_CHARS` characters, white space included.
     """
-    end = len(text)
-    while (start := text.rfind(BOXED, 0, end)) >= 0:
-        opening = start + len(BOXED)
-        while opening < len(text) and text[opening].isspace():
-            opening += 1
-        if text.startswith("{", opening):
-            return _until_closed(text, opening + 1)
-        end = start
-    return None
+    found = _LAST_BOX.match(text)
+    if found is None:
+        return None
+    start, depth = found.end(), 1
+    for brace in _BRACE.finditer(text, start, start + MAX_BOX_CHARS + 1):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0:
+            return text[start : brace.start()].strip()
+    return OVERLONG if len(text) > start + MAX_BOX_CHARS else None
 
 
 def unboxed_answer(text: str) -> str | None:
@@ -50,16 +59,3 @@ def unboxed_answer(text: str) -> str | None:
         return (bold[1] if bold else found[-1].strip("* ").removesuffix(".")).strip() or None
     found = _BOLD.findall(tail)
     return found[-1].strip() or None if found else None
-
-
-def _until_closed(text: str, start: int) -> str | None:
-    depth, i = 1, start
-    while i < len(text):
-        if text[i] == "\\":
-            i += 2  # the character after a backslash is escaped
-            continue
-        depth += {"{": 1, "}": -1}.get(text[i], 0)
-        if depth == 0:
-            return text[start:i].strip()
-        i += 1
-    return None

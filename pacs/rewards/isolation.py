@@ -1,31 +1,39 @@
 """Work that may hang or grow without end, done in processes that are killed when it does.
 
-The processes are pebble's. They come from a fork server, which has nothing of this process (neither threads nor its
-connection to Ray), so that any thread of any process may ask for them.
+The processes are forked by a server, a program of its own (`isolation_server.py`): it has nothing of this process but
+its `sys.path`, so that any thread of any process may ask for them, however that process was started.
+
+Work that is not done soon gives its place to the next and goes on beside it: what hangs holds up only itself.
 """
 
-import importlib
-import math
-import multiprocessing
+import atexit
 import os
-import resource
-import signal
+import pickle
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.util import Finalize
+from dataclasses import asdict, dataclass
+from queue import SimpleQueue
 from typing import Any, Final
 
-from pebble import ProcessPool
+import psutil
 
-#: A process imports its function's module first: seconds, on a busy machine many.
-START_SECONDS: Final = 120.0
+from pacs.rewards.processes import START_SECONDS, Server, Worker
+from pacs.rewards.processes import IsolationError as IsolationError
+
+#: Work that has used so much processor time is slow, many times what nearly all work uses; also work that has taken
+#: twice as long on the clock.
+QUICK_SECONDS: Final = 0.25
+#: So many pieces of slow work may go on for each worker.
+SLOW_PER_WORKER: Final = 4
+# How often work is looked at.
+_TICK_SECONDS: Final = 0.1
 
 
-class IsolationError(Exception):
-    """No process can be had."""
+class ProcessDied(RuntimeError):
+    """The process that did the work ended before it was done, killed or by a fault in compiled code."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +41,12 @@ class Limits:
     """What a piece of work may take.
 
     Attributes:
-        timeout_seconds: of wall-clock time; then its process is killed and replaced.
+        timeout_seconds: of wall-clock time, from when a process has taken it on, quick and slow together; then its
+            process is killed. Waiting for a process does not count.
         memory_mib: of address space of its process (MiB); what needs more raises MemoryError there.
-        workers: how many processes of this process work at a time.
+        workers: how many processes of this process work at a time. Slow work (see `QUICK_SECONDS`) does not count: up
+            to `SLOW_PER_WORKER` times as many go on with such work, with a lower priority once they have used twice
+            that processor time. Where there is more, it counts until other such work has ended.
 
     Raises:
         ValueError: If one is not above 0.
@@ -52,80 +63,153 @@ class Limits:
 
 
 def isolated(function: Callable[..., Any], *arguments: Any, limits: Limits) -> Any:
-    """Call a function in another process, and wait for its result.
+    """Call a function in another process, and wait for its result. Those who wait are served in their order.
 
     Args:
-        function: a module's; it, its arguments and its result can be pickled.
+        function: of a module that can be imported, which the program itself (`__main__`) cannot; its arguments and its
+            result can be pickled. What it prints to standard output is lost.
         arguments: its arguments.
-        limits: what it may take. The time starts when a process has taken it on.
+        limits: what it may take.
 
     Raises:
         TimeoutError: If it took longer.
-        pebble.ProcessExpired: If its process died.
+        ProcessDied: If its process died.
         Exception: What the function raises.
         IsolationError: If no process can be started.
     """
-    for _ in range(2):  # a second time if the idle processes were killed from outside
-        pool = _pool(function.__module__, limits)
-        with suppress(BrokenProcessPool):
-            return pool.schedule(_limited, (function, arguments, limits), timeout=limits.timeout_seconds).result()
-    raise IsolationError(f"the processes of {function.__module__} are killed, though nothing was asked of them")
+    with _lock:
+        pool = _pools.setdefault((function.__module__, limits), _Pool(function.__module__, limits))
+    succeeded, value = pool.run(pickle.dumps((function, arguments)))
+    if succeeded:
+        return value
+    raise value
 
 
-def _stop() -> None:
-    """At the end of this process, also if multiprocessing has made it, which waits for pebble's processes for ever."""
-    for (_, _, process), pool in _pools.items():
-        if process == os.getpid():
-            pool.stop()  # type: ignore[no-untyped-call]
-            pool.join()
+class _Places:
+    """As many as there are workers. Taken in the order of asking, which `threading.Semaphore` does not keep."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[SimpleQueue[None]] = deque()
+        self._lock = threading.Lock()
+
+    def take(self) -> None:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn: SimpleQueue[None] = SimpleQueue()
+            self._waiting.append(turn)
+        try:
+            turn.get()
+        except BaseException:  # of a signal's handler
+            with self._lock:
+                given = turn not in self._waiting
+                if not given:
+                    self._waiting.remove(turn)
+            if given:
+                self.give()
+            raise
+
+    def give(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().put(None)
+            else:
+                self._free += 1
 
 
-#: By module, limits, and process: a fork of this one must not talk to its processes.
-_pools: dict[tuple[str, Limits, int], ProcessPool] = {}
-_starting = threading.Lock()
+class _Pool:
+    """The processes for one module and limits."""
+
+    def __init__(self, module: str, limits: Limits) -> None:
+        self._module, self._limits = module, limits
+        self._places = _Places(limits.workers)
+        self._slow = threading.Semaphore(SLOW_PER_WORKER * limits.workers)
+        self._idle: deque[Worker] = deque()
+
+    def run(self, work: bytes) -> tuple[bool, Any]:
+        """Do pickled work; whether it succeeded, and its result or exception."""
+        self._places.take()
+        placed, worker = True, None
+        try:
+            worker = self._assign(work)
+            start, used_before = time.monotonic(), worker.processor_seconds()
+            end = start + self._limits.timeout_seconds
+            while not worker.connection.poll(max(0.0, min(_TICK_SECONDS, end - time.monotonic()))):
+                now, used = time.monotonic(), worker.processor_seconds() - used_before
+                if now >= end:
+                    raise TimeoutError(f"not done within {self._limits.timeout_seconds} s")
+                is_slow = used >= QUICK_SECONDS or now - start >= 2 * QUICK_SECONDS
+                if placed and is_slow and self._slow.acquire(blocking=False):
+                    placed = False
+                    self._places.give()
+                if not placed and used >= 2 * QUICK_SECONDS:
+                    worker.lower_priority()
+            try:
+                answer: tuple[bool, Any] = worker.connection.recv()
+            except (EOFError, ConnectionError) as error:
+                raise ProcessDied(f"a process for {self._module} died at work") from error
+            if not worker.lowered and len(self._idle) < self._limits.workers:
+                self._idle.append(worker)
+                worker = None
+            return answer
+        finally:
+            if worker is not None:
+                worker.end()
+            if placed:
+                self._places.give()
+            else:
+                self._slow.release()
+
+    def _assign(self, work: bytes) -> Worker:
+        """Give work to an idle process; to a new one if there is none, or if it was killed before it began."""
+        for _ in range(self._limits.workers + 2):
+            worker = self._idle.pop() if self._idle else self._fork()
+            with suppress(EOFError, ConnectionError):
+                worker.connection.send_bytes(work)
+                if worker.connection.poll(START_SECONDS):
+                    worker.connection.recv_bytes()  # it begins
+                    return worker
+            worker.end()
+        raise IsolationError(f"the processes for {self._module} are killed, though nothing was asked of them")
+
+    def _fork(self) -> Worker:
+        for _ in range(2):  # a second time if the server was killed
+            with _lock:
+                if self._module not in _servers:
+                    _servers[self._module] = Server(self._module)
+                server = _servers[self._module]
+            try:
+                return server.fork(asdict(self._limits))
+            except psutil.NoSuchProcess:  # killed at once, as where memory runs out
+                continue
+            except (OSError, EOFError):
+                pass
+            with _lock:
+                if _servers.get(self._module) is server:
+                    _servers.pop(self._module).end()
+        raise IsolationError(f"the processes for {self._module}, or their server, are killed each time")
 
 
-def _pool(module: str, limits: Limits) -> ProcessPool:
-    key = (module, limits, os.getpid())
-    with _starting:
-        if key not in _pools or not _pools[key].active:
-            _pools[key] = _start(module, limits)
-        return _pools[key]
+def _end() -> None:
+    """At the end of this process; where it is killed, the servers see it."""
+    for server in _servers.values():
+        server.end()
 
 
-def _start(module: str, limits: Limits) -> ProcessPool:
-    if multiprocessing.current_process().daemon:
-        raise IsolationError("a daemonic process (as of multiprocessing.Pool) can have no processes of its own")
-    if any(process != os.getpid() for _, _, process in _pools):
-        raise IsolationError("this process was forked from one that has processes for it: start it by spawn")
-    if not _pools:
-        Finalize(None, _stop, exitpriority=100)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([module])
-    pool = ProcessPool(limits.workers, initializer=_prepare, initargs=(module, limits), context=context)
-    try:
-        pool.schedule(os.getpid).result(START_SECONDS)
-    except (TimeoutError, BrokenProcessPool) as error:
-        pool.stop()  # type: ignore[no-untyped-call]
-        raise IsolationError(
-            f"no process for {module} came up within {START_SECONDS:.0f} s; what it printed is above. "
-            "(A script that starts processes keeps what it does under `if __name__ == '__main__':`.)"
-        ) from error
-    return pool
+def _forget() -> None:
+    """In a fork of this process: it has servers of its own."""
+    global _lock
+    _lock = threading.Lock()
+    for server in _servers.values():
+        server.forget()
+    _servers.clear()
+    _pools.clear()
 
 
-def _prepare(module: str, limits: Limits) -> None:
-    """Of a new process: all that its work needs is imported before its first time limit starts."""
-    importlib.import_module(module)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # pebble's handler would wait for the end of a long multiplication
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    memory = limits.memory_mib * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-
-def _limited(function: Callable[..., Any], arguments: tuple[Any, ...], limits: Limits) -> Any:
-    """The work itself; the limit of CPU time ends it even if the process that waits for it is dead."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = math.ceil(used.ru_utime + used.ru_stime + limits.timeout_seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-    return function(*arguments)
+_servers: dict[str, Server] = {}
+_pools: dict[tuple[str, Limits], _Pool] = {}
+_lock = threading.Lock()
+atexit.register(_end)
+os.register_at_fork(after_in_child=_forget)

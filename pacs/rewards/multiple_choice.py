@@ -66,12 +66,14 @@ def compute_score(
 
 def _of_line(part: str, letters: Container[str]) -> str:
     """The letter of the last answer line, with a second one that stands there too; "" if there is no such line."""
-    lines = list(_ANSWER_LINE.finditer(part))
-    if not lines:
+    last = None
+    for last in _ANSWER_LINE.finditer(part):  # noqa: B007 (it may be millions: only one is kept)
+        pass
+    if last is None:
         return ""
-    other = _OTHER.match(part, lines[-1].end(1))
+    other = _OTHER.match(part, last.end(1))
     hedged = other is not None and (other[1] or other[2]) in letters
-    return part[lines[-1].start(1) : other.end()] if other and hedged else lines[-1][1]
+    return part[last.start(1) : other.end()] if other and hedged else last[1]
 
 
 def _letter(answer: str, texts: dict[str, str]) -> str:

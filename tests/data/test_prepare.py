@@ -122,6 +122,31 @@ def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, mode
     assert "  1 overlap with aime: 13 words\n" in out
 
 
+@pytest.mark.parametrize(
+    ("verifier", "bad", "good", "why"),
+    [
+        ("code", '{"inputs": ["1"], "outputs": []}', '{"inputs": ["1"], "outputs": ["1"]}', "the ground truth is not"),
+        (
+            "code",
+            json.dumps({"inputs": [""], "outputs": ["x" * 2**24]}),
+            '{"inputs": [""], "outputs": [""]}',
+            "output_mib",
+        ),
+        ("exact_match", "x" * 10_001, "x" * 10_000, "no box can hold it"),
+    ],
+    ids=["tests", "output", "box"],
+)
+def test_what_a_verifier_cannot_grade_by_is_dropped(
+    verifier: str, bad: str, good: str, why: str, tmp_path: Path, run: Run
+) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(0, bad), question(1, good)])
+    assert run("prepare", file, "--verifier", verifier, "--out", tmp_path / "out")[0] == 0
+    assert [row["extra_info"]["id"] for row in problems(tmp_path / "out" / "train.parquet")] == ["1"]
+    said = manifest(tmp_path / "out")
+    assert said["dropped"] == {"unverifiable": 1}
+    assert why in said["dropped_examples"]["unverifiable"][0]["why"]
+
+
 def test_an_evaluation_set_keeps_its_duplicates(tmp_path: Path, run: Run) -> None:
     file = write_jsonl(tmp_path / "mine.jsonl", [question(1), question(1)])
     assert run("prepare", file, "--split", "test", "--out", tmp_path / "out")[0] == 0

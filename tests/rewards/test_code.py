@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pacs.rewards.code import compute_score, last_code_block, same_json, same_lines
+from pacs.rewards.code import OUTPUT_BYTES, compute_score, gold_problem, last_code_block, same_json, same_lines
+from pacs.rewards.sandbox.limits import Limits
 from pacs.rewards.verdict import PREDICTED_CHARS
 from tests.rewards.programs import CHEATING, RIGHT, SUM, SUM_PROGRAM, WRONG, problem
 
@@ -106,6 +107,43 @@ def test_a_large_test() -> None:
 )
 def test_last_code_block(response: str, code: str | None) -> None:
     assert last_code_block(response) == code
+
+
+@pytest.mark.parametrize("function", [None, "long"])
+def test_an_output_for_which_there_is_no_room_is_an_error(
+    function: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before the program is run; with more room it is right. The rest of what may be written is padding."""
+    text = "x" * (2**18 + 1)
+    ground_truth = problem(function, ("1", json.dumps(text) if function else text))
+    program = f"def long(x): return {text!r}" if function else f"print({text!r}.ljust(2**21))"
+    assert status(program, ground_truth, output_mib=3) == "correct"
+    assert status(program, ground_truth, output_mib=2) == "error"
+    size = 2**18 + (3 if function else 1)
+    assert f"a right output has {size:,} bytes; with code.output_mib=2 it may have 262,144 at most" in caplog.text
+    assert gold_problem(ground_truth) is None
+
+
+def test_tests_that_cannot_be_met_are_told_when_data_are_prepared() -> None:
+    most = (Limits.output_mib - 1) * 2**18
+    assert gold_problem(problem(None, ("", "x" * most))) is None
+    assert "code.output_mib=64" in str(gold_problem(problem(None, ("", "1"), ("", "x" * (most + 1)))))
+    assert "the ground truth is not" in str(gold_problem("[]"))
+
+
+def test_a_longer_output_than_a_right_program_may_write_is_wrong() -> None:
+    """Though it ends with white space alone."""
+    for size, expected in ((OUTPUT_BYTES + 4, "correct"), (OUTPUT_BYTES + 5, "wrong")):
+        assert status(f"print('1'.ljust({size}), end='')", problem(None, ("", "1"))) == expected
+
+
+def test_what_a_program_may_write_is_limited_by_its_setting() -> None:
+    program = "import os\nfor _ in range(3): os.write(1, b' ' * 2**20)\nprint(1)"
+    ground_truth = problem(None, ("", "1".ljust(2**19)))
+    assert status(program, ground_truth, output_mib=4) == "wrong"  # longer than what is read
+    assert status(program.replace("range(3)", "range(2)"), ground_truth, output_mib=4) == "correct"
+    over = "import os\ntry:\n    while True: os.write(1, b' ' * 2**20)\nexcept OSError: print(1)"
+    assert status(over, problem(None, ("", "")), output_mib=2) == "wrong"
 
 
 def test_long_and_hostile_texts_are_read_in_linear_time() -> None:
@@ -218,6 +256,7 @@ def test_a_machine_without_room_for_a_process_is_an_error(
         ({"test_seconds": 1.5}, "code.test_seconds=1.5"),
         ({"total_seconds": 0}, "code.total_seconds=0: use a number above 0"),
         ({"memory_mib": 1}, "code.memory_mib=1: use a whole number of at least 256"),
+        ({"output_mib": 1}, "code.output_mib=1: use a whole number of at least 2"),
     ],
 )
 def test_limits_that_are_none(settings: dict[str, Any], said: str) -> None:

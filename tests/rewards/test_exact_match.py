@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pacs.rewards.exact_match import compute_score
+from pacs.rewards.exact_match import compute_score, gold_problem
+from pacs.rewards.extract import MAX_BOX_CHARS
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,16 @@ def test_answers(answer: str, gold: Any, settings: dict[str, Any], status: str) 
 )
 def test_nothing_boxed(response: str) -> None:
     assert compute_score("test", response, "yes")["status"] == "no_answer"
+
+
+@pytest.mark.parametrize("gold", ["x" * (MAX_BOX_CHARS + 1), "{", "a}b{", "", " "])
+def test_a_ground_truth_that_no_box_can_hold_is_an_error(gold: str) -> None:
+    assert compute_score("test", f"\\boxed{{{gold}x}}", gold)["status"] in {"error", "no_answer"}
+    assert compute_score("test", "\\boxed{yes}", gold)["status"] == "error"
+    assert "no box can hold it" in str(gold_problem(gold))
+
+
+@pytest.mark.parametrize("gold", ["x" * MAX_BOX_CHARS, " yes ", "{a} {b}", "\\{", "\\frac{1}{2}"])
+def test_a_ground_truth_that_a_box_can_hold(gold: str) -> None:
+    assert gold_problem(gold) is None
+    assert compute_score("test", f"\\boxed{{{gold}}}", gold)["status"] == "correct"

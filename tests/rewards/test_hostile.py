@@ -9,7 +9,7 @@ import pytest
 from pacs.rewards.math import compute_score
 
 TIMEOUT = 2.0
-#: Of a busy machine, and of pebble, which looks ten times a second.
+#: Of a busy machine.
 SLACK = 3.0
 
 

@@ -46,7 +46,7 @@ def test_it_grades_algebra_survives_what_hangs_and_leaves_nothing(actor: ray.act
     assert statuses == ["correct", "wrong"] * 10
 
     pids = ray.get(actor.processes.remote())
-    assert len(pids) > 3
+    assert len(pids) >= 3  # itself, the server, and those of its processes that have not hung
     ray.kill(actor)
     deadline = time.monotonic() + 30
     while any(map(psutil.pid_exists, pids)) and time.monotonic() < deadline:

@@ -21,15 +21,16 @@ from pacs.rewards.sandbox.server import MAX_THREADS
 LIMITS = Limits(cpu_seconds=2, memory_mib=1024)
 
 
-def run(code: str, *, limits: Limits = LIMITS, output_bytes: int = 2**20, wall_seconds: float = 60.0) -> Outcome:
+def run(code: str, *, limits: Limits = LIMITS, seconds: float = 60.0) -> Outcome:
     with Sandbox(textwrap.dedent(code), None, limits) as sandbox:
-        return sandbox.run("", output_bytes=output_bytes, wall_seconds=wall_seconds)
+        return sandbox.run("", longest_bytes=2**20, seconds=seconds)
 
 
 def printed(code: str) -> str:
     """What a program prints that ends well."""
     outcome = run(code)
     assert outcome.ended == "exited"
+    assert outcome.output is not None
     return outcome.output.decode().strip()
 
 
@@ -109,6 +110,7 @@ def test_what_a_program_cannot_do(attempt: str, tmp_path: Path) -> None:
         code = attempt.format(port=server.getsockname()[1], victim=victim.pid, folder=tmp_path) + "\nprint('DONE')"
         outcome = run(code)
         assert outcome.ended == "failed"
+        assert outcome.output is not None
         assert b"DONE" not in outcome.output
         assert state(tmp_path) == before
         command = [sys.executable, "-c", code]
@@ -190,12 +192,32 @@ def test_a_program_sees_nothing_of_the_caller(monkeypatch: pytest.MonkeyPatch, t
 )
 def test_how_programs_end(code: str, ended: str) -> None:
     """The machine and the caller go on, and so does the sandbox: see `nothing_is_left_running`."""
-    assert run(code, limits=Limits(1, 256), wall_seconds=2.0 if ended == "timeout" else 60.0).ended == ended
+    assert run(code, limits=Limits(1, 256), seconds=2.0 if ended == "timeout" else 60.0).ended == ended
 
 
 def test_output_is_cut_at_its_bound() -> None:
-    outcome = run("import os\nwhile True: os.write(1, b'x' * 999)", output_bytes=10_000)
-    assert outcome == Outcome("failed", b"x" * 10_000)
+    """What a program can write is one matter, what the caller reads another."""
+    code = "import os\nwhile True: os.write(1, b'x' * 999)"
+    with Sandbox(code, None, Limits(2, 1024, output_mib=3)) as sandbox:
+        for longest, output in ((3 * 2**20, b"x" * 3 * 2**20), (3 * 2**20 - 1, None), (0, None)):
+            assert sandbox.run("", longest_bytes=longest, seconds=60.0) == Outcome("failed", output)
+
+
+def test_a_file_with_a_hole_is_as_long_as_it_says() -> None:
+    code = "import os\nos.lseek(1, 2**20, 0)\nos.write(1, b'x')"
+    assert run(code) == Outcome("exited", None)
+    assert run(code.replace("2**20", "2**40")).ended == "failed"
+
+
+def test_a_program_that_sleeps_is_ended_by_the_server_and_by_the_caller() -> None:
+    """By the server in 5 times the limit of processor time, which leaves the sandbox for more; by the caller sooner."""
+    code = "import time\nif input(): time.sleep(1000)"
+    with Sandbox(code, None, Limits(1, 1024)) as sandbox:
+        assert sandbox.run("x", longest_bytes=0, seconds=60.0).ended == "timeout"
+        assert sandbox.run("\n", longest_bytes=0, seconds=60.0).ended == "exited"
+        assert sandbox.run("x", longest_bytes=0, seconds=0.5).ended == "timeout"
+        with pytest.raises(SandboxError):
+            sandbox.run("\n", longest_bytes=0, seconds=60.0)
 
 
 def test_threads_are_allowed_up_to_a_number() -> None:
@@ -279,7 +301,7 @@ def test_sets_have_one_order_in_every_run() -> None:
 
 def test_one_run_leaves_nothing_to_the_next() -> None:
     with Sandbox("import sys, math\nprint(math.pi)\nmath.pi = sys.stdin.read()", None, LIMITS) as sandbox:
-        outputs = [sandbox.run(text, output_bytes=100, wall_seconds=60.0).output for text in ("1", "2")]
+        outputs = [sandbox.run(text, longest_bytes=100, seconds=60.0).output for text in ("1", "2")]
     assert outputs == [b"3.141592653589793\n"] * 2
 
 
@@ -299,7 +321,7 @@ def test_a_function_cannot_give_an_object_for_an_answer() -> None:
         ("printed", Outcome("exited", '[7, [8, null], "é"]'.encode())),
     ):
         with Sandbox(textwrap.dedent(code), function, LIMITS) as sandbox:
-            assert sandbox.run("0", output_bytes=100, wall_seconds=60.0) == outcome
+            assert sandbox.run("0", longest_bytes=100, seconds=60.0) == outcome
 
 
 def score_if_out_of_memory(process: psutil.Process) -> str:
@@ -314,7 +336,7 @@ def test_the_caller_is_killed_and_the_program_ends() -> None:
             "from pacs.rewards.sandbox.sandbox import *\n"
             "with Sandbox('while True: pass', None, Limits(100, 1024)) as sandbox:\n"
             "    print(flush=True)\n"
-            "    sandbox.run('', output_bytes=1, wall_seconds=100)",
+            "    sandbox.run('', longest_bytes=1, seconds=100)",
         ],
         stdout=subprocess.PIPE,
     )
@@ -333,4 +355,4 @@ def test_a_server_that_dies_is_an_error() -> None:
     with Sandbox("", None, LIMITS) as sandbox:
         sandbox._process.kill()
         with pytest.raises(SandboxError, match=r"it died|Broken pipe|reset"):
-            sandbox.run("", output_bytes=1, wall_seconds=60.0)
+            sandbox.run("", longest_bytes=1, seconds=60.0)

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 
 def pid() -> int:
@@ -36,3 +37,31 @@ def take(size: int) -> int:
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_for(path: str) -> int:
+    """Until the file is there; it leaves a line in another for each start."""
+    with Path(path + ".starts").open("a") as file:
+        file.write("started\n")
+    while not Path(path).exists():
+        time.sleep(0.01)
+    return os.getpid()
+
+
+class TwoWords(Exception):
+    """An exception that cannot be read again when it was pickled."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+def fail_in_two_words() -> None:
+    raise TwoWords("one", "two")
+
+
+def unpicklable() -> object:
+    return lambda: None
+
+
+def write() -> None:
+    print("printed", flush=True)

@@ -1,13 +1,20 @@
-"""What a test's process takes from itself before it runs the program."""
+"""What a test's process takes from itself before it runs the program.
+
+A program can read its limits, so that none may depend on the right output.
+"""
 
 import resource
 import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pacs.rewards.sandbox import landlock, libc, seccomp
 
+#: The limit is on processor time, since time on a clock depends on how busy the machine is; this many times as much
+#: on the clock ends a program that sleeps.
+WALL_FACTOR: Final = 5
 #: Files and pipes that a program may have open.
 OPEN_FILES = 64
 # Room for about 100,000 nested calls of C code, such as those of a cached function.
@@ -26,22 +33,23 @@ class Limits:
     Attributes:
         cpu_seconds: processor time of one test, of all its threads.
         memory_mib: address space.
+        output_mib: what may be written to standard output; further writes fail.
         allow_without_landlock: run where the kernel has no Landlock: every file of this user can then be read.
         allow_without_seccomp: run where no seccomp filter can be set: nothing but the other limits holds then.
     """
 
     cpu_seconds: int
     memory_mib: int
+    output_mib: int = 64
     allow_without_landlock: bool = False
     allow_without_seccomp: bool = False
 
 
-def restrict(limits: Limits, *, output_bytes: int, packages: list[str]) -> None:
+def restrict(limits: Limits, packages: list[str]) -> None:
     """Limit this process for good.
 
     Args:
         limits: the program's.
-        output_bytes: how much may be written to a file (standard output is the only one).
         packages: folders of installed packages, to be read beside Python's own.
 
     Raises:
@@ -52,7 +60,7 @@ def restrict(limits: Limits, *, output_bytes: int, packages: list[str]) -> None:
     libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
     _set(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
     _set(resource.RLIMIT_AS, limits.memory_mib * 2**20)
-    _set(resource.RLIMIT_FSIZE, output_bytes)
+    _set(resource.RLIMIT_FSIZE, limits.output_mib * 2**20)  # of any file; standard output is the only one
     _set(resource.RLIMIT_NOFILE, OPEN_FILES)
     _set(resource.RLIMIT_CORE, 0)
     _set(resource.RLIMIT_STACK, _STACK_BYTES)

@@ -1,4 +1,7 @@
-"""The caller's side of the sandbox: give a program its input, get its output. No answer is ever sent there."""
+"""The caller's side of the sandbox: give a program its input, get its output.
+
+No right output is ever sent there, and nothing that depends on one: each request is the same.
+"""
 
 import json
 import os
@@ -13,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Self
 
-from pacs.rewards.sandbox.limits import Limits, Refused
+from pacs.rewards.sandbox.limits import WALL_FACTOR, Limits, Refused
 
 _PACKAGE_ROOT: Final = str(Path(__file__).parents[3])
 # The server ends a test in time; beyond this it is the server that hangs (or a machine too busy to start it).
@@ -30,11 +33,11 @@ class Outcome:
 
     Attributes:
         ended: `exited`: by itself; `failed`: with an exception, a status or a signal; `timeout`: it took too long.
-        output: what it wrote to standard output, or returned, as JSON.
+        output: what it wrote to standard output, or returned, as JSON; None if that is longer than was to be read.
     """
 
     ended: Literal["exited", "failed", "timeout"]
-    output: bytes
+    output: bytes | None
 
 
 class Sandbox:
@@ -55,6 +58,7 @@ class Sandbox:
         Raises:
             OSError: If no process can be started.
         """
+        self._limits = limits
         task = {"code": code, "function": function, "limits": asdict(limits), "packages": site.getsitepackages()}
         self._channel, servers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with servers, _memory(json.dumps(task).encode()) as file:
@@ -77,24 +81,29 @@ class Sandbox:
         self._kill()
         self._process.communicate()
 
-    def run(self, text: str, *, output_bytes: int, wall_seconds: float) -> Outcome:
-        """Run the program once.
+    def run(self, text: str, *, longest_bytes: int, seconds: float) -> Outcome:
+        """Run the program once. It can know nothing of what is here but the text.
 
         Args:
             text: its standard input; for a function, its arguments: one JSON a line.
-            output_bytes: the most that it can write; further writes fail.
-            wall_seconds: the most that it may take, besides the processor time of the limits.
+            longest_bytes: the longest output that is read.
+            seconds: the most that it may take on the clock, besides its limits. After these nothing more can be run.
 
         Raises:
             Refused: If this machine cannot hold programs as it must.
             SandboxError: If the sandbox fails.
         """
         with _memory(text.encode()) as given, _memory(b"") as taken:
-            request = {"output_bytes": output_bytes, "wall_seconds": wall_seconds}
-            self._channel.settimeout(wall_seconds + _GRACE_SECONDS)
+            of_server = WALL_FACTOR * self._limits.cpu_seconds + _GRACE_SECONDS
+            self._channel.settimeout(min(seconds, of_server))
             try:
-                socket.send_fds(self._channel, [json.dumps(request).encode()], [given.fileno(), taken.fileno()])
+                socket.send_fds(self._channel, [b"run"], [given.fileno(), taken.fileno()])
                 reply: dict[str, Any] = json.loads(self._channel.recv(4096) or '{"broken": "it died"}')
+            except TimeoutError as error:
+                if seconds <= of_server:
+                    self._kill()
+                    return Outcome("timeout", b"")
+                reply = {"broken": str(error)}
             except OSError as error:
                 reply = {"broken": str(error)}
             if "refused" in reply:
@@ -104,8 +113,10 @@ class Sandbox:
                 assert self._process.stderr is not None
                 said = self._process.stderr.read().decode(errors="replace").splitlines()
                 raise SandboxError("; ".join([reply["broken"], *said[-1:]]))
+            if os.fstat(taken.fileno()).st_size > longest_bytes:
+                return Outcome(reply["ended"], None)
             taken.seek(0)
-            return Outcome(reply["ended"], taken.read(output_bytes))
+            return Outcome(reply["ended"], taken.read())
 
     def _kill(self) -> None:
         """End the server, and a test that may be running: it cannot leave their process group."""

@@ -1,6 +1,8 @@
 """The process that forks one more for each test, watches it and says how it ended. It runs nothing of the program.
 
-Python and the modules that programs use are loaded once, here; a test then costs little more than a fork.
+Python and the modules that programs use are loaded once, here; a test then costs little more than a fork. A program
+can read all memory that it is forked with: nothing that depends on a right output is ever here, such as a bound made
+from its length, or the time that the comparison with the one before has left.
 """
 
 import gc
@@ -11,12 +13,14 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pacs.rewards.sandbox import libc
-from pacs.rewards.sandbox.limits import OPEN_FILES, Limits, Refused, restrict
+from pacs.rewards.sandbox.limits import OPEN_FILES, WALL_FACTOR, Limits, Refused, restrict
 from pacs.rewards.sandbox.program import run_function, run_script
 
 #: Threads that a program may have. The kernel keeps no such limit: RLIMIT_NPROC counts all processes of a user, and
@@ -26,7 +30,14 @@ _LOOK_EVERY_MS: Final = 10
 
 
 def main() -> None:
-    """Serve one test after another, until the other side hangs up."""
+    """Serve; in the process of a test, run the program. None of the server's frames is below it."""
+    program = _serve()
+    if program is not None:
+        program()
+
+
+def _serve() -> Callable[[], None] | None:
+    """Start one test after another, until the other side hangs up. In a test's process, the program to run."""
     libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
     task = json.load(sys.stdin)
     channel = socket.socket(fileno=int(sys.argv[1]))
@@ -40,28 +51,25 @@ def main() -> None:
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, 1024, 2)
         if not message:
-            return
-        test = json.loads(message)
+            return None
         child = os.fork()
         if child == 0:
-            _restrict(task, test, channel, [*descriptors, nothing])
+            _restrict(task, channel, [*descriptors, nothing])
             if task["function"] is None:
-                run_script(task["code"])
-            else:
-                run_function(task["code"], task["function"])
-            return
+                return partial(run_script, task["code"])
+            return partial(run_function, task["code"], task["function"])
         for descriptor in descriptors:
             os.close(descriptor)
-        ended = _watch(child, test["wall_seconds"], task["limits"]["cpu_seconds"])
+        ended = _watch(child, task["limits"]["cpu_seconds"])
         channel.send(json.dumps({"ended": ended}).encode())
 
 
-def _restrict(task: dict[str, Any], test: dict[str, Any], channel: socket.socket, standard: list[int]) -> None:
+def _restrict(task: dict[str, Any], channel: socket.socket, standard: list[int]) -> None:
     """Make this process the test's: its own standard files and no others, and its limits."""
     try:
         for target, descriptor in enumerate(standard):
             os.dup2(descriptor, target)
-        restrict(Limits(**task["limits"]), output_bytes=test["output_bytes"], packages=task["packages"])
+        restrict(Limits(**task["limits"]), task["packages"])
     except Exception as error:
         kind = "refused" if isinstance(error, Refused) else "broken"
         channel.send(json.dumps({kind: str(error)}).encode())
@@ -70,13 +78,13 @@ def _restrict(task: dict[str, Any], test: dict[str, Any], channel: socket.socket
     os.closerange(3, OPEN_FILES)
 
 
-def _watch(child: int, wall_seconds: float, cpu_seconds: int) -> str:
+def _watch(child: int, cpu_seconds: int) -> str:
     """Wait for a test's process, end it if it takes too much, and say how it ended: exited, failed or timeout."""
     handle = os.pidfd_open(child)
     threads = Path(f"/proc/{child}/task")
     end = select.poll()
     end.register(handle, select.POLLIN)
-    deadline = time.monotonic() + wall_seconds
+    deadline = time.monotonic() + WALL_FACTOR * cpu_seconds
     late = False
     while not end.poll(_LOOK_EVERY_MS):
         late = time.monotonic() > deadline
