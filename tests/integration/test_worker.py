@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -93,19 +94,19 @@ def way(ranks: int, config: PacsConfig, split: str, mini_batch: int) -> tuple:
     return config, parts(ranks, split, mini_batch), {"pacs_strategy": strategy, **micro_batching}
 
 
-def write_cases(folder: Path, ranks: int) -> None:
-    cases = {
-        name: {
+def write_cases(folder: Path, ranks: int, ways: dict[str, list[tuple[str, str, str]]], steps: Sequence[str]) -> None:
+    cases = {}
+    for name, these in ways.items():
+        family, layout, temperature = CASES[name]
+        cases[name] = {
             "family": family,
             "layout": layout,
             "temperature": temperature,
             "learning_rate": LEARNING_RATE,
-            "ways": {(c, s, r): (*way(ranks, CONFIGS[c], s, GROUPS + 1), REFERENCES[r]) for c, s, r in WAYS[name]},
+            "ways": {(c, s, r): (*way(ranks, CONFIGS[c], s, GROUPS + 1), REFERENCES[r]) for c, s, r in these},
         }
-        for name, (family, layout, temperature) in CASES.items()
-    }
     cases["qwen3 packed"]["steps"] = {
-        name: (*way(ranks, STEPPED, split, (GROUPS + 1) // 2), epochs) for name, (split, epochs) in STEPS.items()
+        name: (*way(ranks, STEPPED, STEPS[name][0], (GROUPS + 1) // 2), STEPS[name][1]) for name in steps
     }
     torch.save(cases, folder / f"cases_{ranks}.pt")
 
@@ -142,7 +143,7 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tiny_model(family, seed=0).save_pretrained(folder / family / "policy")
         tiny_model(family, seed=1).save_pretrained(folder / family / "reference")
     for ranks in RANKS:
-        write_cases(folder, ranks)
+        write_cases(folder, ranks, WAYS, tuple(STEPS))
     return folder
 
 
@@ -167,15 +168,15 @@ def reference_log_probs(family: str, temperature: float, reference: str) -> list
 
 
 def whole_batch_gradients() -> dict[Key, dict[str, torch.Tensor]]:
-    """The gradient of the whole batch in one autograd pass."""
-    gradients = {}
-    for key in {key for case in CASES for key in keys_of(case)}:
-        family, temperature, config, reference = key
-        model = tiny_model(family, seed=0)
-        log_probs = reference_log_probs(family, temperature, reference)
-        autograd_loss(model, log_probs, ROWS, CONFIGS[config], temperature).backward()
-        gradients[key] = {name: value.grad for name, value in model.named_parameters()}
-    return gradients
+    """The gradients of the whole batch, each in one autograd pass."""
+    return {key: whole_batch_gradient(*key) for case in CASES for key in keys_of(case)}
+
+
+def whole_batch_gradient(family: str, temperature: float, config: str, reference: str) -> dict[str, torch.Tensor]:
+    model = tiny_model(family, seed=0)
+    log_probs = reference_log_probs(family, temperature, reference)
+    autograd_loss(model, log_probs, ROWS, CONFIGS[config], temperature).backward()
+    return {name: value.grad for name, value in model.named_parameters()}
 
 
 @pytest.fixture(scope="module")
