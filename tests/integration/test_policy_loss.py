@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
+from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import PacsConfig
 from pacs.integration import fields
@@ -108,6 +109,36 @@ def test_what_is_not_finite_in_a_dropped_group_is_harmless_under_either_strategy
         if strategy == "grouped":
             names, values = metrics[fields.TABLES]
             assert torch.nonzero(values[names.index("log_ratio")].isnan()).flatten().tolist() == DROPPED[:1]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_the_average_over_ranks_divides_by_is_multiplied_by_before(strategy: str) -> None:
+    alone, of_four = batch_of(strategy, {}), batch_of(strategy, {})
+    tu.assign_non_tensor(of_four, dp_size=4)
+    torch.testing.assert_close(loss_of(of_four, {})[1], 4 * loss_of(alone, {})[1])
+
+
+def test_a_torn_group_is_refused() -> None:
+    data = batch_of("grouped", {})
+    data[fields.GROUP_SIZES] = data[fields.GROUP_SIZES] + 1
+    with pytest.raises(ValueError, match=r"3 of the 4 responses of group 0 are here"):
+        loss_of(data, {})
+
+
+def test_weights_are_those_of_the_whole_train_batch() -> None:
+    """Not of the rows that happen to be here: twice the weights are twice the gradient."""
+    heavier = batch_of("grouped", {})
+    heavier[fields.WEIGHTS] = 2 * heavier[fields.WEIGHTS]
+    torch.testing.assert_close(loss_of(heavier, {})[1], 2 * loss_of(batch_of("grouped", {}), {})[1])
+
+
+def test_where_the_reference_is_the_policy_it_is_not_read() -> None:
+    """r = 0: sigma(psi) is 1/2 for all, and the loss log 2; the gradient goes through the policy alone."""
+    data = batch_of("grouped", dict.fromkeys(range(len(ROWS)), 7.0))
+    tu.assign_non_tensor(data, **{fields.SELF_REFERENCE: True})
+    loss, gradient, _ = loss_of(data, {})
+    assert loss.item() == pytest.approx(math.log(2), rel=1e-6)
+    assert gradient.abs().max() > 1e-2
 
 
 def test_first_tokens_are_under_the_mask() -> None:

@@ -10,6 +10,7 @@ import torch
 from hydra import compose, initialize_config_dir
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
+from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.integration import fields
@@ -187,3 +188,39 @@ def test_a_reset_copies_the_policy_and_forgets_the_moments_if_it_is_to(
         assert torch.equal(value, trained[name])
         assert torch.equal(reference.state_dict()[name], value) == has_reference
     assert len(policy.optimizer.state) == (0 if reset_optimizer else 2)
+
+
+def test_the_reference_is_saved_and_loaded_and_the_policy_stays(tmp_path: Path, process_group: None) -> None:
+    policy, reference = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    start = [copy.deepcopy(model.state_dict()) for model in (policy, reference)]
+    worker = SimpleNamespace(
+        actor=SimpleNamespace(engine=SimpleNamespace(module=policy)),
+        ref=SimpleNamespace(engine=SimpleNamespace(module=reference)),
+    )
+    PacsWorker.save_reference(worker, str(tmp_path / "reference"))
+    with torch.no_grad():
+        reference.weight.zero_()
+    PacsWorker.load_reference(worker, str(tmp_path / "reference"))
+    for model, expected in zip((policy, reference), start, strict=True):
+        assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
+
+
+@pytest.mark.parametrize(("longest", "strategy"), [(150, "grouped"), (151, "cached")])
+def test_the_strategy_is_chosen_by_the_largest_group_and_rows_are_in_the_order_of_sampling(
+    longest: int, strategy: str, tmp_path: Path
+) -> None:
+    """Two groups of two in a micro-batch of 200 tokens; they arrive in another order."""
+    trainer = make_trainer(
+        tmp_path,
+        "actor_rollout_ref.rollout.n=2",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=2",
+        "actor_rollout_ref.actor.use_dynamic_bsz=true",
+        "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=200",
+    )
+    trainer.data_parallel_size, trainer.global_steps = 1, 1
+    keys = ["3-10_1_0", "3-2_0_0", "3-10_0_0", "3-2_1_0"]
+    tags = [{"seq_len": length} for length in (50, 10, longest, 10)]
+    batch = trainer._balance_batch(KVBatchMeta(partition_id="train", keys=keys, tags=tags), {})
+    assert trainer.choice.strategy == strategy
+    assert batch.keys == ["3-2_0_0", "3-2_1_0", "3-10_0_0", "3-10_1_0"]
+    assert [tag["seq_len"] for tag in batch.tags] == [10, 10, longest, 50]
