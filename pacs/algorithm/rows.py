@@ -76,8 +76,8 @@ class ScoredRows:
         if config.estimator == "grpo":
             groups_that_fall_back = group_std(self.groups.center(self.rewards), self.groups)[1]
             fallback = self.groups.of_rows(groups_that_fall_back) & self.groups.rows
-        values = (self.counted.rows, self.labels, self.losses, self.scores, self.log_ratios, self.lengths)
-        values += (advantages, fallback)
+        known = (self.counted.rows, self.labels, self.losses, self.scores, self.log_ratios, self.lengths)
+        values = (*known, advantages, fallback)
         return {name: value.detach().to(self.losses.dtype) for name, value in zip(ROW_COLUMNS, values, strict=True)}
 
 

@@ -7,6 +7,7 @@ for which no reason is given, or one for which a reason is given was caught.
 
 import argparse
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -15,7 +16,10 @@ import sys
 import tempfile
 import time
 from datetime import date
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 from tests.mutants.page import PAGE, page
 from tests.mutants.planted import CAUGHT, MARKERS, ROOT, SURVIVED, Mutant, read_mutants
@@ -24,6 +28,8 @@ RESULTS = Path(__file__).with_name("results.json")
 TIMEOUT_SECONDS = 900
 #: pytest's exit statuses: a test failed; a file of tests could not be imported.
 FAILED = (1, 2)
+#: What takes long to import and is not ours. (Not verl: it loads pacs.)
+SLOW_TO_IMPORT = ("datasets", "hydra", "hypothesis", "ray", "scipy.stats", "tensordict", "torch", "transformers")
 
 
 def copy_checkout(folder: Path) -> None:
@@ -42,25 +48,43 @@ def copy_checkout(folder: Path) -> None:
 
 
 def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[str, str]:
-    """Whether a copy's tests catch its bug, and which one does.
+    """Whether a copy's tests catch its bug, and which one does: in a fork, which need not import torch again.
 
     Raises:
         RuntimeError: pytest could not run them, or there are none.
     """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", MARKERS]
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            [*command, *tests], cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-        )
-    except subprocess.TimeoutExpired:
+    output = folder / "pytest.log"
+    child = multiprocessing.get_context("fork").Process(target=_pytest, args=(folder, tests, output))
+    child.start()
+    child.join(TIMEOUT_SECONDS)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
         return CAUGHT, f"no end within {TIMEOUT_SECONDS} s"
-    if done.returncode == 0:
+    printed = output.read_text(encoding="utf-8")
+    if child.exitcode == 0:
         return SURVIVED, ""
-    if done.returncode not in FAILED:
-        raise RuntimeError(f"pytest ended with {done.returncode} on {' '.join(tests)}:\n{done.stdout[-3000:]}")
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", done.stdout, flags=re.MULTILINE)
+    if child.exitcode not in FAILED:
+        raise RuntimeError(f"pytest ended with {child.exitcode} on {' '.join(tests)}:\n{printed[-3000:]}")
+    failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", printed, flags=re.MULTILINE)
     return CAUGHT, failed[1] if failed else "collection"
+
+
+def _pytest(folder: Path, tests: tuple[str, ...], output: Path) -> None:
+    """In the fork: everything of this checkout makes way for the copy's."""
+    with output.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(folder), *(path for path in sys.path if path and Path(path).resolve() != ROOT)]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("pacs", "recipes", "tests")]:
+        del sys.modules[name]
+    options = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", MARKERS]
+    status = pytest.main([*options, *tests])
+    sys.stdout.flush()
+    os._exit(int(status))
 
 
 def read_results() -> dict[str, dict[str, str]]:
@@ -85,6 +109,8 @@ def run(mutants: list[Mutant], again: bool) -> dict[str, dict[str, str]]:
         folder = Path(name)
         if todo:
             copy_checkout(folder)
+            for module in SLOW_TO_IMPORT:
+                import_module(module)
         for mutant in todo:
             if mutant.tests not in sound:
                 # Tests that fail without a bug would "catch" any.
