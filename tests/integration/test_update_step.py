@@ -166,6 +166,7 @@ def test_a_steps_learning_rate_is_verls_times_the_factor_and_only_of_that_step()
         returned = PacsWorker._scale_learning_rate(worker, factor)
         rates.append([group["lr"] for group in policy.optimizer.param_groups])
         assert returned == rates[-1][0]
+        assert PacsWorker._scale_learning_rate(worker, factor) == returned  # not of a rate that has a factor already
         policy.train()
         policy.lr_scheduler.step()
     expected = [[0.1 / 4, 0.01 / 4], [0.1 / 4, 0.01 / 4], [0.1 * 3 / 4, 0.01 * 3 / 4]]
