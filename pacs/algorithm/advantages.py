@@ -39,7 +39,8 @@ def effective_advantages(
         rewards: (B,) r_i of Eq. 7 at the current weights, beta (and the division by length) included.
         labels: (B,) of any dtype, 0 or 1.
         weights: (B,) w_i. Dropped single-class groups are expressed here: all their rows have weight 0, as
-            `class_balance_weights(..., row_mask=counted_rows(...))` gives them.
+            `class_balance_weights(..., row_mask=counted_rows(...))` gives them. A group without a weight has advantages
+            of 0, whatever it holds.
         group_ids: (B,) int64, any values in any order; groups must be whole.
         beta: the beta that is in `rewards`.
         estimator: rloo, grpo, dr_grpo or none.
@@ -77,8 +78,11 @@ def advantages_of_rows(
     lengths: torch.Tensor | None,
 ) -> torch.Tensor:
     """`effective_advantages` of checked (B,) labels, of weights that are 0 in rows that do not count."""
-    errors = weights * (torch.sigmoid(score_groups(rewards, groups, estimator)) - labels)
-    advantages = -beta * _reward_gradients(rewards, errors, groups, estimator)
+    scores = torch.where(weights != 0, score_groups(rewards, groups, estimator), 0)
+    errors = weights * (torch.sigmoid(scores) - labels)
+    # A group without a weight has none whatever it holds: 0 * NaN would be NaN.
+    gradients = torch.where(groups.with_any(weights != 0), _reward_gradients(rewards, errors, groups, estimator), 0)
+    advantages = -beta * gradients
     return advantages if lengths is None else advantages / torch.where(groups.rows, lengths, 1).clamp(min=1)
 
 

@@ -32,6 +32,10 @@ class Groups:
         sizes = torch.zeros_like(self.ids).index_add(0, self.index, rows.long())
         return Groups(self.ids, self.index, rows, sizes)
 
+    def with_any(self, rows: torch.Tensor) -> torch.Tensor:
+        """The rows that take part in a group in which one of `rows` ((B,) bool) takes part: (B,) bool."""
+        return self.rows & self.of_rows(self.keep(rows).sizes > 0)
+
     def sum(self, values: torch.Tensor) -> torch.Tensor:
         """Sum of (B,) floating `values` over each group: (K,)."""
         return values.new_zeros(self.ids.shape).index_add(0, self.index, torch.where(self.rows, values, 0))

@@ -58,11 +58,15 @@ def sequence_log_ratios(
     # Differences are summed, not sums subtracted: long responses would lose the digits that differ.
     ratios = torch.cat([select(own.to(dtype) - ref.to(dtype), part, dtype).sum(dim=1) for own, ref, part in parts])
     if allow_not_finite:
-        # inf becomes NaN (inf - inf): at a score of inf the loss has a finite gradient, which would hide it.
-        return ratios + (ratios - ratios).detach()
+        return nan_if_not_finite(ratios)
     if not ratios.isfinite().all():  # the one host sync; which tokens it was is looked for only then
         _refuse_not_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
     return ratios
+
+
+def nan_if_not_finite(ratios: torch.Tensor) -> torch.Tensor:
+    """(B,) `ratios` with NaN for inf: at a score of inf the loss has a finite gradient, which would hide it."""
+    return ratios + (ratios - ratios).detach()
 
 
 def proxy_rewards(

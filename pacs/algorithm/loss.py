@@ -42,9 +42,11 @@ def pacs_loss(
             the number over the whole mini-batch: the losses of any split into whole groups then sum to that
             of the mini-batch. 0 only where no row counts. A tensor has one element (and costs a host sync).
         weights: (B,) w_i to use as they are in rows that count; by default those of `class_balance_weights`
-            over the rows given. Needed with scope `batch` if these rows are not the whole train batch.
+            over the rows given. Needed with scope `batch` if these rows are not the whole train batch. A row of
+            weight 0 has no loss, but its group is compared with it.
         allow_not_finite: give a loss and a gradient of NaN where a log-probability under the mask is not finite,
-            instead of an error: for a caller that skips such an update. The other groups' rows stay as they are.
+            instead of an error: for a caller that skips such an update. The other groups' rows stay as they are. In a
+            group without a weight (a dropped one) it has no influence, as in `surrogate_loss`.
 
     Returns:
         The loss, 0-dimensional, float32 or float64 if a log-probability is; and what is known of each row
@@ -65,7 +67,8 @@ def pacs_loss(
     n = _denominator(denominator, scored.counted.rows)
     loss = scored.losses.sum() / n
     if config.policy_gradient_term:
-        log_likelihoods = select(log_probs, mask, scored.losses.dtype).sum(dim=1)
+        weighed = mask & (scored.weights != 0)[:, None]
+        log_likelihoods = select(log_probs, weighed, scored.losses.dtype).sum(dim=1)
         loss = loss + (scored.losses.detach() * log_likelihoods).sum() / n
     return loss, scored.columns(config)
 
@@ -87,7 +90,8 @@ def surrogate_loss(
         log_probs: (B, T) of any floating dtype, with gradient.
         response_mask: (B, T) bool or number; nonzero marks the response's tokens.
         advantages: (B,) `effective_advantage` of `score_responses`.
-        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold.
+        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold. A row that
+            counts makes the value NaN if its log-likelihood is not finite, even with an advantage of 0.
         denominator: N, by default the number of rows given that count; for a micro-batch, the number over the
             whole mini-batch, and 0 only where no row counts.
 

@@ -16,7 +16,7 @@ from pacs.algorithm.config import PacsConfig
 from pacs.algorithm.counting import keep_counted
 from pacs.algorithm.groups import Groups, make_groups
 from pacs.algorithm.labels import checked_labels
-from pacs.algorithm.log_ratio import proxy_rewards
+from pacs.algorithm.log_ratio import nan_if_not_finite, proxy_rewards
 from pacs.algorithm.scores import group_std, score_groups
 
 #: What is known of a row once it is scored; all (B,).
@@ -76,16 +76,8 @@ class ScoredRows:
         if config.estimator == "grpo":
             groups_that_fall_back = group_std(self.groups.center(self.rewards), self.groups)[1]
             fallback = self.groups.of_rows(groups_that_fall_back) & self.groups.rows
-        values = (
-            self.counted.rows,
-            self.labels,
-            self.losses,
-            self.scores,
-            self.log_ratios,
-            self.lengths,
-            advantages,
-            fallback,
-        )
+        known = (self.counted.rows, self.labels, self.losses, self.scores, self.log_ratios, self.lengths)
+        values = (*known, advantages, fallback)
         return {name: value.detach().to(self.losses.dtype) for name, value in zip(ROW_COLUMNS, values, strict=True)}
 
 
@@ -99,7 +91,6 @@ def score_rows(
 ) -> ScoredRows:
     """Eq. 6 to 8 for (B,) `log_ratios` that are 0 in rows that take no part; see `score_responses`."""
     rewards = proxy_rewards(log_ratios, lengths, beta=config.beta, normalize_by_length=config.normalize_by_length)
-    scores = score_groups(rewards, groups, config.estimator)
     targets = checked_labels(labels, groups, rewards.dtype)
     counted = keep_counted(targets, groups, config)
     if weights is None:
@@ -107,7 +98,13 @@ def score_rows(
     else:
         check_shape("weights", weights, groups.index.shape)
         weights = torch.where(counted.rows, weights.detach().to(rewards.dtype), 0)
-    losses = weights * binary_cross_entropy_with_logits(scores, targets, reduction="none")
+    # Selecting before the operation, not multiplying after it, keeps NaN where nothing has a weight from value and
+    # gradient: 0 * NaN would be NaN, in a backward pass (through grpo's division) too.
+    scores = score_groups(
+        torch.where(groups.with_any(weights != 0), rewards, rewards.detach()), groups, config.estimator
+    )
+    weighed = torch.where(weights != 0, scores, 0)
+    losses = weights * binary_cross_entropy_with_logits(weighed, targets, reduction="none")
     return ScoredRows(log_ratios, rewards, scores, losses, targets, weights, lengths, groups, counted)
 
 
@@ -125,7 +122,8 @@ def score_responses(
     """The first half of gradient caching: every row's score, loss and effective advantage, without a gradient.
 
     Args:
-        log_ratios: (B,) sum_t m_it * (log pi_theta - log pi_ref) at the current weights.
+        log_ratios: (B,) sum_t m_it * (log pi_theta - log pi_ref) at the current weights; one that is not finite makes
+            the losses and advantages of its group NaN, unless no row of the group has a weight.
         lengths: (B,) tokens of each response.
         labels: (B,) of any dtype, 0 or 1.
         group_ids: (B,) int64; groups must be whole, so that with several ranks all their rows are given here.
@@ -142,6 +140,6 @@ def score_responses(
     groups = make_groups(group_ids, row_mask)
     check_shape("log_ratios", log_ratios, group_ids.shape)
     check_shape("lengths", lengths, group_ids.shape)
-    log_ratios = torch.where(groups.rows, log_ratios.to(at_least_float32(log_ratios)), 0)
+    log_ratios = nan_if_not_finite(torch.where(groups.rows, log_ratios.to(at_least_float32(log_ratios)), 0))
     lengths = torch.where(groups.rows, lengths, 0)
     return score_rows(log_ratios, lengths, labels, groups, config, weights).columns(config)

@@ -51,8 +51,9 @@ def make_batch(
 ) -> Batch:
     """Float64 groups of the given sizes in shuffled row order, the last group of one class only.
 
-    Whatever has no business in the result is NaN or inf: positions outside the mask, and the rows of padding,
-    half of which claim to belong to the first group and half to a group of their own.
+    Responses have holes, as where a tool has written: the mask is 0 before, between and after the policy's tokens, of
+    which each has at least one. Whatever has no business in the result is NaN or inf: positions outside the mask, and
+    the rows of padding, half of which claim to belong to the first group and half to a group of their own.
     """
     random = torch.Generator().manual_seed(seed)
     ids_of_groups = torch.tensor([7, -3, 10**12, 0, 5, 11, 12, 13])[: len(sizes)]
@@ -64,8 +65,9 @@ def make_batch(
         labels[members[0]], labels[members[-1]] = 1, 0
         if position == len(sizes) - 1:
             labels[members] = 1
-    lengths = torch.randint(1, tokens + 1, (rows,), generator=random)
-    mask = torch.arange(tokens) < lengths[:, None]
+    ends = torch.randint(0, tokens, (rows,), generator=random)[:, None]
+    place = torch.arange(tokens)
+    mask = (place == ends) | ((place < ends) & (torch.rand((rows, tokens), generator=random) < 0.6))
     log_probs = -torch.rand((rows, tokens), generator=random, dtype=torch.float64) * 2
     ref = -torch.rand((rows, tokens), generator=random, dtype=torch.float64) * 2
     garbage = torch.tensor([float("nan"), float("inf"), float("-inf")], dtype=torch.float64)
@@ -91,8 +93,10 @@ def naive_rewards(batch: Batch, config: PacsConfig) -> dict[int, torch.Tensor]:
     for i in range(len(batch.labels)):
         if batch.row_mask[i]:
             tokens = [t for t in range(batch.response_mask.shape[1]) if batch.response_mask[i, t]]
-            reward = sum(batch.log_probs[i, t] - batch.ref_log_probs[i, t] for t in tokens) * config.beta
-            rewards[i] = reward / len(tokens) if config.normalize_by_length else reward
+            reward = torch.zeros((), dtype=torch.float64)
+            for t in tokens:
+                reward = reward + (batch.log_probs[i, t] - batch.ref_log_probs[i, t]) * config.beta
+            rewards[i] = reward / max(len(tokens), 1) if config.normalize_by_length else reward
     return rewards
 
 

@@ -63,6 +63,13 @@ def test_calculates_in_float32_at_least(dtype: torch.dtype, expected: torch.dtyp
     assert rewards.item() == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_difference_of_half_precision_values_is_not_rounded_to_it(dtype: torch.dtype) -> None:
+    """-3 + 1.5 * 2^-10 has 13 binary digits; bf16 has 8, fp16 11."""
+    log_probs, ref = torch.tensor([[-3.0]], dtype=dtype), torch.tensor([[-1.5 * 2**-10]], dtype=dtype)
+    assert log_ratio_rewards(log_probs, ref, torch.ones(1, 1)).item() == -3 + 1.5 * 2**-10
+
+
 def test_long_responses_keep_small_ratios() -> None:
     """8,192 log-probabilities that sum to about -30,000 and differ by 1e-4 each: the sums would lose it."""
     random = torch.Generator().manual_seed(0)

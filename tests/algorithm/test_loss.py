@@ -198,6 +198,23 @@ def test_no_row_that_counts_gives_a_zero_that_carries_a_gradient(estimator: str,
         assert (grad == 0).all()
 
 
+@pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
+def test_a_response_without_a_token_is_compared_as_any_other(config: PacsConfig) -> None:
+    """All of it was written by a tool: r = 0, also over its length, and it counts; its own tokens have no gradient."""
+    batch = make_batch(seed=12)
+    row = int(torch.nonzero(batch.row_mask & (batch.group_ids == 7))[0])
+    mask = batch.response_mask.clone()
+    mask[row] = False
+    batch = replace(batch, response_mask=mask)
+    loss, grad = loss_and_gradient(batch, config)
+    naive, naive_grad = naive_loss_and_gradient(batch, config)
+    torch.testing.assert_close(loss, naive, rtol=1e-12, atol=0)
+    torch.testing.assert_close(grad, naive_grad, rtol=1e-9, atol=1e-14)
+    assert (grad[row] == 0).all()
+    others = batch.row_mask & (batch.group_ids == 7) & batch.response_mask.any(dim=1)
+    assert (grad[others].abs().sum(dim=1) > 0).all()
+
+
 def test_an_empty_batch_is_a_zero() -> None:
     batch = make_batch().take(torch.zeros(0, dtype=torch.int64))
     loss, grad = loss_and_gradient(batch, PacsConfig())
@@ -236,9 +253,9 @@ def test_an_impossible_denominator_is_refused(denominator: object) -> None:
 def test_not_finite_under_the_mask_is_refused() -> None:
     """Only where a row counts: the padding of this batch has nothing but NaN."""
     batch = make_batch()
-    row = int(torch.nonzero(batch.row_mask)[0])
+    row, token = torch.nonzero(batch.response_mask & batch.row_mask[:, None])[0]
     broken = batch.ref_log_probs.clone()
-    broken[row, 0] = float("-inf")
+    broken[row, token] = float("-inf")
     with pytest.raises(ValueError, match="response_mask: ref_log_probs in 1 of 22 rows"):
         loss_and_gradient(replace(batch, ref_log_probs=broken), PacsConfig())
 

@@ -1,19 +1,30 @@
 """Log-probabilities that are not finite, for callers that skip such an update: NaN where they act, nowhere else."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
-from pacs.algorithm import PacsConfig, pacs_loss, score_responses, sequence_log_ratios, surrogate_loss
+from pacs.algorithm import (
+    PacsConfig,
+    class_balance_weights,
+    counted_rows,
+    effective_advantages,
+    pacs_loss,
+    score_responses,
+    sequence_log_ratios,
+    surrogate_loss,
+)
 
-from .naive import ALL_CONFIGS, Batch, config_name, gradient, make_batch
+from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch
 
 VALUES = [math.nan, math.inf, -math.inf]
 
 
-def loss_gradient_rows(batch: Batch, config: PacsConfig, **options: bool) -> tuple[torch.Tensor, torch.Tensor, dict]:
+def loss_gradient_rows(batch: Batch, config: PacsConfig, **options: Any) -> tuple[torch.Tensor, torch.Tensor, dict]:
     leaf = batch.log_probs.clone().requires_grad_()
     loss, rows = pacs_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask, **options)
     return loss.detach(), gradient(loss, leaf), rows
@@ -21,9 +32,13 @@ def loss_gradient_rows(batch: Batch, config: PacsConfig, **options: bool) -> tup
 
 def poison(batch: Batch, name: str, value: float) -> tuple[Batch, int]:
     """The batch with `value` at the first token of a row of its first group, which has both classes; and that row."""
-    row = int(torch.nonzero(batch.row_mask & (batch.group_ids == 7))[0])
+    return poison_group(batch, 7, name, value)
+
+
+def poison_group(batch: Batch, group_id: int, name: str, value: float) -> tuple[Batch, int]:
+    row = int(torch.nonzero(batch.row_mask & (batch.group_ids == group_id))[0])
     values = getattr(batch, name).clone()
-    values[row, 0] = value
+    values[row, int(torch.nonzero(batch.response_mask[row])[0])] = value
     return replace(batch, **{name: values}), row
 
 
@@ -54,6 +69,109 @@ def test_it_reaches_the_gradient_of_its_row_and_no_other_group(config: PacsConfi
     assert torch.nonzero(rows["log_ratio"].isnan()).flatten().tolist() == [row]
 
 
+def score(batch: Batch, config: PacsConfig, weights: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
+    mask = batch.response_mask & batch.row_mask[:, None]
+    log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask, allow_not_finite=True)
+    rest = batch.labels, batch.group_ids, config
+    return score_responses(log_ratios, mask.sum(dim=1), *rest, row_mask=batch.row_mask, weights=weights)
+
+
+def grouped(batch: Batch, config: PacsConfig, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+    loss, grad, _ = loss_gradient_rows(batch, config, weights=weights, allow_not_finite=True)
+    return loss, grad
+
+
+def cached(batch: Batch, config: PacsConfig, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """The values that are not finite are in both passes."""
+    rows = score(batch, config, weights)
+    leaf = batch.log_probs.clone().requires_grad_()
+    loss = surrogate_loss(leaf, batch.response_mask, rows["effective_advantage"], counted=rows["counted"])
+    return loss.detach(), gradient(loss, leaf)
+
+
+Strategy = Callable[[Batch, PacsConfig, torch.Tensor | None], tuple[torch.Tensor, torch.Tensor]]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("name", ["log_probs", "ref_log_probs"])
+@pytest.mark.parametrize("strategy", [grouped, cached])
+@pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.single_class_groups == "drop"], ids=config_name)
+def test_in_a_dropped_group_it_is_harmless(config: PacsConfig, strategy: Strategy, name: str, value: float) -> None:
+    """No bit of loss and gradient differs; that it was there is seen in the row's log-ratio alone."""
+    clean = make_batch()
+    batch, row = poison_group(clean, 5, name, value)
+    loss, grad = strategy(batch, config, None)
+    clean_loss, clean_grad = strategy(clean, config, None)
+    assert loss.isfinite()
+    assert torch.equal(loss, clean_loss)
+    assert torch.equal(grad, clean_grad)
+    assert clean_grad.abs().max() > 0
+    rows, clean_rows = score(batch, config), score(clean, config)
+    counts = clean_rows["counted"] == 1
+    assert all(torch.equal(rows[column][counts], clean_rows[column][counts]) for column in rows)
+    assert torch.nonzero(rows["log_ratio"].isnan()).flatten().tolist() == [row]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.weight_scope == "none"], ids=config_name)
+def test_in_a_group_without_a_weight_it_is_harmless(config: PacsConfig, value: float) -> None:
+    """Weights as a caller may give them; of a single row where rows are not compared."""
+    clean = make_batch()
+    batch, row = poison(clean, "log_probs", value)
+    affected, _ = affected_rows(batch, row, config)
+    weights = torch.where(affected, 0.0, 1.5)
+    loss, grad = grouped(batch, config, weights)
+    clean_loss, clean_grad = grouped(clean, config, weights)
+    assert loss.isfinite()
+    assert torch.equal(loss, clean_loss)
+    assert torch.equal(grad, clean_grad)
+    assert (grad[affected] == 0).all()
+    torch.testing.assert_close(cached(batch, config, weights)[1], grad, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("strategy", [grouped, cached])
+@pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.estimator != "none"], ids=config_name)
+def test_a_row_without_a_weight_is_compared_with_the_others(config: PacsConfig, strategy: Strategy) -> None:
+    """Its group's losses depend on it, so that it is as bad as in any other row."""
+    clean = make_batch()
+    batch, row = poison(clean, "ref_log_probs", math.inf)
+    affected, _ = affected_rows(batch, row, config)
+    weights = torch.where(torch.arange(len(batch.labels)) == row, 0.0, 1.0)
+    loss, grad = strategy(batch, config, weights)
+    assert loss.isnan()
+    others = affected & (torch.arange(len(batch.labels)) != row)
+    assert grad[batch.response_mask & others[:, None]].isnan().all()
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_reward_that_is_not_finite_gives_a_dropped_group_no_advantage(estimator: str, value: float) -> None:
+    batch, config = make_batch(), PacsConfig(estimator=estimator, single_class_groups="drop")
+    counted = counted_rows(batch.labels, batch.group_ids, config, batch.row_mask)
+    weights = class_balance_weights(batch.labels, batch.group_ids, row_mask=counted)
+    rewards = torch.linspace(-1, 1, len(batch.labels))
+    rest = {"beta": 1.0, "estimator": estimator, "row_mask": batch.row_mask}
+    clean = effective_advantages(rewards, batch.labels, weights, batch.group_ids, **rest)
+    broken = torch.where(batch.group_ids == 5, value, rewards)
+    result = effective_advantages(broken, batch.labels, weights, batch.group_ids, **rest)
+    assert torch.equal(result, clean)
+    assert (result[batch.group_ids == 5] == 0).all()
+    assert result[counted].abs().min() > 0
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_scores_of_a_log_ratio_that_is_not_finite_are_nan(estimator: str, value: float) -> None:
+    """Also where infinity alone would give a right answer's loss of 0 and an advantage of 0."""
+    batch, config = make_batch(padding_rows=0), PacsConfig(estimator=estimator)
+    log_ratios = torch.linspace(-1, 1, len(batch.labels))
+    row = int(torch.nonzero((batch.group_ids == 7) & (batch.labels == 1))[0])
+    log_ratios[row] = value
+    rows = score_responses(log_ratios, batch.response_mask.sum(dim=1), batch.labels, batch.group_ids, config)
+    assert rows["loss"][row].isnan()
+    assert rows["effective_advantage"][row].isnan()
+
+
 @pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
 def test_what_the_masks_hide_stays_harmless(config: PacsConfig) -> None:
     """The batch holds NaN and inf wherever a mask is 0: no bit of loss, gradient or rows differs from the default."""
@@ -73,14 +191,7 @@ def test_gradient_caching_has_it_in_the_surrogate_of_its_group(config: PacsConfi
     clean = make_batch()
     batch, row = poison(clean, name, value)
     affected, others = affected_rows(batch, row, config)
-
-    def scored(batch: Batch) -> dict[str, torch.Tensor]:
-        mask = batch.response_mask & batch.row_mask[:, None]
-        log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask, allow_not_finite=True)
-        rest = batch.labels, batch.group_ids, config
-        return score_responses(log_ratios, mask.sum(dim=1), *rest, row_mask=batch.row_mask)
-
-    rows, clean_rows = scored(batch), scored(clean)
+    rows, clean_rows = score(batch, config), score(clean, config)
     for column in ("score", "loss", "effective_advantage"):
         assert rows[column][affected].isnan().all()
         assert torch.equal(rows[column][others], clean_rows[column][others])

@@ -11,6 +11,7 @@ from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
 from tests.integration.worker_case import Row, as_tensordict, deal_out, make_rows
 
+CONFIG = PacsConfig()
 #: Seven rows in two groups (of four and three), and one of padding.
 ROWS: list[Row] = deal_out(make_rows(2, seed=1), groups_per_mini_batch=2, ranks=1, whole_groups=True)[0]
 
@@ -19,12 +20,20 @@ def jagged(values: list[torch.Tensor]) -> torch.Tensor:
     return torch.nested.as_nested_tensor(values, layout=torch.jagged)
 
 
-def batch_of(strategy: str, reference: dict[int, float]) -> TensorDict:
-    """`ROWS` as a worker has them before the gradient pass; log pi_ref is -2, or `reference` in a row's first token."""
-    data = as_tensordict([ROWS], 0, PacsConfig())
-    values = [torch.full((len(row.response),), -2.0) for row in ROWS]
+def first_token(row: Row) -> int:
+    """The place of the policy's first token in the response; of a row that has none, the first place."""
+    return row.mask.index(1) if any(row.mask) else 0
+
+
+def batch_of(strategy: str, reference: dict[int, float], config: PacsConfig = CONFIG) -> TensorDict:
+    """`ROWS` as a worker has them before the gradient pass.
+
+    log pi_ref is -2, or `reference` in a row's `first_token`. Where the policy wrote nothing it is NaN.
+    """
+    data = as_tensordict([ROWS], 0, config)
+    values = [torch.full((len(row.response),), -2.0).where(torch.tensor(row.mask) == 1, torch.nan) for row in ROWS]
     for row, value in reference.items():
-        values[row][0] = value
+        values[row][first_token(ROWS[row])] = value
     data[fields.REFERENCE] = jagged(values)
     settings = {
         fields.STRATEGY: strategy,
@@ -35,11 +44,11 @@ def batch_of(strategy: str, reference: dict[int, float]) -> TensorDict:
     }
     if strategy == "cached":
         columns = score_responses(
-            torch.zeros(len(ROWS)),
-            torch.tensor([len(row.response) for row in ROWS]),
+            torch.tensor([(0.5 - 0.1 * i) * sum(row.mask) for i, row in enumerate(ROWS)]),
+            torch.tensor([sum(row.mask) for row in ROWS]),
             data[fields.LABELS],
             data[fields.GROUP_IDS],
-            PacsConfig(),
+            config,
             row_mask=data[fields.ROW_MASK],
         )
         data[fields.SCORED] = torch.stack([columns[name] for name in ROW_COLUMNS], dim=1).float()
@@ -47,19 +56,27 @@ def batch_of(strategy: str, reference: dict[int, float]) -> TensorDict:
     return data
 
 
-def loss_of(data: TensorDict, policy: dict[int, float]) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]]:
+def loss_of(
+    data: TensorDict, policy: dict[int, float], config: PacsConfig = CONFIG
+) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]]:
     """The loss, its gradient in log pi_theta at every token, and what it returns.
 
-    log pi_theta is -1.5 - 0.1 * row, or `policy` in the first token of a row's response.
+    log pi_theta is -1.5 - 0.1 * row, or `policy` in a row's `first_token`. Where the policy wrote nothing it is NaN,
+    and so is the entropy, which is row + 1 elsewhere.
     """
-    values = [torch.full((len(row.prompt + row.response),), -1.5 - 0.1 * i) for i, row in enumerate(ROWS)]
+    # verl's log-probability at a place is that of the token after it.
+    masks = [torch.tensor([0] * (len(row.prompt) - 1) + row.mask + [0]) == 1 for row in ROWS]
+    values = [torch.full((len(m),), -1.5 - 0.1 * i).where(m, torch.nan) for i, m in enumerate(masks)]
     for row, value in policy.items():
-        # verl's log-probability at a place is that of the token after it.
-        values[row][len(ROWS[row].prompt) - 1] = value
+        values[row][len(ROWS[row].prompt) - 1 + first_token(ROWS[row])] = value
     leaf = torch.cat(values).requires_grad_()
     offsets = torch.tensor([0, *(len(value) for value in values)]).cumsum(0)
-    output = {"log_probs": torch.nested.nested_tensor_from_jagged(leaf, offsets)}
-    loss, metrics = PacsPolicyLoss(PacsConfig())(output, data)
+    entropy = torch.cat([torch.full((len(m),), i + 1.0).where(m, torch.nan) for i, m in enumerate(masks)])
+    output = {
+        "log_probs": torch.nested.nested_tensor_from_jagged(leaf, offsets),
+        "entropy": torch.nested.nested_tensor_from_jagged(entropy, offsets),
+    }
+    loss, metrics = PacsPolicyLoss(config)(output, data)
     (gradient,) = torch.autograd.grad(loss, leaf)
     return loss.detach(), gradient, metrics
 

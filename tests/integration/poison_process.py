@@ -83,7 +83,8 @@ def main() -> None:
             for key, shard in local_shards(module).items():
                 shard.data.copy_(start[role][key])
         worker.actor.engine.optimizer.state.clear()
-        poison_embedding(modules[case["poisoned"]], about["token"], rank, ranks)
+        if case["poisoned"]:
+            poison_embedding(modules[case["poisoned"]], about["token"], rank, ranks)
         results[name] = run(worker, rank, case)
     of_ranks: list[Any] = [None] * ranks
     torch.distributed.all_gather_object(of_ranks, results)

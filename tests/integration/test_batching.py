@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.integration.batching import padded_row_count, row_order
+from pacs.integration.batching import padded_row_count, row_order, sampling_order
 
 
 @st.composite
@@ -82,6 +82,13 @@ def test_ranks_and_mini_batches_get_like_workloads() -> None:
     _, parts = row_order(uids, lengths, group_size=4, groups_per_mini_batch=16, ranks=4, whole_groups=True)
     per_rank = [sum(lengths[row] for row in part) for part in parts]
     assert max(per_rank) < 1.1 * min(per_rank)
+
+
+def test_rows_are_put_into_the_order_in_which_they_were_asked_for() -> None:
+    """By prompt, session and output as numbers, whatever the order they arrive in: 10 after 2."""
+    asked = [f"7-{prompt}_{session}_{output}" for prompt in (0, 2, 10) for session in (0, 3, 11) for output in (0, 1)]
+    arrived = random.Random(2).sample(asked, len(asked))
+    assert [arrived[i] for i in sampling_order(arrived)] == asked
 
 
 def test_a_group_larger_than_a_block_is_refused() -> None:

@@ -33,6 +33,10 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 #: With the poisoned mini-batch, and without it.
 BATCHES = ("poisoned", "without")
 WAYS = list(product(POISONS, STRATEGIES))
+#: A row of a group that does not count: which model gives what is not finite, if one does.
+DROPPED = PacsConfig(single_class_groups="drop")
+DROPPED_GROUP = [row for row in ROWS if row.uid == "0"]
+IN_DROPPED = ("reference", "policy", None)
 
 
 def parts_of(ranks: int, strategy: str, mini_batch: int) -> tuple[list[list[Row]], int]:
@@ -43,6 +47,15 @@ def parts_of(ranks: int, strategy: str, mini_batch: int) -> tuple[list[list[Row]
         row += 1
     parts[-1][row] = replace(parts[-1][row], prompt=[TOKEN, *parts[-1][row].prompt[1:]])
     return parts, (ranks - 1) * len(parts[-1]) + row
+
+
+def parts_of_dropped(ranks: int, strategy: str) -> tuple[list[list[Row]], int]:
+    """What each rank is given, the token in one row of the dropped group; and the row's mini-batch."""
+    parts = deal_out(ROWS, groups_per_mini_batch=2, ranks=ranks, whole_groups=strategy == "grouped")
+    places = [(part, place) for part in parts for place, row in enumerate(part) if row.uid == "0"]
+    part, place = places[-1]
+    part[place] = replace(part[place], prompt=[TOKEN, *part[place].prompt[1:]])
+    return parts, place // (len(part) // MINI_BATCHES)
 
 
 def write_cases(folder: Path, ranks: int) -> None:
@@ -59,6 +72,15 @@ def write_cases(folder: Path, ranks: int) -> None:
             "reference_is_policy": is_policy,
             "parts": parts,
             "mini_batches": MINI_BATCHES - (batch == "without"),
+            "split": {"pacs_strategy": strategy, **STRATEGIES[strategy]},
+        }
+    for strategy, poisoned in product(STRATEGIES, IN_DROPPED):
+        cases["dropped", strategy, poisoned] = {
+            "config": DROPPED,
+            "poisoned": poisoned,
+            "reference_is_policy": False,
+            "parts": parts_of_dropped(ranks, strategy)[0],
+            "mini_batches": MINI_BATCHES,
             "split": {"pacs_strategy": strategy, **STRATEGIES[strategy]},
         }
     about = {"family": "qwen3", "layout": "padded", "learning_rate": 0.01, "optimizer": "AdamW", "token": TOKEN}
@@ -137,7 +159,34 @@ def test_what_the_workers_return_says_of_which_row_it_is(strategy: str, ranks: i
     of_row = values[:, values[names.index("row")].argsort()].tolist()
     columns = dict(zip(names, of_row, strict=True))
     assert columns["row"] == list(range(len(rows)))
-    assert columns["tokens"] == [len(row.response) if row.uid else 0 for row in rows]
+    assert columns["tokens"] == [sum(row.mask) for row in rows]
     assert columns["correct"] == [float(row.label) for row in rows]
     part, size = len(parts[0]), len(parts[0]) // MINI_BATCHES
     assert columns["update"] == [i % part // size for i in range(len(rows))]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_the_reference_says_of_a_dropped_group_cannot_touch_the_update(
+    strategy: str, ranks: int, results: dict
+) -> None:
+    """No update is skipped, and weights and moments are those of a reference that is finite, to the bit."""
+    assert {row.label for row in DROPPED_GROUP} == {True}
+    for rank in results[ranks]:
+        poisoned, clean = (rank["dropped", strategy, model] for model in ("reference", None))
+        assert poisoned["unchanged"] == [False] * MINI_BATCHES
+        assert [name for name in clean["state"] if not torch.equal(poisoned["state"][name], clean["state"][name])] == []
+    metrics, clean = (results[ranks][0]["dropped", strategy, model]["metrics"] for model in ("reference", None))
+    assert metrics == clean | {"pacs/rows/not_finite_count": len(DROPPED_GROUP)}
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_policy_that_says_nan_of_a_dropped_group_is_not_trained_on_it(
+    strategy: str, ranks: int, results: dict
+) -> None:
+    """The loss does not read it, but its own backward pass does: 0 * NaN is NaN in every weight, under either way."""
+    _, mini_batch = parts_of_dropped(ranks, strategy)
+    for rank in results[ranks]:
+        skipped = [update == mini_batch for update in range(MINI_BATCHES)]
+        assert rank["dropped", strategy, "policy"]["unchanged"] == skipped

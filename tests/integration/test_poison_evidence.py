@@ -23,7 +23,9 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
 
 NAN, INF = math.nan, math.inf
-GROUP_OF_0 = [i for i, row in enumerate(ROWS) if row.uid == ROWS[0].uid]
+#: In a group of both classes.
+POISONED = 1
+ITS_GROUP = [i for i, row in enumerate(ROWS) if row.uid == ROWS[POISONED].uid]
 PADDING = [row.uid is None for row in ROWS]
 
 
@@ -50,12 +52,12 @@ def test_an_update_that_is_made_begins_the_count_anew() -> None:
 @pytest.mark.parametrize("strategy", ["grouped", "cached"])
 def test_a_log_probability_that_is_not_finite_is_nan_in_the_gradient(strategy: str, value: float) -> None:
     """Of the policy, in the gradient pass; at log pi = -inf the surrogate's own gradient would be finite."""
-    loss, gradient, metrics = loss_of(batch_of(strategy, {}), {0: value})
+    loss, gradient, metrics = loss_of(batch_of(strategy, {}), {POISONED: value})
     assert loss.isnan()
     assert gradient.isnan().any()
     names, values = metrics[fields.TABLES]
     counted = update_metrics([dict(zip(names, values, strict=True))])["pacs/rows/not_finite_count"]
-    assert counted == (len(GROUP_OF_0) if strategy == "grouped" else 1)
+    assert counted == (len(ITS_GROUP) if strategy == "grouped" else 1)
 
 
 @pytest.mark.parametrize("strategy", ["grouped", "cached"])
@@ -70,7 +72,7 @@ def test_padding_that_is_not_finite_is_harmless(strategy: str) -> None:
 
 
 def test_the_evidence_is_what_was_seen(tmp_path: Path) -> None:
-    batch = batch_of("grouped", {0: INF})
+    batch = batch_of("grouped", {POISONED: INF})
     table = loss_of(batch, {})[2]
     tokenizer = build_tokenizer(64)
     file = write_evidence(
@@ -91,7 +93,7 @@ def test_the_evidence_is_what_was_seen(tmp_path: Path) -> None:
     assert [response.tolist() for response in evidence.responses] == [row.response for row in ROWS]
     assert evidence.response_texts == [tokenizer.decode(row.response) for row in ROWS]
     assert evidence.prompt_texts == [tokenizer.decode(row.prompt) for row in ROWS]
-    assert evidence.response_tokens.tolist() == [0 if row.uid is None else len(row.response) for row in ROWS]
+    assert evidence.response_tokens.tolist() == [sum(row.mask) for row in ROWS]
     assert evidence.padding.tolist() == PADDING
     for name, field in {"labels": fields.LABELS, "weights": fields.WEIGHTS, "group_ids": fields.GROUP_IDS}.items():
         assert torch.equal(getattr(evidence, name), batch[field])
@@ -99,14 +101,14 @@ def test_the_evidence_is_what_was_seen(tmp_path: Path) -> None:
     assert tuple(evidence.passes) == names
     for column, expected in zip(evidence.passes.values(), values, strict=True):
         assert torch.equal(column.nan_to_num(-7), expected.nan_to_num(-7))
-    assert torch.nonzero(evidence.passes["log_ratio"].isnan()).flatten().tolist() == [0]
-    assert torch.nonzero(evidence.passes["score"].isnan()).flatten().tolist() == GROUP_OF_0
+    assert torch.nonzero(evidence.passes["log_ratio"].isnan()).flatten().tolist() == [POISONED]
+    assert torch.nonzero(evidence.passes["score"].isnan()).flatten().tolist() == ITS_GROUP
 
 
 def test_evidence_that_cannot_be_written_to_its_end_leaves_the_former(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batch = batch_of("grouped", {0: INF})
+    batch = batch_of("grouped", {POISONED: INF})
     about = {"step": 1, "batch": batch, "padding": PADDING, "returned": returned(loss_of(batch, {})[2], [NAN])}
     file = write_evidence(tmp_path, skipped_in_a_row=3, **about)
     assert read_evidence(file).response_texts == []
@@ -151,7 +153,7 @@ def test_the_run_stops_at_the_limit_with_the_evidence(
     pacs_trainer: trainer.PacsTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The TransferQueue, which needs Ray, is replaced by its one batch; tests of real runs go through it."""
-    batch = batch_of("grouped", {0: INF})
+    batch = batch_of("grouped", {POISONED: INF})
     table = loss_of(batch, {})[2]
     keys = [f"{row.uid}_0_{i}" for i, row in enumerate(ROWS)]
     meta = KVBatchMeta(partition_id="train", keys=keys, tags=[{"is_padding": padding} for padding in PADDING])
@@ -176,7 +178,7 @@ def test_the_run_stops_at_the_limit_with_the_evidence(
 
 def test_no_reset_fires_on_what_is_not_finite(pacs_trainer: trainer.PacsTrainer) -> None:
     """Both thresholds are tiny; every row that counts has a log-ratio of inf, or is in such a row's group."""
-    firsts = {row.uid: i for i, row in reversed(list(enumerate(ROWS))) if row.uid}
+    firsts = {row.uid: i for i, row in reversed(list(enumerate(ROWS))) if row.uid and any(row.mask)}
     table = loss_of(batch_of("grouped", dict.fromkeys(firsts.values(), -INF)), {})[2]
     metrics = pacs_trainer._update_metrics(returned(table, [NAN]))
     assert metrics["pacs/rows/not_finite_count"] == 7

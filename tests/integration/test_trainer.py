@@ -20,7 +20,7 @@ from pacs.integration import fields
 from pacs.integration.durable_trainer import check_shards
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.scores import verifier_infos, verifier_statuses
-from pacs.integration.step_rows import check_labels, dense_ids, row_sums, step_rows
+from pacs.integration.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.integration.trainer import PacsTrainer
 from pacs.metrics import find
 from pacs.paths import config_dir
@@ -194,11 +194,16 @@ def test_prompts_are_numbered_in_order_of_appearance() -> None:
     assert dense_ids(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
 
 
+def test_the_prompt_of_a_row_is_what_its_key_says_before_session_and_output() -> None:
+    assert [prompt_uid(key) for key in ("3-17_0_0", "run_2-17_4_12")] == ["3-17", "run_2-17"]
+
+
 def test_rows_are_grouped_weighed_and_counted() -> None:
     uids = ["a", "a", "a", "b", "c", "c", "pad1", "pad2"]
     padding = [False] * 6 + [True] * 2
-    rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
     rows = step_rows(uids, padding, rewards, PacsConfig(single_class_groups="drop"))
+    assert rows.labels.tolist() == [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     assert rows.alone.tolist() == [False, False, False, True, False, False, False, False]
     assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
     assert rows.weights.tolist() == [1.5, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.integration.worker_case import (
     mini_batches,
     response_log_probs,
     tiny_model,
+    token_metrics,
 )
 
 pytestmark = pytest.mark.slow
@@ -52,12 +54,13 @@ SPLITS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "cached, dynamic": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 24}, False),
     "cached, whole groups": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120}, True),
 }
-#: The model's family and how its sequences are laid out.
+#: The model's family, how its sequences are laid out, and the temperature that they were sampled at.
 CASES = {
-    "qwen3 padded": ("qwen3", "padded"),
-    "qwen3 packed": ("qwen3", "packed"),
-    "qwen3 packed, fused log-probabilities": ("qwen3", "fused"),
-    "llama packed": ("llama", "packed"),
+    "qwen3 packed": ("qwen3", "packed", 0.7),
+    "qwen3 padded": ("qwen3", "padded", 0.7),
+    "qwen3 packed, fused log-probabilities": ("qwen3", "packed fused", 0.7),
+    "qwen3 padded, fused log-probabilities": ("qwen3", "padded fused", 1.3),
+    "llama packed": ("llama", "packed", 1.0),
 }
 #: What the reference is: a model of its own, or (as after a reset) the policy.
 REFERENCES = {"reference": False, "policy": True}
@@ -91,18 +94,19 @@ def way(ranks: int, config: PacsConfig, split: str, mini_batch: int) -> tuple:
     return config, parts(ranks, split, mini_batch), {"pacs_strategy": strategy, **micro_batching}
 
 
-def write_cases(folder: Path, ranks: int) -> None:
-    cases = {
-        name: {
+def write_cases(folder: Path, ranks: int, ways: dict[str, list[tuple[str, str, str]]], steps: Sequence[str]) -> None:
+    cases = {}
+    for name, these in ways.items():
+        family, layout, temperature = CASES[name]
+        cases[name] = {
             "family": family,
             "layout": layout,
+            "temperature": temperature,
             "learning_rate": LEARNING_RATE,
-            "ways": {(c, s, r): (*way(ranks, CONFIGS[c], s, GROUPS + 1), REFERENCES[r]) for c, s, r in WAYS[name]},
+            "ways": {(c, s, r): (*way(ranks, CONFIGS[c], s, GROUPS + 1), REFERENCES[r]) for c, s, r in these},
         }
-        for name, (family, layout) in CASES.items()
-    }
     cases["qwen3 packed"]["steps"] = {
-        name: (*way(ranks, STEPPED, split, (GROUPS + 1) // 2), epochs) for name, (split, epochs) in STEPS.items()
+        name: (*way(ranks, STEPPED, STEPS[name][0], (GROUPS + 1) // 2), STEPS[name][1]) for name in steps
     }
     torch.save(cases, folder / f"cases_{ranks}.pt")
 
@@ -139,7 +143,7 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tiny_model(family, seed=0).save_pretrained(folder / family / "policy")
         tiny_model(family, seed=1).save_pretrained(folder / family / "reference")
     for ranks in RANKS:
-        write_cases(folder, ranks)
+        write_cases(folder, ranks, WAYS, tuple(STEPS))
     return folder
 
 
@@ -149,20 +153,34 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict]:
     return {ranks: run_ranks(folder, ranks) for ranks in RANKS}
 
 
-def whole_batch_gradients() -> dict[tuple[str, str, str], dict[str, torch.Tensor]]:
-    """The gradient of the whole batch in one autograd pass, for each family, config and reference."""
-    gradients = {}
-    for family, (name, config), (reference, is_policy) in product(FAMILIES, CONFIGS.items(), REFERENCES.items()):
-        model = tiny_model(family, seed=0)
-        with torch.no_grad():
-            log_probs = response_log_probs(tiny_model(family, seed=0 if is_policy else 1), ROWS)
-        autograd_loss(model, log_probs, ROWS, config).backward()
-        gradients[family, name, reference] = {name: value.grad for name, value in model.named_parameters()}
-    return gradients
+#: Family, temperature, config and reference.
+Key = tuple[str, float, str, str]
+
+
+def keys_of(case: str) -> set[Key]:
+    family, _, temperature = CASES[case]
+    return {(family, temperature, config, reference) for config, _, reference in WAYS[case]}
+
+
+def reference_log_probs(family: str, temperature: float, reference: str) -> list[torch.Tensor]:
+    with torch.no_grad():
+        return response_log_probs(tiny_model(family, seed=0 if REFERENCES[reference] else 1), ROWS, temperature)
+
+
+def whole_batch_gradients() -> dict[Key, dict[str, torch.Tensor]]:
+    """The gradients of the whole batch, each in one autograd pass."""
+    return {key: whole_batch_gradient(*key) for case in CASES for key in keys_of(case)}
+
+
+def whole_batch_gradient(family: str, temperature: float, config: str, reference: str) -> dict[str, torch.Tensor]:
+    model = tiny_model(family, seed=0)
+    log_probs = reference_log_probs(family, temperature, reference)
+    autograd_loss(model, log_probs, ROWS, CONFIGS[config], temperature).backward()
+    return {name: value.grad for name, value in model.named_parameters()}
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[tuple[str, str, str], dict[str, torch.Tensor]]:
+def expected() -> dict[Key, dict[str, torch.Tensor]]:
     return whole_batch_gradients()
 
 
@@ -185,10 +203,10 @@ def test_any_split_gives_the_gradient_of_one_whole_batch_pass(
 
 
 def gradient_errors(case: str, results: dict, expected: dict) -> dict[tuple[str, str, str], float]:
-    family, _ = CASES[case]
+    family, _, temperature = CASES[case]
     return {
         (config, split, reference): relative_error(
-            results[case][config, split, reference]["gradient"], expected[family, config, reference]
+            results[case][config, split, reference]["gradient"], expected[family, temperature, config, reference]
         )
         for config, split, reference in WAYS[case]
     }
@@ -207,6 +225,17 @@ def test_metrics_do_not_depend_on_the_split(case: str, results: dict) -> None:
         assert len(one) > 20
         for other in values.values():
             assert other == pytest.approx(one, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("case", CASES)
+def test_metrics_of_tokens_are_those_of_the_policys_own(case: str, ranks: int, results: dict) -> None:
+    family, _, temperature = CASES[case]
+    reference = reference_log_probs(family, temperature, "reference")
+    expected = token_metrics(tiny_model(family, seed=0), reference, ROWS, temperature)
+    for split in ("grouped, dynamic", "cached, dynamic"):
+        metrics = results[ranks][case]["rloo", split, "reference"]["metrics"]
+        assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 def naive_steps(epochs: int) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:

@@ -5,7 +5,7 @@ naive loss of tests/algorithm/naive.py: neither verl nor `pacs.algorithm`.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from tensordict import TensorDict
@@ -46,19 +46,24 @@ def tiny_model(family: str, seed: int) -> PreTrainedModel:
 
 @dataclass(frozen=True)
 class Row:
-    """A response; `uid` is None in a row of padding."""
+    """A response; `mask` is 1 at the policy's own tokens, 0 at a tool's; `uid` is None in a row of padding."""
 
     uid: str | None
     prompt: list[int]
     response: list[int]
+    mask: list[int]
     label: bool
 
 
-PADDING = Row(None, [1] * 7, [1], False)
+PADDING = Row(None, [1] * 7, [1], [0], False)
 
 
 def make_rows(groups: int, seed: int) -> list[Row]:
-    """Groups of four or three (a response failed) with uneven lengths; the first is of one class."""
+    """Groups of four or three (a response failed) with uneven lengths; the first is of one class.
+
+    The policy writes in turns, between which a tool does: before, between and after its own tokens. In the last row of
+    the second group a tool wrote all.
+    """
     rng = random.Random(seed)
     rows = []
     for group in range(groups):
@@ -67,7 +72,11 @@ def make_rows(groups: int, seed: int) -> list[Row]:
         labels = [True] * size if group == 0 else [True, False, *(rng.random() < 0.5 for _ in range(size - 2))]
         for label in labels:
             response = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(1, 12))]
-            rows.append(Row(str(group), prompt, response, label))
+            mask = [int(rng.random() < 0.7) for _ in response]
+            mask[rng.randrange(len(mask))] = 1
+            rows.append(Row(str(group), prompt, response, mask, label))
+        if group == 1:
+            rows[-1] = replace(rows[-1], mask=[0] * len(response))
     rng.shuffle(rows)
     return rows
 
@@ -105,7 +114,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: PacsConfig) -> Tens
     own = slice(first, first + len(parts[rank]))
     rows = parts[rank]
     sequences = [torch.tensor(row.prompt + row.response) for row in rows]
-    masks = [torch.full((len(row.response),), int(row.uid is not None)) for row in rows]
+    masks = [torch.tensor(row.mask) for row in rows]
     return TensorDict(
         {
             "input_ids": jagged(sequences),
@@ -114,35 +123,75 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: PacsConfig) -> Tens
             "responses": jagged([torch.tensor(row.response) for row in rows]),
             "response_mask": jagged(masks),
             "loss_mask": jagged(masks),
-            "rollout_log_probs": jagged([torch.linspace(-3, -1, len(row.response)) for row in rows]),
+            "rollout_log_probs": jagged([rollout_log_probs(row) for row in rows]),
             **{name: values[own] for name, values in step.as_fields().items()},
         },
         batch_size=len(rows),
     )
 
 
-def response_log_probs(model: PreTrainedModel, rows: list[Row]) -> list[torch.Tensor]:
+def rollout_log_probs(row: Row) -> torch.Tensor:
+    """As vLLM would give them; at a tool's tokens it has none."""
+    return torch.linspace(-3, -1, len(row.response)).where(torch.tensor(row.mask) == 1, torch.nan)
+
+
+def response_distributions(model: PreTrainedModel, row: Row, temperature: float) -> torch.Tensor:
+    """log pi of every token at each place of the response, as sampled from at `temperature`: (T, V)."""
+    logits = model(torch.tensor([row.prompt + row.response])).logits[0, len(row.prompt) - 1 : -1]
+    return torch.log_softmax(logits / temperature, -1)
+
+
+def response_log_probs(model: PreTrainedModel, rows: list[Row], temperature: float = 1.0) -> list[torch.Tensor]:
     """log pi of each response token, one unpadded sequence at a time."""
-    values = []
-    for row in rows:
-        tokens = torch.tensor([row.prompt + row.response])
-        logits = model(tokens).logits[0, len(row.prompt) - 1 : -1]
-        values.append(torch.log_softmax(logits, -1).gather(-1, tokens[0, len(row.prompt) :, None])[:, 0])
-    return values
+    return [
+        response_distributions(model, row, temperature).gather(-1, torch.tensor(row.response)[:, None])[:, 0]
+        for row in rows
+    ]
 
 
 def autograd_loss(
-    model: PreTrainedModel, reference: list[torch.Tensor], rows: list[Row], config: PacsConfig
+    model: PreTrainedModel,
+    reference: list[torch.Tensor],
+    rows: list[Row],
+    config: PacsConfig,
+    temperature: float = 1.0,
 ) -> torch.Tensor:
     """Eq. 8 over `rows` in one pass, given log pi_ref of each."""
     ids = {uid: i for i, uid in enumerate(dict.fromkeys(row.uid for row in rows))}
-    lengths = torch.tensor([len(row.response) for row in rows])
+    masks = [torch.tensor(row.mask, dtype=torch.bool) for row in rows]
     batch = Batch(
-        log_probs=pad_sequence(response_log_probs(model, rows), batch_first=True),
+        log_probs=pad_sequence(response_log_probs(model, rows, temperature), batch_first=True),
         ref_log_probs=pad_sequence(reference, batch_first=True),
-        response_mask=torch.arange(int(lengths.max())) < lengths[:, None],
+        response_mask=pad_sequence(masks, batch_first=True),
         labels=torch.tensor([int(row.label) for row in rows]),
         group_ids=torch.tensor([ids[row.uid] for row in rows]),
         row_mask=torch.ones(len(rows), dtype=torch.bool),
     )
     return naive_loss(batch, config)
+
+
+def token_metrics(
+    model: PreTrainedModel, reference: list[torch.Tensor], rows: list[Row], temperature: float
+) -> dict[str, float]:
+    """What is logged of the tokens of `rows`, all of which count, one token at a time."""
+    tokens, entropy, gap, worst = 0, 0.0, 0.0, 0.0
+    ratios = []
+    with torch.no_grad():
+        for row, ref in zip(rows, reference, strict=True):
+            distributions, sampled = response_distributions(model, row, temperature), rollout_log_probs(row)
+            ratios.append(0.0)
+            for t, token in enumerate(row.response):
+                if row.mask[t]:
+                    log_prob = distributions[t, token]
+                    tokens += 1
+                    entropy -= float((distributions[t].exp() * distributions[t]).sum())
+                    gap += abs(float(log_prob - sampled[t]))
+                    worst = max(worst, abs(float(log_prob - sampled[t])))
+                    ratios[-1] += float(log_prob - ref[t])
+    return {
+        "actor/entropy": entropy / tokens,
+        "pacs/rollout_gap/per_token": gap / tokens,
+        "pacs/rollout_gap/worst_max": worst,
+        "pacs/log_ratio/sequence_mean": sum(ratios) / len(rows),
+        "pacs/log_ratio/per_token": sum(ratios) / tokens,
+    }

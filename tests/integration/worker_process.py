@@ -38,8 +38,8 @@ def make_worker(case: dict[str, Any]) -> PacsWorker:
         f"actor_rollout_ref.actor.optim.lr={case['learning_rate']}",
         "actor_rollout_ref.actor.optim.clip_grad=1e9",
         "actor_rollout_ref.actor.optim.total_training_steps=3",
-        f"actor_rollout_ref.model.use_remove_padding={case['layout'] != 'padded'}",
-        f"actor_rollout_ref.model.use_fused_kernels={case['layout'] == 'fused'}",
+        f"actor_rollout_ref.model.use_remove_padding={'padded' not in case['layout']}",
+        f"actor_rollout_ref.model.use_fused_kernels={'fused' in case['layout']}",
         *case.get("overrides", []),
     ]
     with initialize_config_dir(str(config_dir()), version_base=None):
@@ -60,11 +60,18 @@ def full_weights(worker: PacsWorker) -> dict[str, torch.Tensor]:
 
 
 def step_data(
-    parts: list[list[Row]], rank: int, config: PacsConfig, mini_batches: int, *, is_policy: bool, split: dict[str, Any]
+    parts: list[list[Row]],
+    rank: int,
+    config: PacsConfig,
+    mini_batches: int,
+    *,
+    is_policy: bool,
+    split: dict[str, Any],
+    temperature: float = 1.0,
 ) -> Any:
     data = as_tensordict(parts, rank, config)
     settings = {
-        "temperature": 1.0,
+        "temperature": temperature,
         "calculate_entropy": True,
         "mini_batch_size": sum(map(len, parts)) // mini_batches,
         "epochs": 1,
@@ -99,7 +106,8 @@ def gradients(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, 
 
         step = worker.actor.engine.optimizer_step
         worker.actor.engine.optimizer_step = record
-        output = worker.update_actor(step_data(parts, rank, config, 1, is_policy=is_policy, split=split))
+        about = {"is_policy": is_policy, "split": split, "temperature": case["temperature"]}
+        output = worker.update_actor(step_data(parts, rank, config, 1, **about))
         worker.actor.engine.optimizer_step = step
         results[name] = {"gradient": seen, "metrics": returned_metrics(output)}
     return results

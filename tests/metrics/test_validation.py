@@ -41,6 +41,17 @@ def test_failed_rollouts_count_as_wrong() -> None:
     }
 
 
+def test_no_k_is_larger_than_the_fewest_responses_of_a_problem() -> None:
+    asked = {("s", "p"): 4, ("s", "q"): 2, ("other", "p"): 4}
+    rows = [problem for problem, n in asked.items() for _ in range(n)]
+    metrics = validation_metrics(asked, rows, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert metrics == {
+        "pacs/validation/s/pass@1": pytest.approx((1 / 4 + 1 / 2) / 2),
+        "pacs/validation/s/pass@2": pytest.approx((1 / 2 + 1) / 2),
+        **{f"pacs/validation/other/pass@{k}": 0.0 for k in (1, 2, 4)},
+    }
+
+
 def test_the_same_problem_name_in_two_sources_is_two_problems() -> None:
     asked = {("a", "1"): 1, ("b", "1"): 1}
     assert validation_metrics(asked, [("a", "1"), ("b", "1")], [1.0, 0.0]) == {

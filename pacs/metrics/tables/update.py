@@ -80,8 +80,9 @@ UPDATE = (
         unit="rows",
         healthy="0.",
         remedy="Together with `pacs/gradient/skipped_count`: the policy or the reference gives log-probabilities that "
-        "are not finite; `pacs inspect` says which, once the run has stopped. Without it: only the entropy, or vLLM's "
-        "log-probabilities, are not, and the update was made.",
+        "are not finite; `pacs inspect` says which, once the run has stopped. Without it the update was made: the rows "
+        "do not count (`pacs.single_class_groups=drop`), or only the entropy, or vLLM's log-probabilities, are not "
+        "finite.",
     ),
     Metric(
         name="pacs/update/learning_rate_mean",

@@ -1,0 +1,54 @@
+"""A few ways of test_worker.py's through verl's real worker, on one rank: quick enough to be run after each change."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.integration import test_worker as cases
+from tests.integration.worker_case import tiny_model, token_metrics
+
+CASE = "qwen3 packed"
+#: Either strategy in its simplest split; a reference of its own, and the policy.
+WAYS = [
+    (config, split, reference)
+    for config in ("rloo", "other settings")
+    for split in ("grouped, two groups", "cached, four rows")
+    for reference in cases.REFERENCES
+]
+STEPS = ("grouped", "cached, two epochs")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    folder: Path = tmp_path_factory.mktemp("worker")
+    for role, seed in (("policy", 0), ("reference", 1)):
+        tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
+    cases.write_cases(folder, 1, {CASE: WAYS}, STEPS)
+    return cases.run_ranks(folder, 1)[CASE]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" - ".join)
+def test_the_gradient_is_that_of_one_whole_batch_pass(way: tuple[str, str, str], results: dict) -> None:
+    config, _, reference = way
+    family, _, temperature = cases.CASES[CASE]
+    expected = cases.whole_batch_gradient(family, temperature, config, reference)
+    assert cases.relative_error(results[way]["gradient"], expected) < 1e-5
+
+
+def test_metrics_of_tokens_are_those_of_the_policys_own(results: dict) -> None:
+    family, _, temperature = cases.CASES[CASE]
+    reference = cases.reference_log_probs(family, temperature, "reference")
+    expected = token_metrics(tiny_model(family, seed=0), reference, cases.ROWS, temperature)
+    for split in ("grouped, two groups", "cached, four rows"):
+        metrics = results["rloo", split, "reference"]["metrics"]
+        assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_three_steps_end_at_the_weights_of_plain_sgd(name: str, results: dict) -> None:
+    """A reset after the second, and half the learning rate in the third."""
+    before, after = cases.naive_steps(cases.STEPS[name][1])
+    assert cases.relative_error(results[name]["weights"], after, base=before) < 1e-4
+    assert results[name]["reset_copies"]
+    assert all(torch.isfinite(value).all() for value in after.values())
