@@ -45,7 +45,7 @@ class Limits:
             process is killed. Waiting for a process does not count.
         memory_mib: of address space of its process (MiB); what needs more raises MemoryError there.
         workers: how many processes of this process work at a time. Slow work (see `QUICK_SECONDS`) does not count: up
-            to `SLOW_PER_WORKER` times as many go on with such work, with a lower priority once they have used twice
+            to `SLOW_PER_WORKER` times as many go on with such work, with a lower priority once they have used
             that processor time. Where there is more, it counts until other such work has ended.
 
     Raises:
@@ -144,7 +144,7 @@ class _Pool:
                 if placed and is_slow and self._slow.acquire(blocking=False):
                     placed = False
                     self._places.give()
-                if not placed and used >= 2 * QUICK_SECONDS:
+                if not placed and used >= QUICK_SECONDS:
                     worker.lower_priority()
             try:
                 answer: tuple[bool, Any] = worker.connection.recv()
