@@ -64,10 +64,12 @@ def compute_score(
     """
     part = final_part(str(solution_str))
     answer = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
-    predicted = answer[: MAX_CHARS + 1]  # beyond bounds, whatever follows
     limits = Limits(timeout_seconds, memory_mib, workers)
-    status = grade(predicted, str(ground_truth), limits, accept_unevaluated) if predicted else "no_answer"
-    return verdict(status, predicted)
+    if not answer:
+        return verdict("no_answer")
+    if len(answer) > MAX_CHARS:
+        return verdict("wrong", answer)
+    return verdict(grade(answer, str(ground_truth), limits, accept_unevaluated), answer)
 
 
 def grade(

@@ -72,6 +72,8 @@ READ = {
     "nested powers": boxed("((((((2^{99})^{99})^{99})^{99})^{99})^{99})"),
     "braces, which a parser may try in every way": boxed("{" * 9 + "x" + "}" * 9 + "{" * 9 + "x" + "}" * 9),
     "an integral": boxed(SLOW),
+    "the answer and another one far behind it": boxed("72" + " " * 1000 + "8"),
+    "the answer and a lot of white space in it": boxed("7" + " " * 1000 + "2"),
     "a sum of a million terms": boxed("\\sum_{k=1}^{1000000} \\frac{1}{k^3+k}"),
     "many functions of long numbers": boxed("+".join(f"\\sin(10^{{{900 + k}}})" for k in range(40))),
     "many fractions": boxed("+".join(f"\\frac{{1}}{{3^{{{k}}}+1}}" for k in range(1000, 1060))),

@@ -24,7 +24,7 @@ class RewardWorker:
         return await asyncio.gather(*calls)
 
     def _grade(self, response: str, gold: str) -> str:
-        settings = {"math": {"timeout_seconds": 2.0}}
+        settings = {"math": {"timeout_seconds": 2.0, "accept_unevaluated": True}}
         return str(compute_score("test", response, gold, {"verifier": "math"}, **settings)["status"])
 
     def processes(self) -> list[int]:
@@ -39,8 +39,8 @@ def actor() -> Iterator[ray.actor.ActorHandle]:
 
 
 def test_it_grades_algebra_survives_what_hangs_and_leaves_nothing(actor: ray.actor.ActorHandle) -> None:
-    rows = [(f"\\boxed{{(x+{i})^2}}", f"x^2+{2 * i}x+{i * i + i % 2}") for i in range(20)]
-    rows.insert(3, ("\\boxed{(x+y+z)^{500}}", "72"))
+    rows = [(f"\\boxed{{\\int_0^{{{i}}} 2x dx}}", f"{i * i + i % 2}") for i in range(20)]
+    rows.insert(3, ("\\boxed{\\int_0^1 \\frac{\\sin(x^x)\\ln(1+x)}{1+e^{x}} dx}", "72"))
     statuses = ray.get(actor.grade.remote(rows), timeout=120)
     assert statuses.pop(3) == "timeout"
     assert statuses == ["correct", "wrong"] * 10
