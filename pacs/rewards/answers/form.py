@@ -90,14 +90,10 @@ def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
 def _of_fraction(above: Node, below: Node) -> Iterator[str]:
     first, second = _rational(above), _rational(below)
     if first is None or second is None:
-        if second == 1:
-            yield "fraction that can be reduced"
-    elif (
-        first.denominator != 1
-        or second.denominator != 1
-        or Fraction(first, second).denominator != abs(second)
-        or abs(second) == 1
-    ):
+        reducible = second is not None and abs(second) == 1
+    else:
+        reducible = abs(second) == 1 or first.denominator != 1 or (first / second).denominator != abs(second)
+    if reducible:
         yield "fraction that can be reduced"
 
 
