@@ -1,10 +1,10 @@
 """Whether the run's own engine gives each token the log-probability that it has in its sequence alone.
 
-A few short sequences of random tokens go through the engine twice: one at a time, padded, with the model's own head, and
-as the run has them: packed or padded, in its micro-batches, with its head, its attention, its precision and its ranks, at
-its temperature, in training mode too. A model whose sequences leak into each other when they are packed, or of whose head
-the fused one leaves something out, would train on wrong gradients without a word; here it ends the run before the first
-rollout. Weights, optimizer and random states are as before.
+A few short sequences of random tokens go through the engine twice: one at a time, padded, with the model's own head,
+and as the run has them: packed or padded, in its micro-batches, with its head, its attention, its precision and its
+ranks, at its temperature, in training mode too. A model whose sequences leak into each other when they are packed, or of
+whose head the fused one leaves something out, would train on wrong gradients without a word; here it ends the run before
+the first rollout. Weights, optimizer and random states are as before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,10 +24,10 @@ from pacs.integration.patches import FORWARD_BEFORE_FUSING
 
 #: Tokens of the sequences, as far as a micro-batch holds them.
 LENGTHS = (21, 9, 17, 13)
-#: Nats, the mean over tokens, that the run may differ from one sequence at a time; docs/models.md has what was measured.
+#: Nats, the mean over tokens, that the run may differ from one sequence at a time; measured: docs/models.md.
 TOLERANCES = {torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
-#: With 16 bits more is allowed where the model itself rounds more: so many times the difference between sequences that are
-#: padded together and the same ones alone, and at most so many times the above (padding may be wrong as well).
+#: With 16 bits more is allowed where the model itself rounds more: so many times the difference between sequences that
+#: are padded together and the same ones alone, and at most so many times the above (padding may be wrong as well).
 SPREADS, MOST = 4, 5
 #: The same where the shapes of all tensors are alike, and only other sequences' tokens differ: there rounding is, too.
 ALIKE = 0.25
@@ -182,7 +182,7 @@ class _Probe:
         return f"up to {largest:.2g} (mean {mean:.2g}; allowed for {self.dtype}: {share * self.allowed:.2g}) nats"
 
     def _difference(self, ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> tuple[float, float]:
-        """Mean and largest absolute difference, each the worst of all ranks'; what is not a number is infinitely far."""
+        """Mean and largest absolute difference, each the worst of all ranks'; NaN is infinitely far."""
         a, b = torch.cat(ours), torch.cat(theirs)
         difference = torch.where(a == b, 0, (a - b).abs()).nan_to_num(torch.inf)
         worst = torch.stack([difference.mean(), difference.max()]).to(self.engine.device_mesh.device_type)
@@ -257,7 +257,7 @@ def _advice(layout: Layout, mend: Layout | None, model: str) -> str:
     """What to set, found by trying."""
     if mend is None:
         return (
-            "Sequences that are padded, not shared between ranks, and the model's own head do not mend it: choose another "
+            "Neither padding nor the model's own head nor ranks of their own mend it: choose another "
             f"{model}.override_config.attn_implementation (eager) or another model."
         )
     engine = model.removesuffix(".model").replace("_ref", "_ref.actor")

@@ -61,7 +61,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
     try:
         settings = _with_overrides(CONFIG_MAPPING[kind].from_dict(found), model)
     except (AttributeError, TypeError, ValueError, StrictDataclassError) as error:
-        yield f"{named}: transformers refuses its config.json ({_in_a_line(error)}): mend it or {MODEL}.override_config."
+        yield f"{named}: transformers refuses its config.json ({_in_a_line(error)}); see {MODEL}.override_config."
         return
     problems = list(_verl_problems(settings, config))
     yield from (f"{named} {problem}" for problem in problems)
@@ -156,7 +156,8 @@ def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
         }
         yield (
             "does not say which of its layers FSDP2 is to shard one by one: set "
-            f"+{wrap}=[...], and the same for actor_rollout_ref.ref; its repeated layers are {', '.join(sorted(layers))}."
+            f"+{wrap}=[...], and the same for actor_rollout_ref.ref; what it has of repeated layers is "
+            f"{', '.join(sorted(layers)) or 'not known'}."
         )
     attention = (roles.model.get("override_config") or {}).get("attn_implementation", "flash_attention_2")
     supported = [
@@ -172,8 +173,8 @@ def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
     if sequence_parallel_size(config) > 1 and not attention.startswith("flash"):
         yield (
             f"would run with {MODEL}.override_config.attn_implementation={attention} and sequences shared by "
-            f"{sequence_parallel_size(config)} ranks (ulysses_sequence_parallel_size), where each rank would attend to its "
-            "own part alone: verl shares flash attention only; use that, or ulysses_sequence_parallel_size=1."
+            f"{sequence_parallel_size(config)} ranks (ulysses_sequence_parallel_size), where each rank would attend to "
+            "its own part alone: verl shares flash attention only; use that, or ulysses_sequence_parallel_size=1."
         )
 
 

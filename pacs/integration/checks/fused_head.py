@@ -1,13 +1,13 @@
 """Whether verl's fused head gives what a model's own forward pass gives after its decoder: tried, on random numbers.
 
-The fused head takes the decoder's hidden states h to log-probabilities by log softmax(h W^T / temperature), W being the
-weight of `lm_head`: whatever else a model does there (a bias, a scale, soft capping, another layer) it leaves out without
-a word. Both are run here on the model's own class, with a decoder that answers random hidden states.
+The fused head takes the decoder's hidden states h to log-probabilities by log softmax(h W^T / temperature), W being
+the weight of `lm_head`: whatever else a model does there (a bias, a scale, soft capping, another layer) it leaves out
+without a word. Both are run here on the model's own class, with a decoder that answers random hidden states.
 """
 
 import contextlib
 import copy
-import os
+import io
 from typing import Any
 
 import torch
@@ -61,7 +61,7 @@ def fused_head_problem(model_class: type[PreTrainedModel], config: PreTrainedCon
             logits = model(input_ids=tokens, use_cache=False).logits
         except (AttributeError, TypeError, KeyError, NotImplementedError):
             return None
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        with contextlib.redirect_stdout(io.StringIO()):
             patch_forward_with_backends(model, use_fused_kernels=True, fused_kernels_backend="torch")
         fused = model(input_ids=tokens, use_cache=False, return_dict=True, temperature=1.0).log_probs
     own = logits.log_softmax(-1).gather(-1, tokens.roll(-1, dims=-1)[..., None])[..., 0]
@@ -80,6 +80,7 @@ def _without_weights(model_class: type[PreTrainedModel], config: PreTrainedConfi
     config = copy.deepcopy(config)
     text = config.get_text_config()
     text.vocab_size, text.pad_token_id = VOCABULARY, 0
+    text.bos_token_id = text.eos_token_id = None
     # A class of its own: verl puts the fused forward pass into the model's class, for the whole process.
     own_class = type(model_class.__name__, (model_class,), {"__module__": model_class.__module__})
     with torch.device("meta"):

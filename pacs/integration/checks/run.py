@@ -1,8 +1,8 @@
 """All checks of a run, together.
 
-`check_run` reads the composed config alone, `check_model` also the config.json of the model. `check_surroundings` looks at
-this machine and at the files that the config names; none needs a GPU, Ray or the network, except that a model given by its
-Hugging Face id is looked up.
+`check_run` reads the composed config alone, `check_model` also the model's config.json. `check_surroundings` looks at
+this machine and at the files that the config names; none needs a GPU, Ray or the network, except that a model given by
+its Hugging Face id is looked up.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def check_run(config: DictConfig) -> None:
 
 
 def check_model(config: DictConfig) -> None:
-    """Raise `ConfigError` if the model's architecture does not go with the run's settings, as far as its config.json says.
+    """Raise `ConfigError` if the model's config.json says that its architecture and the run do not go together.
 
     It is silent where there is none: `check_surroundings` says so.
     """
