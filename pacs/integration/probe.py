@@ -2,9 +2,9 @@
 
 A few short sequences of random tokens go through the engine twice: one at a time, padded, with the model's own head,
 and as the run has them: packed or padded, in its micro-batches, with its head, its attention, its precision and its
-ranks, at its temperature, in training mode too. A model whose sequences leak into each other when they are packed, or of
-whose head the fused one leaves something out, would train on wrong gradients without a word; here it ends the run before
-the first rollout. Weights, optimizer and random states are as before.
+ranks, at its temperature, in training mode too. A model whose sequences leak into each other when they are packed, or
+of whose head the fused one leaves something out, would train on wrong gradients without a word; here it ends the run
+before the first rollout. Weights, optimizer and random states are as before.
 """
 
 from collections.abc import Iterator, Sequence

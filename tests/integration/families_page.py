@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
 FILE = Path(__file__).with_name("families.json")

@@ -19,7 +19,7 @@ PART = 24
 
 
 def run_cases(folder: Path, cases: Mapping[str, Case], ranks: int) -> dict[str, dict[str, Any]]:
-    """Name -> `probe` (its complaint), `undisturbed`, `error` of the gradient where nothing is overridden, or `fails`."""
+    """Name -> `probe` (its complaint), `undisturbed`, and the gradient's `error` if it is taken; or `fails`."""
     for family in {family for family, *_ in cases.values()}:
         write_model(family, folder)
         if not (folder / family / "gradient.pt").exists():

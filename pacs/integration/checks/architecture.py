@@ -95,10 +95,9 @@ def _model_class(settings: PreTrainedConfig) -> type[PreTrainedModel] | None:
     if auto not in (AutoModelForCausalLM, AutoModelForImageTextToText):
         return None
     found = auto._model_mapping.get(type(settings), None)
+    classes: tuple[type[PreTrainedModel], ...] = found if isinstance(found, tuple) else (found,)
     # Of several the library takes the one that is named.
-    if isinstance(found, tuple):
-        return next((each for each in found if each.__name__ == settings.architectures[0]), found[0])
-    return found  # type: ignore[no-any-return]
+    return next((each for each in classes if each and each.__name__ == settings.architectures[0]), classes[0])
 
 
 def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:

@@ -82,7 +82,7 @@ def _without_weights(model_class: type[PreTrainedModel], config: PreTrainedConfi
     text.vocab_size, text.pad_token_id = VOCABULARY, 0
     text.bos_token_id = text.eos_token_id = None
     # A class of its own: verl puts the fused forward pass into the model's class, for the whole process.
-    own_class = type(model_class.__name__, (model_class,), {"__module__": model_class.__module__})
+    own_class: Any = type(model_class.__name__, (model_class,), {"__module__": model_class.__module__})
     with torch.device("meta"):
         return own_class._from_config(config, attn_implementation="eager").eval()
 

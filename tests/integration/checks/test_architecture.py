@@ -1,4 +1,4 @@
-"""What a model's config.json says that verl's engine would not heed, or would fail at in the worker: refused at once."""
+"""What a model's config.json says that verl's engine would not heed, or fail at in the worker: refused at once."""
 
 import json
 from collections.abc import Sequence
