@@ -181,10 +181,7 @@ def _silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
     """What gives wrong log-probabilities and gradients, and no message."""
     model = config.actor_rollout_ref.model
     if model.use_remove_padding and (why := _why_not_packed(built, settings)):
-        yield (
-            f"cannot be trained on packed sequences: {why}. Set {MODEL}.use_remove_padding=false"
-            + (f" and {MODEL}.use_fused_kernels=false." if model.use_fused_kernels else ".")
-        )
+        yield f"cannot be trained on packed sequences: {why}. Set {MODEL}.use_remove_padding=false."
     if model.use_fused_kernels and (left_out := fused_head_problem(type(built), settings)):
         yield f"{left_out}. Set {MODEL}.use_fused_kernels=false."
     if rates := _dropout_rates(built, settings):

@@ -1,6 +1,5 @@
 """A model's config.json, from its folder, the Hugging Face cache or the Hub. No code of the model's own is executed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ def read_model_config(path: str) -> dict[str, Any]:
     Raises:
         OSError, ValueError, httpx.HTTPError: it cannot be had.
     """
-    folder = Path(path).expanduser()
-    if folder.is_dir():
-        found: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return found
     from huggingface_hub import HfApi, try_to_load_from_cache
     from transformers import PreTrainedConfig
 
+    found: dict[str, Any]
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        found, _ = PreTrainedConfig.get_config_dict(str(folder))
+        return found
     cached = isinstance(try_to_load_from_cache(path, "config.json"), str)
     if not cached:
         HfApi().model_info(path, timeout=10)  # asked first: without a network the download itself tries half a minute
