@@ -108,8 +108,9 @@ def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
         return
     if _model_class(settings) is None:
         yield (
-            f"is a {architectures[0]}: verl gives a language-model head to architectures named ...ForCausalLM alone "
-            "(and to models of image and text), and would train this one without its head: choose another model."
+            f"is of the architecture {architectures[0]}: verl gives a language-model head to architectures named "
+            "...ForCausalLM alone (and to models of image and text), and would train this one without its head: choose "
+            "another model."
         )
         return
     try:
@@ -117,7 +118,8 @@ def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
     except AttributeError as error:
         name = error.name
         yield (
-            f"is a {architectures[0]}, whose config has no {name}, which verl's engine reads of every model: "
+            f"is of the architecture {architectures[0]}, whose config has no {name}, which verl's engine reads of every "
+            "model: "
             + (
                 f"set +{MODEL}.override_config.num_key_value_heads={settings.get_text_config().num_attention_heads} "
                 "(each of its attention heads has keys of its own)."
