@@ -133,10 +133,7 @@ def test_a_config_without_key_value_heads_is_refused_by_the_model_s_name(family:
 def test_a_model_that_verl_would_load_without_its_head_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "gpt2")
     (problem,) = problems(tmp_path, "gpt2", "padded")
-    assert (
-        "is of the architecture GPT2LMHeadModel: verl gives a language-model head to architectures named ...ForCausalLM"
-        in problem
-    )
+    assert "is of the architecture GPT2LMHeadModel: verl gives a language-model head to" in problem
 
 
 SHARED = ["trainer.n_gpus_per_node=4", "actor_rollout_ref.actor.ulysses_sequence_parallel_size=4"]
