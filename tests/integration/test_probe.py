@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from pacs.doctor.layout_check import check_layout
+from tests.integration.families import write_model
+from tests.integration.families_case import composed
 from tests.integration.families_page import MEASURED, PAGE, known, render, verdict
 from tests.integration.families_run import Case, run_cases, run_families
 
@@ -80,6 +83,17 @@ def test_the_probe_stops_what_would_train_wrongly(name: str, results: dict) -> N
 def test_the_probe_leaves_no_trace(results: dict) -> None:
     """Weights, gradients, optimizer, random numbers, mode of the model."""
     assert {name: found["undisturbed"] for name, found in results.items()} == dict.fromkeys(CASES, True)
+
+
+@pytest.mark.slow
+def test_the_doctor_tries_the_layout_on_the_run_s_ranks(tmp_path: Path) -> None:
+    path = write_model("afmoe", tmp_path)
+    (finding,) = check_layout(composed(path, "afmoe", "packed", "trainer.n_gpus_per_node=2"))
+    assert finding.state == "fail"
+    assert finding.found.startswith("AfmoeForCausalLM (afmoe), sequences packed")
+    assert finding.mend.startswith(f"set {MODEL}.use_remove_padding=false")
+    (finding,) = check_layout(composed(path, "afmoe", "padded"))
+    assert finding.state == "ok", finding
 
 
 def test_the_page_has_what_was_measured() -> None:

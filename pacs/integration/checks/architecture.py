@@ -118,8 +118,8 @@ def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
     except AttributeError as error:
         name = error.name
         yield (
-            f"is of the architecture {architectures[0]}, whose config has no {name}, which verl's engine reads of every "
-            "model: "
+            f"is of the architecture {architectures[0]}, whose config has no {name}, which verl's engine reads of "
+            "every model: "
             + (
                 f"set +{MODEL}.override_config.num_key_value_heads={settings.get_text_config().num_attention_heads} "
                 "(each of its attention heads has keys of its own)."
