@@ -82,6 +82,7 @@ def _train(config: DictConfig) -> None:
 
     try:
         launch.prepare(config)
+        checks.check_model(config)
         checks.check_surroundings(config)
         status = launch.train(config)
     except checks.ConfigError as error:
@@ -97,6 +98,7 @@ def _dry_run(config: DictConfig) -> None:
 
     try:
         launch.prepare(config)
+        checks.check_model(config)
     except checks.ConfigError as error:
         _refuse(str(error))
     print(OmegaConf.to_yaml(config, resolve=True))

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Examine this machine before a run: driver and GPUs, versions against the pins, limits, shared memory, disks, Ray, the
 sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks. With a config or
-overrides also the model and the data of that run, and room for its checkpoints. Each finding that is not ok comes
-with its mend. Without GPUs the CPU stack is examined.
+overrides also the model and the data of that run, room for its checkpoints, and whether its packed or padded
+sequences, its fused head and its precision give the model's own log-probabilities: for that the policy is loaded
+once, on all ranks of this machine. Each finding that is not ok comes with its mend. Without GPUs the CPU stack is
+examined.
 Exit status: 0 nothing fails (there may be warnings), 1 something does, 2 the config is wrong.
 """
 
@@ -39,6 +41,7 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     )
     parser.add_argument("--config-name", metavar="NAME", help="the algorithm, as of `pacs train`")
     parser.add_argument("--no-speed", action="store_true", help="leave out the ten-second test")
+    parser.add_argument("--no-probe", action="store_true", help="do not load the run's policy to try its layout")
     parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
     parser.set_defaults(handler=main)
@@ -58,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
         except CompositionError as error:
             print(f"pacs doctor: {error}", file=sys.stderr)
             return 2
-    findings = list(examine(config, hardware, speed=not args.no_speed))
+    findings = list(examine(config, hardware, speed=not args.no_speed, probe=not args.no_probe))
     print(json.dumps([asdict(finding) for finding in findings], indent=1) if args.json else as_text(findings))
     return int(any(finding.state == "fail" for finding in findings))
 

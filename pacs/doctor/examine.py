@@ -7,6 +7,7 @@ from omegaconf import DictConfig
 
 from pacs.doctor import gpus, machine, stack
 from pacs.doctor.finding import Finding
+from pacs.doctor.layout_check import check_layout
 from pacs.doctor.speed_check import check_speed
 from pacs.doctor.versions import check_versions
 from pacs.planning import PlanError, make_plan
@@ -16,13 +17,14 @@ from pacs.planning.timing import saved_bytes
 CPU_RANKS = 2
 
 
-def examine(config: DictConfig | None, hardware: str | None, *, speed: bool) -> Iterator[Finding]:
+def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, probe: bool = False) -> Iterator[Finding]:
     """Examine this machine.
 
     Args:
         config: of the run that is meant; None: the machine alone.
         hardware: the option of its group `hardware`.
         speed: with the ten-second test.
+        probe: build the run's policy and try its layout, if nothing that it needs is missing.
     """
     try:
         said = gpus.query()
@@ -41,7 +43,12 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool) -> 
     yield machine.check_shared_memory()
     yield machine.check_ray_disk()
     if config is not None:
-        yield from _check_run(config, hardware)
+        sound = True
+        for finding in _check_run(config, hardware):
+            sound &= finding.state != "fail"
+            yield finding
+        if probe and sound and (not gpu or len(found) >= int(config.trainer.n_gpus_per_node)):
+            yield from check_layout(config)
     yield from stack.check_ray()
     yield stack.check_sandbox()
     if speed and (found or not gpu):
@@ -51,9 +58,10 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool) -> 
 
 def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
+    from pacs.integration.checks.architecture import architecture_problems
     from pacs.integration.checks.surroundings import input_problems
 
-    problems = list(input_problems(config))
+    problems = [*input_problems(config), *architecture_problems(config)]
     if not problems:
         yield Finding("model and data", "ok", "what the run needs is here")
     for problem in problems:

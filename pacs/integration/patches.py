@@ -22,6 +22,8 @@ from pacs.runs.processes import TOKEN
 
 #: How the names of verl's sockets for weights begin.
 WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
+#: Class of a model -> its own forward pass, where verl has put one with a fused head in its place.
+FORWARD_BEFORE_FUSING: dict[type, Callable[..., Any]] = {}
 
 
 class PatchError(RuntimeError):
@@ -127,6 +129,21 @@ def _leave_a_fused_head_to_the_root(module: Any) -> None:
     module._select_fsdp2_wrap_targets = select
 
 
+def _keep_the_forward_before_fusing(module: Any) -> None:
+    original = module.patch_forward_with_backends
+
+    @wraps(original)
+    def patch(model: Any, *args: Any, **kwargs: Any) -> None:
+        own_class = type(model)
+        before = own_class.forward
+        original(model, *args, **kwargs)
+        # Not the second time: another model of the class is in this process.
+        if own_class.forward is not before and own_class not in FORWARD_BEFORE_FUSING:
+            FORWARD_BEFORE_FUSING[own_class] = before
+
+    module.patch_forward_with_backends = patch
+
+
 def _weights_go_to_the_own_run(module: Any) -> None:
     token = os.environ.get(TOKEN)
     if token is None:  # verl is used by itself
@@ -163,6 +180,14 @@ VERL_PATCHES = (
         anchor="_select_fsdp2_wrap_targets",
         expects=('{"embed_tokens", "lm_head"}',),
         apply=_leave_a_fused_head_to_the_root,
+    ),
+    Patch(
+        name="the forward pass before fusing is kept",
+        module="verl.models.transformers.monkey_patch",
+        why="verl puts the fused head's forward pass in the place of the class's own, which the probe compares it with",
+        anchor="patch_forward_with_backends",
+        expects=("model.__class__.forward = forward_with_torch_backend_function",),
+        apply=_keep_the_forward_before_fusing,
     ),
     Patch(
         name="weights go to the run's own vLLM",

@@ -13,6 +13,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from pacs.integration.gradients import gradient_metrics
 from pacs.integration.optimizer_settings import settings_kept
 from pacs.integration.poison import SkippedUpdates
+from pacs.integration.probe import check_layout
 from pacs.integration.reshard import dealt_out_alike, load_checkpoint
 
 #: Among the metrics of a baseline's update: the most updates in a row that were skipped since the start.
@@ -52,9 +53,12 @@ class BaselineTrainingWorker(DurableTrainingWorker):
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset(self) -> None:
         """Build the model; a critic's last layer is drawn from the engine's seed, so that a run can be repeated."""
-        if self.config.model_type == "value_model":
+        is_critic = self.config.model_type == "value_model"
+        if is_critic:
             torch.manual_seed(self.engine_config.seed)
         super().reset()
+        if is_critic:  # a policy's temperature is known to the worker around it
+            check_layout(self.engine, temperature=1.0, model="critic.model")
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)
     def train_mini_batch(self, data: Any) -> Any:
@@ -68,7 +72,18 @@ class BaselineTrainingWorker(DurableTrainingWorker):
         return output
 
 
-class BaselineWorker(ActorRolloutRefWorker):
+class ProbedWorker(ActorRolloutRefWorker):
+    """Actor, rollout and reference in one process, whose policy is tried before it is used."""
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def init_model(self) -> None:
+        """verl's; then the run's layout is compared with one sequence at a time (LayoutError)."""
+        super().init_model()
+        if self.actor is not None:
+            check_layout(self.actor.engine, temperature=self.config.rollout.temperature)
+
+
+class BaselineWorker(ProbedWorker):
     """Actor, rollout and (with a KL term) reference in one process."""
 
     actor_worker_cls = BaselineTrainingWorker

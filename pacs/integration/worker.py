@@ -9,14 +9,13 @@ from verl.single_controller.base.decorator import Dispatch, make_nd_compute_data
 from verl.utils import tensordict_utils as tu
 from verl.utils.device import get_torch_device
 from verl.utils.profiler import DistProfiler
-from verl.workers.engine_workers import ActorRolloutRefWorker
 from verl.workers.utils.padding import response_from_nested
 
 from pacs.algorithm import ROW_COLUMNS, check_whole_groups, score_responses, sequence_log_ratios
 from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.shards import copy_shards, load_shards, save_shards
-from pacs.integration.training_worker import DurableTrainingWorker
+from pacs.integration.training_worker import DurableTrainingWorker, ProbedWorker
 
 
 class PacsTrainingWorker(DurableTrainingWorker):
@@ -117,7 +116,7 @@ class PacsTrainingWorker(DurableTrainingWorker):
         return torch.stack([columns[name][first : first + len(data)] for name in ROW_COLUMNS], dim=1).float()
 
 
-class PacsWorker(ActorRolloutRefWorker):
+class PacsWorker(ProbedWorker):
     """Actor, rollout and (unless the reference is always the policy) reference in one process."""
 
     actor_worker_cls = PacsTrainingWorker

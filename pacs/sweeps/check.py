@@ -48,6 +48,7 @@ def check_machine(runs: Sequence[PlannedRun]) -> None:
 
     for number, run in enumerate(runs):
         try:
+            checks.check_model(run.config)
             checks.check_surroundings(run.config)
         except checks.ConfigError as error:
             raise SweepError(f"the sweep cannot start:\n{_which(runs, [number])}\n{error}") from error

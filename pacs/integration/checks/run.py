@@ -1,7 +1,8 @@
 """All checks of a run, together.
 
-`check_run` reads the composed config alone. `check_surroundings` looks at this machine and at the files that the config
-names; none needs a GPU, Ray or the network, except that a model given by its Hugging Face id is looked up.
+`check_run` reads the composed config alone, `check_model` also the model's config.json. `check_surroundings` looks at
+this machine and at the files that the config names; none needs a GPU, Ray or the network, except that a model given by
+its Hugging Face id is looked up.
 """
 
 from collections.abc import Iterator
@@ -51,6 +52,18 @@ def check_run(config: DictConfig) -> None:
     # verl's checks come second: on what ours complain of they may fail without a word of what to change.
     problems = problems or list(_verl_problems(config))
     if problems:
+        raise ConfigError(problems)
+
+
+def check_model(config: DictConfig) -> None:
+    """Raise `ConfigError` if the model's config.json says that its architecture and the run do not go together.
+
+    It is silent where there is none: `check_surroundings` says so.
+    """
+    # The library of models takes seconds to import.
+    from pacs.integration.checks.architecture import architecture_problems
+
+    if problems := list(architecture_problems(config)):
         raise ConfigError(problems)
 
 

@@ -1,7 +1,6 @@
 """What a run needs of this machine: GPUs, a cluster, packages, a folder, data and a model."""
 
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig
 
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
+from pacs.integration.checks.model_config import read_model_config
 
 #: Where the recipe `arithmetic` looks for its model and problems.
 ARITHMETIC = Path("outputs/arithmetic")
@@ -153,43 +153,28 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
 def _model_problems(config: DictConfig) -> Iterator[str]:
     path = str(config.actor_rollout_ref.model.path)
     folder = Path(path).expanduser()
-    if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            yield f"actor_rollout_ref.model.path={path} holds no config.json: it is not a Hugging Face model folder."
-        else:
-            yield from _context_problems(config, json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        yield f"actor_rollout_ref.model.path={path} holds no config.json: it is not a Hugging Face model folder."
         return
-    if path.count("/") != 1 or path.startswith((".", "/", "~")):
+    if not folder.is_dir() and (path.count("/") != 1 or path.startswith((".", "/", "~"))):
         yield (
             f"actor_rollout_ref.model.path={path}: no such folder. Make or download the model, or give a Hugging "
             "Face id such as Qwen/Qwen3-8B."
         )
         return
     try:
-        found = _hub_config(path, trust_remote_code=config.actor_rollout_ref.model.trust_remote_code)
+        found = read_model_config(path)
     except (OSError, ValueError, httpx.HTTPError) as error:
-        yield (
-            f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers for "
-            f"({str(error).splitlines()[0]}): download it first, or set the path to its folder."
-        )
+        why = str(error).splitlines()[0]
+        if folder.is_dir():
+            yield f"actor_rollout_ref.model.path={path}: its config.json cannot be read ({why}): make it anew."
+        else:
+            yield (
+                f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers "
+                f"for ({why}): download it first, or set the path to its folder."
+            )
     else:
         yield from _context_problems(config, found)
-
-
-def _hub_config(name: str, *, trust_remote_code: bool) -> dict[str, Any]:
-    """What a model's config.json says, from the cache if it is there.
-
-    Raises:
-        OSError, ValueError, httpx.HTTPError: it cannot be had.
-    """
-    from huggingface_hub import HfApi, try_to_load_from_cache
-    from transformers import AutoConfig
-
-    cached = not trust_remote_code and isinstance(try_to_load_from_cache(name, "config.json"), str)
-    if not cached:
-        HfApi().model_info(name, timeout=10)  # asked first: without a network the download itself tries half a minute
-    config = AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, local_files_only=cached)
-    return dict(config.to_dict())
 
 
 def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[str]:

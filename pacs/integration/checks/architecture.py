@@ -1,0 +1,230 @@
+"""What a model's architecture does not allow, from its config.json alone: no weights, no code but the library's own.
+
+What is not known here (code of a model's own, attention that does not heed where a packed sequence begins) the probe in
+the worker finds before the first rollout: `pacs.integration.probe`.
+"""
+
+import copy
+import inspect
+from collections.abc import Iterator
+
+import httpx
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from omegaconf import DictConfig, OmegaConf
+from torch import nn
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PreTrainedConfig, PreTrainedModel
+from transformers import __version__ as transformers_version
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from verl.utils.model import get_hf_auto_model_class, update_model_config
+
+from pacs.integration.checks.fused_head import fused_head_problem
+from pacs.integration.checks.model_config import read_model_config
+from pacs.integration.strategy import sequence_parallel_size
+
+MODEL = "actor_rollout_ref.model"
+#: Kinds of layers (`layer_types`) in which a token gets something of all earlier ones other than by attention to them.
+RECURRENT_LAYERS = {
+    "linear_attention",
+    "conv",
+    "mamba",
+    "hybrid",
+    "recurrent",
+    "compressed_sparse_attention",
+    "heavily_compressed_attention",
+}
+#: Model types whose layers verl replaces by its own that are told where each packed sequence begins.
+PACKED_BY_VERL = ("qwen3_5", "qwen3_5_moe")
+
+
+def architecture_problems(config: DictConfig) -> Iterator[str]:
+    """What would fail in the worker, or give wrong gradients without a word; a sentence each with the mend.
+
+    Nothing where the model's config.json cannot be had (`surroundings_problems` says so) or the model has code of its
+    own, which is not executed here.
+    """
+    model = config.actor_rollout_ref.model
+    try:
+        found = read_model_config(str(model.path))
+    except (OSError, ValueError, httpx.HTTPError):
+        return
+    kind = found.get("model_type")
+    if kind is None or (model.trust_remote_code and "auto_map" in found):
+        return
+    named = f"{MODEL}.path={model.path}"
+    if kind not in CONFIG_MAPPING:
+        yield (
+            f"{named}: its model_type {kind} is unknown to the installed transformers {transformers_version}: choose "
+            f"another model, or, if it comes with code that you trust, set {MODEL}.trust_remote_code=true."
+        )
+        return
+    try:
+        settings = _with_overrides(CONFIG_MAPPING[kind].from_dict(found), model)
+    except (AttributeError, TypeError, ValueError, StrictDataclassError) as error:
+        yield f"{named}: transformers refuses its config.json ({_in_a_line(error)}); see {MODEL}.override_config."
+        return
+    problems = list(_verl_problems(settings, config))
+    yield from (f"{named} {problem}" for problem in problems)
+    if problems:
+        return
+    model_class = _model_class(settings)
+    assert model_class is not None  # or there were problems
+    try:
+        with torch.device("meta"):
+            built = model_class._from_config(copy.deepcopy(settings), attn_implementation="eager")
+    except (AttributeError, TypeError, ValueError, ImportError, AssertionError) as error:
+        yield f"{named}: transformers cannot build a {model_class.__name__} from its config.json ({_in_a_line(error)})."
+        return
+    named = f"{named} ({model_class.__name__})"
+    yield from (f"{named} {problem}" for problem in _engine_problems(built, settings, config))
+    yield from (f"{named} {problem}" for problem in _silent_problems(built, settings, config))
+
+
+def _with_overrides(settings: PreTrainedConfig, model: DictConfig) -> PreTrainedConfig:
+    """As verl's HFModelConfig makes it, less what depends on the tokenizer."""
+    overrides = OmegaConf.to_container(model.get("override_config") or OmegaConf.create({}), resolve=True)
+    assert isinstance(overrides, dict)
+    overrides = overrides.get("model_config", overrides)
+    update_model_config(settings, {key: value for key, value in overrides.items() if key != "attn_implementation"})
+    return settings
+
+
+def _model_class(settings: PreTrainedConfig) -> type[PreTrainedModel] | None:
+    """That verl loads; None if it is none with a language-model head."""
+    auto = get_hf_auto_model_class(settings)
+    if auto not in (AutoModelForCausalLM, AutoModelForImageTextToText):
+        return None
+    found = auto._model_mapping.get(type(settings), None)
+    classes: tuple[type[PreTrainedModel], ...] = found if isinstance(found, tuple) else (found,)
+    # Of several the library takes the one that is named.
+    return next((each for each in classes if each and each.__name__ == settings.architectures[0]), classes[0])
+
+
+def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """What verl's HFModelConfig and its monkey patch ask of a config."""
+    architectures = settings.architectures
+    if not architectures or len(architectures) != 1:
+        yield f"names {architectures or 'no'} architectures in its config.json, and verl needs just one."
+        return
+    if _model_class(settings) is None:
+        yield (
+            f"is of the architecture {architectures[0]}: verl gives a language-model head to architectures named "
+            "...ForCausalLM alone (and to models of image and text), and would train this one without its head: choose "
+            "another model."
+        )
+        return
+    try:
+        heads, key_value_heads = _attention_heads(settings)
+    except AttributeError as error:
+        name = error.name
+        yield (
+            f"is of the architecture {architectures[0]}, whose config has no {name}, which verl's engine reads of "
+            "every model: "
+            + (
+                f"set +{MODEL}.override_config.num_key_value_heads={settings.get_text_config().num_attention_heads} "
+                "(each of its attention heads has keys of its own)."
+                if name == "num_key_value_heads" and hasattr(settings.get_text_config(), "num_attention_heads")
+                else "choose another model."
+            )
+        )
+        return
+    shared = sequence_parallel_size(config)
+    if heads % shared or (key_value_heads % shared and shared % key_value_heads):
+        yield (
+            f"has {heads} attention heads and {key_value_heads} of keys and values, which {shared} ranks "
+            f"(actor_rollout_ref.actor.ulysses_sequence_parallel_size) cannot share: use a divisor of {heads} that "
+            f"divides {key_value_heads} or is a multiple of it."
+        )
+
+
+def _attention_heads(settings: PreTrainedConfig) -> tuple[int, int]:
+    """As verl's apply_monkey_patch reads them; AttributeError where it would raise it."""
+    try:
+        return settings.num_attention_heads, settings.num_key_value_heads
+    except AttributeError:
+        text = getattr(settings, "text_config", None) or settings.get_text_config()
+        return text.num_attention_heads, text.num_key_value_heads
+
+
+def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """What FSDP2 and the attention kernels ask of a model."""
+    roles = config.actor_rollout_ref
+    wrap = "actor_rollout_ref.actor.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
+    classes = OmegaConf.select(config, wrap)
+    if not classes and not built._no_split_modules:
+        layers = {
+            type(module[0]).__name__ for module in built.modules() if isinstance(module, nn.ModuleList) and len(module)
+        }
+        yield (
+            "does not say which of its layers FSDP2 is to shard one by one: set "
+            f"+{wrap}=[...], and the same for actor_rollout_ref.ref; what it has of repeated layers is "
+            f"{', '.join(sorted(layers)) or 'not known'}."
+        )
+    attention = (roles.model.get("override_config") or {}).get("attn_implementation", "flash_attention_2")
+    supported = [
+        *(["sdpa"] if built._supports_sdpa else []),
+        *(["flash_attention_2"] if built._supports_flash_attn else []),
+        "eager",
+    ]
+    if attention in ("flash_attention_2", "sdpa") and attention not in supported:
+        yield (
+            f"has no {attention}: set {MODEL}.override_config.attn_implementation={supported[0]} (with + before it "
+            "where the key is not there yet)."
+        )
+    if sequence_parallel_size(config) > 1 and not attention.startswith("flash"):
+        yield (
+            f"would run with {MODEL}.override_config.attn_implementation={attention} and sequences shared by "
+            f"{sequence_parallel_size(config)} ranks (ulysses_sequence_parallel_size), where each rank would attend to "
+            "its own part alone: verl shares flash attention only; use that, or ulysses_sequence_parallel_size=1."
+        )
+
+
+def _silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """What gives wrong log-probabilities and gradients, and no message."""
+    model = config.actor_rollout_ref.model
+    if model.use_remove_padding and (why := _why_not_packed(built, settings)):
+        yield f"cannot be trained on packed sequences: {why}. Set {MODEL}.use_remove_padding=false."
+    if model.use_fused_kernels and (left_out := fused_head_problem(type(built), settings)):
+        yield f"{left_out}. Set {MODEL}.use_fused_kernels=false."
+    if rates := _dropout_rates(built, settings):
+        mend = " ".join(f"+{MODEL}.override_config.{key}=0" for key in rates)
+        yield (
+            f"has dropout ({', '.join(f'{key}={rate}' for key, rate in rates.items())}), so that an update would see "
+            f"other log-probabilities than those it is scored by: set {mend}."
+        )
+
+
+def _why_not_packed(built: PreTrainedModel, settings: PreTrainedConfig) -> str | None:
+    """What leads from one packed sequence into the next; None if nothing that is known."""
+    if settings.model_type in PACKED_BY_VERL:
+        return None
+    decoder = built.get_decoder() or built
+    convolutions = {type(module).__name__ for module in decoder.modules() if isinstance(module, nn.Conv1d)}
+    layers = RECURRENT_LAYERS & set(getattr(settings.get_text_config(), "layer_types", None) or ())
+    if convolutions or layers or built._is_stateful:
+        what = ", ".join(sorted(convolutions | layers)) or "a recurrent state"
+        return f"its layers carry numbers from one token to the next ({what}), and so from one sequence into the next"
+    if "position_ids" not in inspect.signature(type(built).forward).parameters:
+        return "its forward pass takes no position_ids, by which alone attention knows where a packed sequence begins"
+    return None
+
+
+def _dropout_rates(built: PreTrainedModel, settings: PreTrainedConfig) -> dict[str, float]:
+    """Settings of the model that make its layers drop numbers in training."""
+    rates = {
+        value
+        for module in built.modules()
+        for name, value in [*vars(module).items(), *([("dropout", module.p)] if isinstance(module, nn.Dropout) else [])]
+        if "drop" in name and isinstance(value, float) and value > 0
+    }
+    text = settings.get_text_config().to_dict()
+    unused = ("classifier", "summary", "head")
+    return {
+        key: value
+        for key, value in text.items()
+        if "drop" in key and isinstance(value, float) and value in rates and not key.startswith(unused)
+    }
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
