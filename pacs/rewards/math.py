@@ -117,7 +117,7 @@ def _grade(predicted: str, gold: str, limits: Limits, accept_unevaluated: bool) 
                 return "unevaluated"
             answer = _carried_out(predicted, limits)
         status = compare(answer, target)
-    except (Unreadable, TooMuch, NoValue):
+    except (Unreadable, TooMuch, NoValue, RecursionError):
         return "wrong"
     return "correct" if status == "unevaluated" and accept_unevaluated else status
 
@@ -136,7 +136,7 @@ def _read_gold(gold: str, limits: Limits) -> kinds.Answer:
         if isinstance(answer, kinds.Operation):
             answer = _carried_out(gold, limits)
         check_value(answer)
-    except (Unreadable, TooMuch, NoValue) as error:
+    except (Unreadable, TooMuch, NoValue, RecursionError) as error:
         raise _GoldError(str(error)) from None
     return answer
 

@@ -453,3 +453,18 @@ def test_a_gold_answer_that_is_not_read_is_met_by_its_own_text() -> None:
 def test_gold_answers_that_are_fine() -> None:
     for gold in (answer for answers in EQUAL for answer in answers):
         assert gold_problem(gold) is None, gold
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        (r"2k\pi", r"2 k\pi"),
+        (r"\frac{m\omega^2}{2}", r"\frac{1}{2} m\omega^2"),
+        (r"\frac{2x\sqrt{x}}{3}", r"\frac{2}{3} x\sqrt{x}"),
+        (r"x \ge 2 \text{ or } x \le -2", r"x\le -2 \text{ or } x\ge 2"),
+        (r"k \ne 0 \text{ and } k<1", r"k<1 \text{ and } k\ne 0"),
+    ],
+)
+def test_a_letter_and_a_command_behind_a_space_are_no_unit(answer: str, gold: str) -> None:
+    assert gold_problem(gold) is None
+    assert verdict(answer, gold) == verdict(gold, answer) == "correct"

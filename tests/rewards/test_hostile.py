@@ -149,3 +149,30 @@ def test_neighbours_are_graded_while_others_hang() -> None:
 )
 def test_hedging_is_not_rewarded(response: str) -> None:
     assert compute_score("test", response, "72")["score"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "(5,)",
+        "(,5)",
+        "[1,,2]",
+        "(;)",
+        "\\langle,\\rangle",
+        "\\setminus\\{1\\}",
+        "0.\\overline{\u2074}",
+        "\\arctan(i)",
+        "1+0\\cdot\\arctan(i)",
+        "\\sqrt[10^{400}]{-2}",
+        "\\sqrt[i]{-2}",
+        "\\coth(0/i)",
+        "(\\coth(0))!",
+        "3" + "!" * 900,
+        "x" + "!" * 900,
+        "a" * 1001,
+    ],
+)
+@pytest.mark.parametrize("gold", ["72", "(5,6)", "x+1", "\\text{Monday}", "\\{1, 2\\}"])
+def test_what_is_broken_or_has_no_value_is_wrong_and_raises_nothing(answer: str, gold: str) -> None:
+    assert compute_score("test", boxed(answer), gold)["status"] == "wrong"
+    assert compute_score("test", boxed(gold), answer)["status"] in {"wrong", "error"}

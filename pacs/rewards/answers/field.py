@@ -80,9 +80,8 @@ class Field:
             case Power(base, exponent):
                 return self._power(self.value(base, point), self.value(exponent, point))
             case Root(degree, radicand):
-                return self._power(
-                    self.value(radicand, point), 1 / self._not_zero(self.value(degree, point)), root=True
-                )
+                root = self._not_zero(self.value(degree, point))
+                return self._power(self.value(radicand, point), 1 / root, root)
             case Degrees(angle):
                 return self.value(angle, point) * numbers.pi / 180
             case Call(name, arguments):
@@ -93,7 +92,7 @@ class Field:
             raise NoValue("a division by zero")
         return value
 
-    def _power(self, base: Any, exponent: Any, *, root: bool = False) -> Any:
+    def _power(self, base: Any, exponent: Any, root: Any = 0) -> Any:
         numbers = self.numbers
         if base == 0:
             if numbers.re(exponent) <= 0:
@@ -102,7 +101,7 @@ class Field:
         if abs(exponent) * abs(numbers.log(abs(base))) > MAX_DIGITS * math.log(10):
             raise OverflowError if numbers is mpmath.fp else TooMuch(f"a power of more than {MAX_DIGITS:,} digits")
         negative = numbers.im(base) == 0 and numbers.re(base) < 0
-        if root and negative and round(float(1 / numbers.re(exponent))) % 2 == 1:  # the real root: that of -8 is -2
+        if negative and numbers.im(root) == 0 and numbers.re(root) % 2 == 1:  # the real root: that of -8 is -2
             return -((-numbers.re(base)) ** exponent)
         if exponent == (whole := int(numbers.re(exponent))):
             return base**whole
@@ -133,9 +132,15 @@ class Field:
                 if abs(values[0]) > MAX_DIGITS:
                     raise OverflowError if numbers is mpmath.fp else TooMuch(f"{name} of more than {MAX_DIGITS:,}")
         function = {"arc": "a"}.get(name[:3], name[:3]) + name[3:]
-        return getattr(numbers, function)(values[0])
+        try:
+            return getattr(numbers, function)(values[0])
+        except (ValueError, ZeroDivisionError):  # mpmath's two names for a pole
+            raise NoValue(f"{name} has no value there") from None
 
     def _gamma(self, value: Any) -> Any:
         if abs(value) > MAX_DIGITS:
             raise OverflowError if self.numbers is mpmath.fp else TooMuch(f"a factorial above {MAX_DIGITS:,}!")
-        return self.numbers.gamma(value)
+        try:
+            return self.numbers.gamma(value)
+        except (ValueError, ZeroDivisionError):
+            raise NoValue("a factorial of a negative whole number") from None

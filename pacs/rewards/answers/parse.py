@@ -350,7 +350,7 @@ def _product(factors: Sequence[Node]) -> Node:
 
 def _repeating(digits: str, again: str) -> Number:
     r"""0.\overline{36} as a fraction."""
-    if not again.isdigit():
+    if not (again.isascii() and again.isdigit()):
         raise Unreadable("a bar over what are no digits")
     places = len(digits.partition(".")[2])
     tail = Fraction(int(again), 10**places * (10 ** len(again) - 1))

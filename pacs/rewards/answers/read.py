@@ -97,6 +97,8 @@ def _read(tokens: list[Token]) -> kinds.Answer:
 
 def _single(tokens: list[Token]) -> kinds.Answer:
     """An answer that is no list."""
+    if not tokens:
+        raise Unreadable("an empty place")
     inner = tokens[1:-1] if encloses(tokens) and tokens[0].text == "(" else tokens
     if len(inner) == 1 and inner[0].kind == "words":
         return _of_words(inner[0].text)

@@ -80,7 +80,7 @@ def is_word_unit(words: str) -> bool:
     pieces = [piece for piece in re.split(r"[\s/^*·\d-]+", words) if piece]
     if len(pieces) == 1 and len(pieces[0]) == 1:
         return pieces == ["%"]
-    return bool(pieces) and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
+    return bool(pieces) and "\\" not in words and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
 
 
 def meridiem_of(text: str) -> str | None:
