@@ -14,6 +14,7 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
 
 NAN, INF = math.nan, math.inf
+BAD = 6  # the row whose reference is not finite
 PADDING = [row.uid is None for row in ROWS]
 
 
@@ -25,7 +26,7 @@ def run_command(*words: object) -> int:
 
 
 def evidence(folder: Path, *, poisoned: bool = True, tokenizer: bool = True) -> Path:
-    batch = batch_of("grouped", {3: -INF} if poisoned else {})
+    batch = batch_of("grouped", {BAD: -INF} if poisoned else {})
     return write_evidence(
         folder,
         step=12,
@@ -45,7 +46,7 @@ def table_rows(printed: str) -> list[list[str]]:
 def test_the_summary_says_what_was_not_finite(tmp_path, capsys):
     assert run_command(evidence(tmp_path)) == 0
     summary, _, _ = capsys.readouterr().out.partition("\n\n")
-    group = sum(row.uid == ROWS[3].uid for row in ROWS)
+    group = sum(row.uid == ROWS[BAD].uid for row in ROWS)
     assert summary.splitlines() == [
         "step 12, by which 3 updates in a row were skipped, for their gradients were not finite",
         "gradient norms of its updates: 2.25, 3.5, nan (skipped: 2)",
@@ -61,13 +62,13 @@ def test_the_worst_rows_come_first(tmp_path, capsys):
     """The row itself, its group, then the others by the size of their log-ratio: 0.5 - 0.1 * row, a token."""
     assert run_command(evidence(tmp_path), "--rows", 7) == 0
     shown = table_rows(capsys.readouterr().out)
-    group = [i for i, row in enumerate(ROWS) if row.uid == ROWS[3].uid]
+    group = [i for i, row in enumerate(ROWS) if row.uid == ROWS[BAD].uid]
     others = [i for i, row in enumerate(ROWS) if row.uid and i not in group]
-    size = {i: abs(0.5 - 0.1 * i) * len(row.response) for i, row in enumerate(ROWS)}
-    group.remove(3)
+    size = {i: abs(0.5 - 0.1 * i) * sum(row.mask) for i, row in enumerate(ROWS)}
+    group.remove(BAD)
     by_size = [sorted(rows, key=lambda i: -size[i]) for rows in (group, others)]
-    assert [int(line[0]) for line in shown] == [3, *by_size[0], *by_size[1]]
-    group_id = int(batch_of("grouped", {})[fields.GROUP_IDS][3])
+    assert [int(line[0]) for line in shown] == [BAD, *by_size[0], *by_size[1]]
+    group_id = int(batch_of("grouped", {})[fields.GROUP_IDS][BAD])
     assert shown[0][1:4] == ["2", "reference", str(group_id)]
     assert "nan" in shown[0]
     assert shown[-1][2] == "–"
@@ -81,23 +82,23 @@ def test_as_many_rows_as_asked_for_and_no_padding_that_is_finite(tmp_path, capsy
 
 
 def test_a_row_in_full(tmp_path, capsys):
-    assert run_command(evidence(tmp_path), "--row", 3) == 0
+    assert run_command(evidence(tmp_path), "--row", BAD) == 0
     text = capsys.readouterr().out
     tokenizer = build_tokenizer(64)
     for needle in (
-        "row 3 of step 12\n",
+        f"row {BAD} of step 12\n",
         "update 2, not finite: the reference's log-probabilities",
         "  log_ratio nan\n",
-        f"prompt:\n{tokenizer.decode(ROWS[3].prompt)}\n",
-        f"response:\n{tokenizer.decode(ROWS[3].response)}\n",
-        " ".join(map(str, ROWS[3].response)),
+        f"prompt:\n{tokenizer.decode(ROWS[BAD].prompt)}\n",
+        f"response:\n{tokenizer.decode(ROWS[BAD].response)}\n",
+        " ".join(map(str, ROWS[BAD].response)),
     ):
         assert needle in text
 
 
 def test_without_a_tokenizer_there_are_token_ids(tmp_path, capsys):
     assert run_command(evidence(tmp_path, tokenizer=False), "--rows", 1) == 0
-    assert f"[{ROWS[3].response[0]}" in capsys.readouterr().out
+    assert f"[{ROWS[BAD].response[0]}" in capsys.readouterr().out
 
 
 def test_rows_that_are_all_finite_are_said_to_be(tmp_path, capsys):
@@ -134,7 +135,7 @@ def test_each_row_is_listed_once_however_many_passes(tmp_path, capsys):
     """Two epochs: the pass that was not finite is the one that is shown."""
     batch = batch_of("grouped", {})
     clean = loss_of(batch, {})[2][fields.TABLES]
-    names, values = loss_of(batch_of("grouped", {3: -INF}), {})[2][fields.TABLES]
+    names, values = loss_of(batch_of("grouped", {BAD: -INF}), {})[2][fields.TABLES]
     again = values.clone()
     again[names.index("update")] += 1
     step = returned({fields.TABLES: clean}, [1.0, 1.0, 1.0, NAN])
@@ -144,7 +145,7 @@ def test_each_row_is_listed_once_however_many_passes(tmp_path, capsys):
     assert run_command(file, "--rows", 50) == 0
     shown = table_rows(capsys.readouterr().out)
     assert sorted(int(line[0]) for line in shown) == [i for i in range(8) if not PADDING[i]]
-    assert shown[0][:3] == ["3", "3", "reference"]
+    assert shown[0][:3] == [str(BAD), "3", "reference"]
 
 
 @pytest.mark.parametrize(

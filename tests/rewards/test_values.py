@@ -181,6 +181,12 @@ def test_what_is_too_large(text: str) -> None:
         equal(tree(text), tree("72"))
 
 
+@pytest.mark.parametrize("text", [r"\sin \pi", r"\sqrt{2}\sqrt{2}-2", r"e^{i\pi}+1"])
+def test_what_is_zero_but_for_rounding(text: str) -> None:
+    assert equal(tree(text), tree("0"))
+    assert not equal(tree(text), tree("10^{-60}"))
+
+
 def test_what_is_proportional() -> None:
     assert proportional(tree("2x+3y-5"), tree("4x+6y-10"))
     assert proportional(tree("2x+3y-5"), tree("-2x-3y+5"))
