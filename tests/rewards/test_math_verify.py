@@ -63,7 +63,7 @@ def test_where_it_is_too_generous(answer: str, gold: str) -> None:
     assert grade(answer, gold) == "wrong"
 
 
-@pytest.mark.parametrize(("answer", "gold"), [(r"0.\overline{36}", r"\frac{4}{11}"), (r"1 \le x \le 2", "[1,2]")])
+@pytest.mark.parametrize(("answer", "gold"), [(r"\frac{4}{11}", r"0.\overline{36}"), (r"1 \le x \le 2", "[1,2]")])
 def test_where_it_is_too_narrow(answer: str, gold: str) -> None:
     assert not math_verify_says(answer, gold)
     assert grade(answer, gold) == "correct"

@@ -8,7 +8,7 @@ from pacs.rewards.answers import kinds
 from pacs.rewards.answers.evaluate import check_value as check_node
 from pacs.rewards.answers.evaluate import equal, proportional
 from pacs.rewards.answers.exact import NoValue, exact
-from pacs.rewards.answers.expression import Node, Quotient, Sum, Variable, negative
+from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, negative
 from pacs.rewards.answers.form import missing_form
 
 Comparison = Literal["correct", "wrong", "unevaluated"]
@@ -30,7 +30,9 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case kinds.Named(name, kinds.Expression(node)), kinds.Equation():
             return compare(kinds.Equation(Sum((Variable(name), negative(node)))), gold)
         case kinds.Equation(), kinds.Named(name, kinds.Expression(node)):
-            return compare(answer, kinds.Equation(Sum((Variable(name), negative(node)))))
+            # Of the same solutions, but not solved: 2x+3=13 for x=5.
+            same = compare(answer, kinds.Equation(Sum((Variable(name), negative(node)))))
+            return "unevaluated" if same == "correct" else same
         case kinds.Named(_, value), _:
             return compare(value, gold)
         case _, kinds.Named(_, of_gold):
@@ -42,7 +44,21 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case kinds.Expression(node, unit), kinds.Expression(of_gold, of_unit):
             return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
         case kinds.Collection(items), kinds.Collection(of_gold_items):
+            if _are_named_apart(of_gold_items) and not _are_named_apart(items):
+                return _in_order(items, of_gold_items)  # 3, 5 for x=3, y=5
+            if isinstance(members := _as_union(items), kinds.Union):
+                return compare(members, _as_union(of_gold_items))
             return _in_any_order(items, of_gold_items)
+        case kinds.Collection(items), kinds.Union():
+            return compare(members, gold) if isinstance(members := _as_union(items), kinds.Union) else "wrong"
+        case kinds.Union(), kinds.Collection(items):
+            return compare(answer, members) if isinstance(members := _as_union(items), kinds.Union) else "wrong"
+        case kinds.Time((first, second), None), kinds.Expression(of_gold, None):
+            return (
+                _evaluated(Quotient(Number(Fraction(first)), Number(Fraction(second))), of_gold) if second else "wrong"
+            )
+        case kinds.Expression(node, None), kinds.Time((first, second), None) if second:
+            return _evaluated(node, Quotient(Number(Fraction(first)), Number(Fraction(second))))
         case kinds.Union(members), kinds.Union(of_gold_members):
             return _in_any_order(members, of_gold_members)
         case kinds.Bracketed(opening, items, closing), kinds.Bracketed():
@@ -62,8 +78,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case kinds.Equation(difference), kinds.Equation(of_gold):
             return "correct" if proportional(difference, of_gold) else "wrong"
         case kinds.Inequality(difference, or_equal), kinds.Inequality(of_gold, of_gold_or_equal):
-            same = or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True)
-            return "correct" if same else "wrong"
+            alike = or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True)
+            return "correct" if alike else "wrong"
         case kinds.Numeral(), kinds.Expression(node, None):
             return "wrong"
         case kinds.Expression(node, None), kinds.Numeral(digits):
@@ -71,8 +87,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case _, kinds.Congruence():
             return "correct" if _congruent(answer, gold) else "wrong"
         case kinds.Time(), kinds.Time():
-            same = answer.numbers == gold.numbers and gold.meridiem in (None, answer.meridiem)
-            return "correct" if same else "wrong"
+            alike = answer.numbers == gold.numbers and gold.meridiem in (None, answer.meridiem)
+            return "correct" if alike else "wrong"
     return "correct" if answer == gold else "wrong"
 
 
@@ -82,6 +98,27 @@ def _of_one(answer: kinds.Answer) -> kinds.Answer:
         case kinds.Collection((only,)):
             return only
     return answer
+
+
+def _are_named_apart(items: Sequence[kinds.Answer]) -> bool:
+    """Whether these are values of different variables."""
+    names = [item.name for item in items if isinstance(item, kinds.Named)]
+    return len(names) == len(items) == len(set(names)) > 1
+
+
+def _as_union(items: Sequence[kinds.Answer]) -> kinds.Answer:
+    """The inequalities of one variable that "or" joins, as the union of their intervals; else the collection."""
+    members: list[kinds.Answer] = []
+    for item in items:
+        match item:
+            case kinds.Named(_, kinds.Bracketed() as interval):
+                members.append(interval)
+            case kinds.Named(_, kinds.Union(inner)):
+                members += inner
+    names = {item.name for item in items if isinstance(item, kinds.Named)}
+    if len(names) == 1 and len(members) >= len(items) > 1:
+        return kinds.Union(tuple(members))
+    return kinds.Collection(tuple(items))
 
 
 def _evaluated(answer: Node, gold: Node) -> Comparison:

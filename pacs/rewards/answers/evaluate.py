@@ -15,7 +15,7 @@ import mpmath
 
 from pacs.rewards.answers.bounds import TooMuch
 from pacs.rewards.answers.exact import NoValue, exact
-from pacs.rewards.answers.expression import Call, Constant, Node, Number, Power, Product, variables, walk
+from pacs.rewards.answers.expression import Call, Constant, Node, Number, Power, Product, is_decimal, variables, walk
 from pacs.rewards.answers.field import Field
 
 #: A decimal is right for a value that it is apart from by this, at most: of the value if it is below 1 (so that small
@@ -124,11 +124,6 @@ def infinite(node: Node) -> int:
     return 0
 
 
-def is_decimal(node: Node) -> bool:
-    """Whether there is a numeral in it that may be rounded."""
-    return any(isinstance(part, Number) and part.decimal for part in walk(node))
-
-
 def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) -> bool:
     """Whether two constants are the same, or a decimal is the other one rounded."""
     decimals = [is_decimal(a), is_decimal(b)]
@@ -208,7 +203,8 @@ def _digits(a: Node, b: Node) -> int:
     digits, functions = 0.0, 1
     for part in (*walk(a), *walk(b)):
         if isinstance(part, Call | Power | Constant):
-            functions += 1
+            is_gamma = isinstance(part, Call) and part.name in ("factorial", "binomial")
+            functions += 100 if is_gamma and exact(part) is None else 1  # it takes so much longer
         value = exact(part)
         if value is not None:
             digits = max(digits, (value.numerator.bit_length() + value.denominator.bit_length()) * math.log10(2))

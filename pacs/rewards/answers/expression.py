@@ -7,10 +7,11 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeral; with `decimal`, one that may be rounded (it has a point, and no bar over digits that repeat)."""
+    """A numeral; with `decimal`, one that may be rounded; with `repeating`, one with a bar over digits that repeat."""
 
     value: Fraction
     decimal: bool = False
+    repeating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ MINUS_ONE = Number(Fraction(-1))
 def negative(node: Node) -> Node:
     """The node with the other sign, as one product."""
     match node:
-        case Number(value, decimal):
-            return Number(-value, decimal)
+        case Number(value, decimal, repeating):
+            return Number(-value, decimal, repeating)
         case Product(factors):
             return Product((MINUS_ONE, *factors))
     return Product((MINUS_ONE, node))
@@ -117,3 +118,8 @@ def walk(node: Node) -> Iterator[Node]:
 def variables(node: Node) -> frozenset[str]:
     """The names of all variables in an expression."""
     return frozenset(part.name for part in walk(node) if isinstance(part, Variable))
+
+
+def is_decimal(node: Node) -> bool:
+    """Whether there is a numeral in it that may be rounded."""
+    return any(isinstance(part, Number) and part.decimal for part in walk(node))

@@ -111,6 +111,8 @@ class Field:
 
     def _call(self, name: str, *values: Any) -> Any:
         numbers = self.numbers
+        if name.startswith("function "):  # any function, but the same for the same name
+            return numbers.cos(values[0] * (1 + len(name)) + sum(map(ord, name)))
         match name:
             case "abs":
                 return abs(values[0])

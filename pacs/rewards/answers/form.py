@@ -4,9 +4,12 @@ An answer must be a value, or else a copy of the question's formula would be rig
 are found by their form; an answer may have those that the gold answer has as well.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import combinations
+from typing import Final
 
 from pacs.rewards.answers.exact import NoValue, exact
 from pacs.rewards.answers.expression import (
@@ -21,10 +24,14 @@ from pacs.rewards.answers.expression import (
     Root,
     Sum,
     Variable,
+    is_decimal,
+    negative,
     parts,
     variables,
     walk,
 )
+
+_TWO: Final = Number(Fraction(2))
 
 
 def left_to_calculate(node: Node) -> frozenset[str]:
@@ -37,6 +44,10 @@ def missing_form(answer: Node, gold: Node) -> frozenset[str]:
     left = set(left_to_calculate(answer) - left_to_calculate(gold))
     if variables(answer) and not variables(gold):
         left.add("variables")
+    if _rational(gold) is not None and _rational(answer) is None and not is_decimal(gold):
+        left.add("what is not rational")  # 47+38 as (47π+38π)/π
+    if _is_complex(gold) and not _is_complex(answer):
+        left.add("complex numbers")
     if _is_polynomial(answer) and _is_polynomial(gold):
         if _is_expanded(gold) and _has_brackets(answer):
             left.add("brackets")
@@ -49,6 +60,8 @@ def missing_form(answer: Node, gold: Node) -> frozenset[str]:
 
 def _all(node: Node) -> Iterator[str]:
     match node:
+        case Number(repeating=True):
+            yield "digits that repeat"
         case Sum(terms):
             yield from _of_sum(terms)
         case Product(factors):
@@ -60,29 +73,70 @@ def _all(node: Node) -> Iterator[str]:
         case Root():
             if _rational(node) is not None:
                 yield "root that comes out"
-        case Call(name):
+        case Call(name) if not name.startswith("function "):
             yield name if name in ("factorial", "binomial") else "function"
     for part in parts(node):
         yield from _all(part)
 
 
 def _of_sum(terms: tuple[Node, ...]) -> Iterator[str]:
+    terms = tuple(_terms(terms))
     kinds = Counter(_kind(term) for term in terms)
     if kinds.pop(None, 0) > 1:
         yield "sum of numbers"
-    if any(count > 1 for count in kinds.values()):
+    radicands = [value for term in terms if (value := _radicand(term)) is not None]
+    alike = any(_rational(Root(_TWO, Number(a * b))) is not None for a, b in combinations(radicands, 2))
+    if alike or any(count > 1 for count in kinds.values()):
         yield "sum of like terms"
+    constants = [term for term in terms if not variables(term)]
+    if any(isinstance(term, Product) and any(isinstance(f, Sum) for f in term.factors) for term in constants):
+        yield "sum of products of sums"
+    if sum(any(isinstance(part, Call) for part in walk(term)) for term in constants) > 1:
+        yield "sum of functions of numbers"
+
+
+def _radicand(term: Node) -> Fraction | None:
+    """The number under the only square root of a term; None if there is no such one."""
+    factors = term.factors if isinstance(term, Product) else (term,)
+    irrational = [factor for factor in factors if _rational(factor) is None]
+    match irrational:
+        case [Root(Number(Fraction(numerator=2, denominator=1)), radicand)]:
+            return _rational(radicand)
+    return None
+
+
+def _terms(terms: Iterable[Node], sign: int = 1) -> Iterator[Node]:
+    """The terms of a sum without the brackets of sums in it."""
+    for term in terms:
+        match term:
+            case Sum(inner):
+                yield from _terms(inner, sign)
+            case Product((Number(Fraction(numerator=-1, denominator=1)), Sum(inner))):
+                yield from _terms(inner, -sign)
+            case _:
+                yield term if sign > 0 else negative(term)
+
+
+def _factors(factors: Iterable[Node]) -> Iterator[Node]:
+    """The factors of a product without the brackets of products in it."""
+    for factor in factors:
+        if isinstance(factor, Product):
+            yield from _factors(factor.factors)
+        else:
+            yield factor
 
 
 def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
+    factors = tuple(_factors(factors))
+    bases = Counter(f.base if isinstance(f, Power) else f for f in factors if _rational(f) is None)
+    if any(count > 1 for base, count in bases.items() if isinstance(base, Variable | Constant)):
+        yield "product of like factors"
     numbers = [factor for factor in factors if _rational(factor) not in (None, -1)]
     if len(numbers) > 1 and not _is_scientific(numbers):
         yield "product of numbers"
-    roots = [factor for factor in factors if isinstance(factor, Root) and not variables(factor)]
+    roots = [factor for factor in factors if isinstance(factor, Root)]
     if len({root.degree for root in roots}) < len(roots):
         yield "product of roots"
-    if sum(factor == Constant("i") for factor in factors) > 1:
-        yield "product of numbers"
     if sum(isinstance(factor, Sum) and not variables(factor) for factor in factors) > 1:
         yield "product of sums"
 
@@ -90,15 +144,33 @@ def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
 def _of_fraction(above: Node, below: Node) -> Iterator[str]:
     first, second = _rational(above), _rational(below)
     if first is None or second is None:
-        reducible = second is not None and abs(second) == 1
+        reducible = (second is not None and abs(second) == 1) or math.gcd(_content(above), _content(below)) > 1
     else:
         reducible = abs(second) == 1 or first.denominator != 1 or (first / second).denominator != abs(second)
+    if isinstance(below, Sum) and second is None and not variables(below):
+        yield "fraction by a sum"
     if reducible:
         yield "fraction that can be reduced"
 
 
+def _content(node: Node) -> int:
+    """The largest whole number that can be taken out of an expression as it is written; 1 if there is none."""
+    match node:
+        case Number(Fraction(denominator=1) as value) if value:
+            return abs(int(value))
+        case Product(factors):
+            return math.prod(map(_content, factors))
+        case Sum(terms):
+            return math.gcd(*map(_content, terms))
+    return 1
+
+
 def _of_power(node: Node, base: Node, exponent: Node) -> Iterator[str]:
     power = _rational(exponent)
+    if power is not None and isinstance(base, Power | Product) and variables(base):
+        parts_of_it = base.factors if isinstance(base, Product) else (base,)
+        if any(isinstance(part, Power | Number) for part in parts_of_it):
+            yield "power of a power"
     if variables(node):
         return
     if power is None:
@@ -138,6 +210,22 @@ def _is_scientific(numbers: list[Node]) -> bool:
     match numbers:
         case [Number(), Power(Number(Fraction(numerator=10, denominator=1)), exponent)]:
             return _rational(exponent) is not None
+    return False
+
+
+def _is_complex(node: Node) -> bool:
+    """Whether it is written as a + bi, with rational a and b; the whole may be divided by a rational number."""
+    if node == Constant("i"):
+        return True
+    match node:
+        case Sum(nodes):
+            return all(_is_complex(part) or _rational(part) is not None for part in nodes) and any(
+                map(_is_complex, nodes)
+            )
+        case Product(nodes):
+            return sum(map(_is_complex, nodes)) == 1 and all(_is_complex(n) or _rational(n) is not None for n in nodes)
+        case Quotient(above, below):
+            return _is_complex(above) and _rational(below) is not None
     return False
 
 

@@ -320,8 +320,21 @@ class _Parser:
             elif self.peek() == "^" and self.peek(1) == "'":
                 self.place += 2
                 name += "'"
+            elif self.peek() == "(" and name.rstrip("'") in ("f", "g", "h") and self.is_argument(name):
+                return Call(f"function {name}", (self.atom(),))
             else:
                 return Variable(name)
+
+    def is_argument(self, name: str) -> bool:
+        """Whether what is in the brackets behind f, g or h is its argument; g and h may be factors of a sum as well."""
+        depth = 0
+        for token in self.tokens[self.place :]:
+            depth += (token.text == "(") - (token.text == ")")
+            if depth == 0:
+                return True
+            if depth == 1 and token.text in ("+", "-") and name[0] != "f":
+                return False
+        return False
 
     def name_in_braces(self) -> str:
         if self.peek() != "{":
@@ -354,4 +367,4 @@ def _repeating(digits: str, again: str) -> Number:
         raise Unreadable("a bar over what are no digits")
     places = len(digits.partition(".")[2])
     tail = Fraction(int(again), 10**places * (10 ** len(again) - 1))
-    return Number(Fraction(digits if digits[-1] != "." else digits[:-1]) + tail)
+    return Number(Fraction(digits if digits[-1] != "." else digits[:-1]) + tail, repeating=True)

@@ -11,7 +11,9 @@ from typing import Final, NoReturn
 from pacs.rewards.answers import kinds, parse
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import depth, encloses, outside, split, unwrapped, with_thousands
+from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.expression import Constant, Degrees, Node, Number, Sum, Variable, negative, variables
+from pacs.rewards.answers.field import Field
 from pacs.rewards.answers.parse import Unreadable, parse_expression, parse_start
 from pacs.rewards.answers.tokens import Token, plain, tokenize
 from pacs.rewards.answers.units import is_word_unit, meridiem_of, unit_of
@@ -21,6 +23,8 @@ _FLIPPED: Final = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 _MATRICES: Final = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix"])
 _DETERMINANTS: Final = frozenset(["vmatrix", "Vmatrix"])
 
+#: Of three letters or fewer, and no products.
+_SHORT_WORDS: Final = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "dne"])
 _NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS: Final = _NUMBERS.split()
 _INFINITY: Final = Constant("infinity")
@@ -41,6 +45,8 @@ _WORD_UNIT = re.compile(r"(.*[\d})])\s*((?<=\s)[a-zA-Z].*|%|\\%|(?<=\d)[a-zA-Z]{
 _NUMERAL = re.compile(r"(-?)((?=[0-9A-Z]*[0-9])[0-9A-Z]+)_\{?(\d{1,2})\}?")
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
+#: Left sides that are a name of the value asked for: m+n, and the inverse of a function.
+_LETTERS_ADDED, _INVERSE = re.compile(r"[a-zA-Z](?:\+[a-zA-Z]){1,4}"), re.compile(r"[a-zA-Z]\^\{-1\}(?:\([a-z]\))?")
 _CLOCK = re.compile(r"(\d{1,2})((?::\d\d){1,2})")
 
 
@@ -56,7 +62,7 @@ def read(text: str) -> kinds.Answer:
         TooMuch: If it is too long, too deep, or a number in it is too large.
     """
     text = _MODULUS.sub(lambda found: f"\\pmod{{{found[1] or found[2]}}}", plain(text))
-    if _BARE_WORDS.fullmatch(text) and not (len(text) < 4 and text.islower()):
+    if text in _SHORT_WORDS or (_BARE_WORDS.fullmatch(text) and (len(text) > 3 or not text.islower())):
         return _words(text)
     if (unit := _WORD_UNIT.fullmatch(text)) and is_word_unit(unit[2]):
         text = f"{unit[1]}\\text{{{unit[2]}}}"
@@ -102,6 +108,8 @@ def _single(tokens: list[Token]) -> kinds.Answer:
     inner = tokens[1:-1] if encloses(tokens) and tokens[0].text == "(" else tokens
     if len(inner) == 1 and inner[0].kind == "words":
         return _of_words(inner[0].text)
+    if encloses(tokens) and len(tokens) > 2 and tokens[1].text == "\\begin" and tokens[-2].text == "}":
+        return _matrix(tokens[1:-1])
     if tokens[0].text == "\\begin":
         return _matrix(tokens)
     if any(token.text == "\\pmod" for token in tokens):
@@ -243,8 +251,13 @@ def _difference(left: list[Token], right: list[Token]) -> kinds.Answer:
 
 
 def _without(items: Sequence[kinds.Answer]) -> kinds.Answer:
-    """The intervals between numbers that are left out; they are in their order."""
-    ends = [_REALS.items[0], *items, _REALS.items[1]]
+    """The intervals between numbers that are left out."""
+    nodes = [item.node if isinstance(item, kinds.Expression) else _refuse("a number is missing") for item in items]
+    try:
+        in_order = sorted(nodes, key=lambda node: float(Field(None).value(node, {})))
+    except (KeyError, TypeError, OverflowError, ZeroDivisionError, NoValue):
+        raise Unreadable("what is left out are no real numbers") from None
+    ends = [_REALS.items[0], *map(kinds.Expression, in_order), _REALS.items[1]]
     return kinds.Union(tuple(kinds.Bracketed("(", (a, b), ")") for a, b in pairwise(ends)))
 
 
@@ -288,7 +301,9 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
     if sign == "=":
         return kinds.Equation(_minus(parse_expression(left), parse_expression(right)))
     if sign == "\\ne":
-        return kinds.Named(name or _refuse("no variable before the sign for 'not equal'"), _without([_single(right)]))
+        without = _read(right)
+        items = without.items if isinstance(without, kinds.Collection) else [without]
+        return kinds.Named(name or _refuse("no variable before the sign for 'not equal'"), _without(items))
     if sign not in _FLIPPED:
         raise Unreadable(f"{sign!r} is not known here")
     bound = parse_expression(right)
@@ -359,8 +374,14 @@ def _name(tokens: Sequence[Token]) -> str | None:
         return texts[0].strip().casefold() or None
     if encloses(tokens) and texts[0] == "(" and (names := split(tokens[1:-1], lambda token: token.text == ",")):
         return "".join(texts) if all(map(_name, names)) else None
+    if texts[:1] == ["m"] and texts[1:2] == ["\\angle"]:
+        texts = texts[1:]
     if texts and texts[0] in ("\\angle", "\\triangle"):
         texts = texts[1:]
+    if len(texts) > 2 and (texts[0], texts[-1]) in (("|", "|"), ("[", "]")) and all(map(str.isupper, texts[1:-1])):
+        return "".join(texts)  # the length of a segment, the area of a figure
+    if _LETTERS_ADDED.fullmatch("".join(texts)) or _INVERSE.fullmatch("".join(texts)):
+        return "".join(texts)
     if texts and all(text.isupper() and len(text) == 1 for text in texts):
         return "".join(texts)
     end = _first(tokens, "(")

@@ -76,6 +76,7 @@ _TOKEN = re.compile(
     r"|(?P<other>[^\s])",
     re.ASCII,
 )
+_ROW_SPACE = re.compile(r"\\\\\s*\[\d+(?:\.\d+)?(?:pt|ex|em|mm|cm)\]")
 #: Without the backslash, as in sqrt(2).
 _BARE_FUNCTION = re.compile(r"(?<![\\a-zA-Z{])(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])")
 _NOT_EQUAL = re.compile(r"\\not\s*=")
@@ -112,6 +113,7 @@ def plain(answer: str) -> str:
     r"""A `bare` answer without what does not change its meaning: `\left`, `\displaystyle`, LaTeX's spaces, ..."""
     check_size(answer)
     text = _THOUSANDS.sub("", answer.translate(_TRANSLATION))
+    text = _ROW_SPACE.sub(r"\\\\", text)
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
     return _POWER_OF_TEN.sub(r"{\1\\cdot 10^{\2}}", text)
@@ -128,7 +130,7 @@ def tokenize(text: str) -> list[Token]:
             inner = match["inner"]
             if match["alphabet"] and inner in FUNCTIONS | OPERATIONS:
                 tokens.append(Token("command", f"\\{inner}", space))
-            elif match["alphabet"] and len(inner) == 1 and inner.isalpha():
+            elif match["alphabet"] and len(inner) == 1 and inner.isalpha() and not _measured(tokens, match["alphabet"]):
                 tokens.append(Token("letter", inner, space))
             else:
                 tokens.append(Token("words", inner, space))
@@ -138,3 +140,11 @@ def tokenize(text: str) -> list[Token]:
             same = _SAME.get(match[0], match[0])
             tokens.append(Token("command" if same[0] == "\\" else "letter" if same.isalpha() else "other", same, space))
     return tokens
+
+
+def _measured(before: list[Token], alphabet: str) -> bool:
+    r"""Whether a letter in \\mathrm is a unit: behind a number or degrees, as in 10\\,\\mathrm{m}."""
+    if alphabet != "mathrm" or not before:
+        return False
+    last = [token.text for token in before[-4:]]
+    return before[-1].kind == "number" or last[-2:] == ["^", "\\circ"] or last == ["^", "{", "\\circ", "}"]

@@ -6,10 +6,14 @@ from typing import Final
 
 from pacs.rewards.answers.tokens import Token
 
+_SYMBOL_LIST: Final = "A C F H J K N T V W Ω ° kJ kW Hz Pa eV mol"
+_SYMBOLS: Final = _SYMBOL_LIST.split()
 #: One name for each of the commonest units; any other word is its own name, in the singular.
 _NAMES: Final = {
     "%": "% percent percents pct percentage pc",
     "deg": "° degree degrees deg",
+    "deg C": "°C",
+    "deg F": "°F",
     "rad": "rad radian radians",
     "$": "$ dollar dollars usd",
     "cent": "cent cents ¢",
@@ -37,6 +41,10 @@ _NAMES: Final = {
     "mL": "ml mL milliliter milliliters millilitre millilitres",
     "gallon": "gal gallon gallons",
     "unit": "unit units u",
+    **{
+        symbol: symbol
+        for symbol in ["A", "C", "F", "H", "J", "K", "N", "T", "V", "W", "Ω", "°", "kJ", "kW", "Hz", "Pa", "eV", "mol"]
+    },
 }
 _NAME: Final = {word: name for name, words in _NAMES.items() for word in words.split()}
 #: What may stand between a number and the right answer in place of a unit: it changes the value, or takes it back.
@@ -48,7 +56,8 @@ _NO_UNITS_LIST: Final = """
     below above about approximately approx around roughly almost nearly between to up mod modulo base is are
     was be equals equal from of with without wrong incorrect false true maybe perhaps either both one two
     three four five six seven eight nine ten eleven twelve thirteen twenty thirty forty fifty sixty seventy
-    eighty ninety zero a an the answer where when for k bn mn
+    eighty ninety zero pi sqrt exp log ln negative positive remainder vs versus kilo mega giga milli micro nano tens
+    fold tenfold squares roots root power powers e i infinity inf infinite a an the answer where when for k bn mn
 """
 _NO_UNITS: Final = frozenset(_NO_UNITS_LIST.split())
 _WORD = re.compile(r"[A-Za-z°%$¢µμΩ]+")
@@ -90,7 +99,7 @@ def meridiem_of(text: str) -> str | None:
 
 def _normal(text: str) -> str | None:
     names: list[str] = []
-    power_of_next, below, end = 1, False, 0
+    power_of_next, below, raised, end = 1, False, False, 0
     text = text.strip()
     while end < len(text):
         match = _PIECE.match(text, end)
@@ -99,10 +108,11 @@ def _normal(text: str) -> str | None:
         piece, end = match[1], match.end()
         word = piece.rstrip(".")
         if piece == "^":
+            raised = True
             continue
         if _WORD.fullmatch(word):
             lower = word.lower()
-            if lower in _NO_UNITS:
+            if (lower in _NO_UNITS and word not in ("A", "K")) or lower.endswith(("ths", "illion", "illions", "fold")):
                 if lower == "squared" and names:
                     names[-1] += "^2"
                     continue
@@ -115,11 +125,15 @@ def _normal(text: str) -> str | None:
             elif lower == "per":
                 below = True
             else:
-                name = _NAME.get(word) or _NAME.get(lower) or (lower.removesuffix("s") if len(lower) > 3 else word)
+                name = _NAME.get(word) or (_NAME.get(lower) if len(word) > 1 else None)
+                if name is None and len(word) == 1:
+                    return None
+                name = name or (lower.removesuffix("s") if len(lower) > 3 else word)
                 names.append(("/" if below else "") + name + (f"^{power_of_next}" if power_of_next > 1 else ""))
                 power_of_next = 1
-        elif piece in ("2", "3", "-1", "-2", "-3") and names:
+        elif raised and piece in ("2", "3", "-1", "-2", "-3") and names:
             names[-1] += f"^{piece}"
+            raised = False
         elif piece == "/":
             below = True
         elif piece not in "·*().,-":
