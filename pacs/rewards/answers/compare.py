@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from operator import attrgetter
+from typing import Final, Literal
 
 from pacs.rewards.answers import kinds
 from pacs.rewards.answers.evaluate import check_value as check_node
@@ -11,6 +12,7 @@ from pacs.rewards.answers.exact import NoValue, exact
 from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, negative
 from pacs.rewards.answers.form import missing_form
 
+_OF_X: Final = ("f(x)", "g(x)", "h(x)")
 Comparison = Literal["correct", "wrong", "unevaluated"]
 
 
@@ -26,7 +28,7 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
     answer, gold = _of_one(answer), _of_one(gold)
     match answer, gold:
         case kinds.Named(first, value), kinds.Named(second, of_gold):
-            return compare(value, of_gold) if first == second else "wrong"
+            return compare(value, of_gold) if _same_name(first, second) else "wrong"
         case kinds.Named(name, kinds.Expression(node)), kinds.Equation():
             return compare(kinds.Equation(Sum((Variable(name), negative(node)))), gold)
         case kinds.Equation(), kinds.Named(name, kinds.Expression(node)):
@@ -44,7 +46,7 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case kinds.Expression(node, unit), kinds.Expression(of_gold, of_unit):
             return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
         case kinds.Collection(items), kinds.Collection(of_gold_items):
-            if _are_named_apart(of_gold_items) and not _are_named_apart(items):
+            if _named_apart(of_gold_items) and not _named_apart(items):
                 return _in_order(items, of_gold_items)  # 3, 5 for x=3, y=5
             if isinstance(members := _as_union(items), kinds.Union):
                 return compare(members, _as_union(of_gold_items))
@@ -61,6 +63,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
             return _evaluated(node, Quotient(Number(Fraction(first)), Number(Fraction(second))))
         case kinds.Union(members), kinds.Union(of_gold_members):
             return _in_any_order(members, of_gold_members)
+        case kinds.Collection(items), kinds.Bracketed("(", of_gold_items, ")") if named := _named_apart(items):
+            return _in_order([item.value for item in named], of_gold_items)  # x=1, y=2 for (1,2)
         case kinds.Bracketed(opening, items, closing), kinds.Bracketed():
             if (opening, closing) != (gold.opening, gold.closing):
                 return "wrong"
@@ -100,10 +104,16 @@ def _of_one(answer: kinds.Answer) -> kinds.Answer:
     return answer
 
 
-def _are_named_apart(items: Sequence[kinds.Answer]) -> bool:
-    """Whether these are values of different variables."""
-    names = [item.name for item in items if isinstance(item, kinds.Named)]
-    return len(names) == len(items) == len(set(names)) > 1
+def _same_name(first: str, second: str) -> bool:
+    """Whether two names are one; y is the name of f(x), g(x) and h(x)."""
+    return first == second or (first == "y" and second in _OF_X) or (second == "y" and first in _OF_X)
+
+
+def _named_apart(items: Sequence[kinds.Answer]) -> list[kinds.Named]:
+    """The values of different variables, by name; none if the items are not that."""
+    named = [item for item in items if isinstance(item, kinds.Named)]
+    apart = len(named) == len(items) == len({item.name for item in named}) > 1
+    return sorted(named, key=attrgetter("name")) if apart else []
 
 
 def _as_union(items: Sequence[kinds.Answer]) -> kinds.Answer:

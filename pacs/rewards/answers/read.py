@@ -42,7 +42,7 @@ _MODULUS = re.compile(
 #: Not a product of letters: capitals alone (AB), or words of which one has three letters that are no abbreviation.
 _BARE_WORDS = re.compile(r"[A-Z]{2,}|(?=.*[A-Za-z]{3})[A-Za-z']{2,}(?:[ -](?![ -])[A-Za-z']+)*\.?|[A-Z][a-z]+\.?")
 _WORD_UNIT = re.compile(r"(.*[\d})])\s*((?<=\s)[a-zA-Z].*|%|\\%|(?<=\d)[a-zA-Z]{2,})", re.S)
-_NUMERAL = re.compile(r"(-?)((?=[0-9A-Z]*[0-9])[0-9A-Z]+)_\{?(\d{1,2})\}?")
+_NUMERAL = re.compile(r"(-?)\(?((?=[0-9A-Z]*[0-9])[0-9A-Z]+)\)?_\{?(\d{1,2})\}?")
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
 #: Left sides that are a name of the value asked for: m+n, and the inverse of a function.
