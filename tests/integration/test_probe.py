@@ -86,6 +86,7 @@ def test_the_probe_leaves_no_trace(results: dict) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_doctor_tries_the_layout_on_the_run_s_ranks(tmp_path: Path) -> None:
     path = write_model("afmoe", tmp_path)
     (finding,) = check_layout(composed(path, "afmoe", "packed", "trainer.n_gpus_per_node=2"))
