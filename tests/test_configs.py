@@ -202,7 +202,8 @@ def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> Non
     """On a model folder here, so that none is looked for on the network; the data is missing."""
     algorithm, recipe = LAUNCHERS[launcher]
     shape = PUBLISHED[f"Qwen/Qwen3-{recipe[-2:].upper()}"]
-    Qwen3Config(**asdict(shape), max_position_embeddings=40960).save_pretrained(tmp_path / "model")
+    config = Qwen3Config(**asdict(shape), max_position_embeddings=40960, architectures=["Qwen3ForCausalLM"])
+    config.save_pretrained(tmp_path / "model")
     model = f"actor_rollout_ref.model.path={tmp_path / 'model'}"
     done = subprocess.run(
         ["bash", ROOT / "scripts" / launcher, "--dry-run", model],
