@@ -16,7 +16,7 @@ from pacs.rewards.answers.parse import Unreadable
 from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
-from pacs.rewards.isolation import IsolationError, Limits, isolated
+from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated
 from pacs.rewards.verdict import Status, verdict
 
 #: What was too slow is not tried again for so long; on a machine that is less busy then, it may pass.
@@ -158,7 +158,10 @@ def _tried(answer: str, limits: Limits, period: int) -> str | Exception:
 
     try:
         check_operation(answer)
-        return str(isolated(carried_out, answer, limits=limits))
+        try:
+            return str(isolated(carried_out, answer, limits=limits))
+        except ProcessDied:  # killed from outside, unless it happens again
+            return str(isolated(carried_out, answer, limits=limits))
     except TimeoutError:
         return TimeoutError()
     except IsolationError:

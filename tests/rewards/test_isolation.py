@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -18,6 +18,7 @@ import pytest
 
 from pacs.rewards import isolation
 from pacs.rewards.isolation import SLOW_PER_WORKER, IsolationError, Limits, ProcessDied, isolated
+from tests.processes import children_with
 from tests.rewards import work
 
 LIMITS = Limits(timeout_seconds=1.0, memory_mib=1024)
@@ -81,11 +82,7 @@ def test_from_an_event_loop_as_verl_calls() -> None:
 
 
 def servers() -> list[psutil.Process]:
-    found = []
-    for child in psutil.Process().children():
-        with suppress(psutil.NoSuchProcess):  # also of a zombie, which other tests in this process may have left
-            found += [child] if "pacs.rewards.isolation_server" in child.cmdline() else []
-    return found
+    return children_with("pacs.rewards.isolation_server")
 
 
 def test_all_processes_are_killed_and_replaced() -> None:

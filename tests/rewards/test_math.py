@@ -1,5 +1,6 @@
 """The verifier of mathematical answers."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ from pacs.rewards.answers.bounds import MAX_CHARS
 from pacs.rewards.isolation import Limits, isolated
 from pacs.rewards.math import compute_score, gold_problem, grade
 from pacs.rewards.verdict import PREDICTED_CHARS, Status
+from tests.processes import children_with
 from tests.rewards.answers import EQUAL
 
 QUICK = Limits(timeout_seconds=0.5)
@@ -232,3 +234,21 @@ def test_what_was_too_slow_is_not_tried_again_for_some_time(monkeypatch: pytest.
     monkeypatch.setattr("pacs.rewards.math.TIMEOUT_KEPT_SECONDS", 1e-3)
     assert grade(slow, "5", QUICK, accept_unevaluated=True) == "timeout"
     assert len(tries) == 2
+
+
+def test_a_process_that_is_killed_from_outside_is_no_verdict() -> None:
+    """It is asked again, once; an answer that kills its process each time is one that cannot be carried out."""
+    limits = Limits(timeout_seconds=60, workers=1)
+    slow = r"\int_0^1 \frac{\sin(x^x)\ln(3+x)}{1+e^{x}} dx + \sum_{k=1}^{4} k"
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(grade, slow, "10", limits, accept_unevaluated=True)
+        seen: set[int] = set()
+        while len(seen) < 2 and not asked.done():
+            for server in children_with("pacs.rewards.isolation_server pacs.rewards.operations"):
+                for process in server.children():
+                    if process.cpu_times().user > 0.3 and process.pid not in seen:
+                        seen.add(process.pid)
+                        process.kill()
+            time.sleep(0.05)
+        assert asked.result() == "wrong"
+    assert len(seen) == 2

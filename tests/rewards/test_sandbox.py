@@ -17,6 +17,7 @@ import pytest
 from pacs.rewards.sandbox.limits import OPEN_FILES, Limits
 from pacs.rewards.sandbox.sandbox import Outcome, Sandbox, SandboxError
 from pacs.rewards.sandbox.server import MAX_THREADS
+from tests.processes import children_with
 
 LIMITS = Limits(cpu_seconds=2, memory_mib=1024)
 
@@ -37,9 +38,7 @@ def printed(code: str) -> str:
 @pytest.fixture(autouse=True)
 def nothing_is_left_running() -> Iterator[None]:
     yield
-    assert [
-        child for child in psutil.Process().children(recursive=True) if "sandbox" in " ".join(child.cmdline())
-    ] == []
+    assert children_with("sandbox", recursive=True) == []
 
 
 NETWORK = {
