@@ -129,6 +129,7 @@ ALGORITHM_BLOCK = (
     "actor_rollout_ref.actor.loss_agg_mode",
     "actor_rollout_ref.actor.loss_scale_factor",
     "actor_rollout_ref.actor.optim.clip_grad",
+    "actor_rollout_ref.rollout.gpu_memory_utilization",  # less where a critic's state is beside vLLM
     "reward.reward_manager.name",
     "reward.reward_kwargs.max_resp_len",
     "reward.reward_kwargs.overlong_buffer_cfg.enable",

@@ -13,6 +13,7 @@ from verl.trainer.main_ppo import run_ppo
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.deaths import DEATHS, death_of
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
+from pacs.integration.patches import COLLECTIVE_SECONDS
 from pacs.integration.task_runner import PacsTaskRunner
 from pacs.runs import stacks
 from pacs.runs.checkpoints import CONFIG
@@ -57,6 +58,7 @@ def environment(config: DictConfig) -> dict[str, str]:
     variables = {"TENSORBOARD_DIR": str(Path(config.pacs.run_dir) / "tensorboard")}
     # A Ray cluster that was there before does not inherit them.
     variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR)}
+    variables[COLLECTIVE_SECONDS] = str(config.actor_rollout_ref.nccl_timeout)
     if config.trainer.device == "cpu":
         variables[PLATFORM_VARIABLE] = "cpu"
     configured = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}

@@ -22,6 +22,8 @@ from pacs.runs.processes import TOKEN
 
 #: How the names of verl's sockets for weights begin.
 WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
+#: Variable of a run's processes: `actor_rollout_ref.nccl_timeout`.
+COLLECTIVE_SECONDS = "PACS_COLLECTIVE_SECONDS"
 #: Class of a model -> its own forward pass, where verl has put one with a fused head in its place.
 FORWARD_BEFORE_FUSING: dict[type, Callable[..., Any]] = {}
 
@@ -93,6 +95,18 @@ def _register_cpu_engines(module: Any) -> None:
 def _do_not_pin_memory(module: Any) -> None:
     policy = module.CPUOffloadPolicy
     module.CPUOffloadPolicy = lambda pin_memory=False: policy(pin_memory=False)
+
+
+def _collective_timeout(module: Any) -> None:
+    original, seconds = module.initialize_global_process_group_ray, os.environ.get(COLLECTIVE_SECONDS)
+    if seconds is None:  # verl is used by itself
+        return
+
+    @wraps(original)
+    def initialize(timeout_second: int | None = None, backend: str | None = None) -> None:
+        original(timeout_second=timeout_second or int(seconds), backend=backend)
+
+    module.initialize_global_process_group_ray = initialize
 
 
 def _gloo_process_group(module: Any) -> None:
@@ -197,6 +211,15 @@ VERL_PATCHES = (
         anchor="",
         expects=("class BucketedWeightSender:", "class BucketedWeightReceiver:", WEIGHTS_SOCKET),
         apply=_weights_go_to_the_own_run,
+    ),
+    Patch(
+        name="collectives have the time that the config gives them",
+        module="verl.utils.distributed",
+        why="verl has the setting actor_rollout_ref.nccl_timeout and reads it nowhere: its workers ask for torch's own "
+        "time, which is 30 minutes of a group for both gloo and NCCL",
+        anchor="initialize_global_process_group_ray",
+        expects=("timeout=timeout,", "timedelta(seconds=timeout_second) if timeout_second is not None else None"),
+        apply=_collective_timeout,
     ),
 )
 

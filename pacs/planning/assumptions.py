@@ -26,9 +26,27 @@ FRAGMENTATION = Assumption(0.05, "share", "of activations and logits: blocks of 
 FORWARD_EFFICIENCY = Assumption(0.45, "share", "of the peak operations, in a pass without gradient")
 TRAINING_EFFICIENCY = Assumption(0.40, "share", "of the peak operations, in forward and backward")
 DECODE_EFFICIENCY = Assumption(0.50, "share", "of the peak operations, in decoding")
-DECODE_BANDWIDTH_EFFICIENCY = Assumption(0.60, "share", "of the memory's bandwidth, in decoding")
-DECODE_STEP_SECONDS = Assumption(3e-3, "seconds", "of a decoding step beside its arithmetic: scheduling and sampling")
+MEMORY_EFFICIENCY = Assumption(0.60, "share", "of the memory's bandwidth, in decoding and in copies of weights")
+DECODE_STEP_SECONDS = Assumption(3e-3, "seconds", "of a decoding step beside its arithmetic: launches, the host")
+DECODE_SEQUENCE_SECONDS = Assumption(
+    5e-6, "seconds", "of a sequence in a decoding step beside its arithmetic: scheduling, sampling, detokenizing"
+)
 MEAN_RESPONSE_SHARE = Assumption(0.5, "share", "mean response over the longest allowed (`--mean-response-tokens`)")
+RESPONSE_SPREAD = Assumption(
+    0.7, "nats", "standard deviation of the logarithm of a response's length, before it is cut off (`--lengths`)"
+)
+MEAN_PROMPT_SHARE = Assumption(
+    0.15, "share", "mean prompt over the longest allowed, where neither `--lengths` nor the run's data tell"
+)
+PROMPT_SPREAD = Assumption(0.5, "nats", "standard deviation of the logarithm of a prompt's length, there as well")
+SYNC_TENSOR_SECONDS = Assumption(
+    1.5e-3, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader"
+)
+SYNC_BUCKET_SECONDS = Assumption(10e-3, "seconds", "of handing a bucket of weights over: a socket, both sides wait")
+SYNC_SECONDS = Assumption(
+    0.5, "seconds", "of a weight sync beside its parts: Ray's calls, a barrier, emptying the allocators' caches"
+)
+MAPPED_BYTES_PER_SECOND = Assumption(100e9, "bytes/s", "of GPU memory that vLLM maps or unmaps, awake or asleep")
 LINK_EFFICIENCY = Assumption(0.70, "share", "of the bandwidth between GPUs, and between a GPU and its host")
 NODE_BYTES_PER_SECOND = Assumption(50e9, "bytes/s", "a GPU's part of the network between nodes (400 Gb/s)")
 DISK_BYTES_PER_SECOND = Assumption(2e9, "bytes/s", "into the run's folder, from all nodes together")

@@ -25,6 +25,7 @@ EXAMPLES = """\
 examples:
   pacs plan recipe=qwen3_8b
   pacs plan recipe=qwen3_8b trainer.nnodes=2 --mean-response-tokens 3000
+  pacs plan recipe=qwen3_8b --lengths outputs/evaluation/qwen3_8b
   pacs plan --gpu h100 recipe=qwen3_8b actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384
 """
 
@@ -40,7 +41,14 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     )
     parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm (default: pacs)")
     parser.add_argument("--gpu", help="h200, h100 or a100; default: what hardware= is named after")
-    parser.add_argument("--mean-response-tokens", type=float, metavar="N", help="default: half of the longest allowed")
+    lengths = parser.add_mutually_exclusive_group()
+    lengths.add_argument("--mean-response-tokens", type=float, metavar="N", help="default: half of the longest allowed")
+    lengths.add_argument(
+        "--lengths",
+        type=Path,
+        metavar="PATH",
+        help="lengths that were seen: an evaluation's folder, a run's, a file of one of them, or a file of numbers",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan there too")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
     parser.set_defaults(handler=main)
@@ -53,10 +61,17 @@ def main(args: argparse.Namespace) -> int:
     from pacs.composing import CompositionError, compose_run
     from pacs.planning.plan import make_plan
     from pacs.planning.report import full
+    from pacs.planning.seen import find_lengths
 
     try:
         config, hardware = compose_run(args.config_name, args.overrides)
-        plan = make_plan(config, hardware=hardware, gpu=args.gpu, mean_response_tokens=args.mean_response_tokens)
+        plan = make_plan(
+            config,
+            hardware=hardware,
+            gpu=args.gpu,
+            mean_response_tokens=args.mean_response_tokens,
+            lengths=find_lengths(config, args.lengths),
+        )
         if args.json:
             args.json.write_text(json.dumps(as_json(plan), indent=1) + "\n")
     except (CompositionError, PlanError) as error:
@@ -73,9 +88,22 @@ def main(args: argparse.Namespace) -> int:
 
 def as_json(plan: "Plan") -> dict[str, object]:
     """The plan for programs; bytes and seconds."""
+    import numpy as np
+
+    from pacs.planning.generation import generation
+    from pacs.planning.weight_sync import weight_sync_seconds
+
+    work = plan.work
+    lengths = {"prompts": work.lengths.prompts, "responses": work.lengths.responses}
+    told = {
+        name: {"mean": float(tokens.mean())} | {f"p{part}": float(np.percentile(tokens, part)) for part in (50, 90, 99)}
+        for name, tokens in lengths.items()
+    }
     return {
         "fits": plan.fits,
-        "workload": asdict(plan.work),
+        "workload": asdict(work) | {"lengths": {"source": work.lengths.source} | told},
+        "generation": [asdict(engine) for engine in generation(work).engines] if plan.seconds else [],
+        "weight_sync": weight_sync_seconds(work) if plan.seconds else {},
         "phases": [asdict(phase) | {"total": phase.total, "fits": phase.fits} for phase in plan.phases],
         "seconds": plan.seconds,
         "mends": plan.mends,

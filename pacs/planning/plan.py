@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from omegaconf import DictConfig
 
 from pacs.planning.devices import find_device
+from pacs.planning.lengths import Sample
 from pacs.planning.memory import Phase, phases
 from pacs.planning.mends import find_mends
 from pacs.planning.read_config import read_workload
@@ -39,7 +40,12 @@ class Plan:
 
 
 def make_plan(
-    config: DictConfig, *, hardware: str | None, gpu: str | None = None, mean_response_tokens: float | None = None
+    config: DictConfig,
+    *,
+    hardware: str | None,
+    gpu: str | None = None,
+    mean_response_tokens: float | None = None,
+    lengths: Sample | None = None,
 ) -> Plan:
     """The plan of a composed config.
 
@@ -48,12 +54,13 @@ def make_plan(
         hardware: the option of the config group `hardware`, whose name tells the GPU.
         gpu: another GPU in its place.
         mean_response_tokens: of a response; None: an assumption.
+        lengths: that were seen (`pacs.planning.seen`), which come before these.
 
     Raises:
         PlanError: it cannot be planned.
     """
     device = find_device(str(config.trainer.device), hardware, gpu, int(config.trainer.n_gpus_per_node))
-    work = read_workload(config, device, mean_response_tokens)
+    work = read_workload(config, device, mean_response_tokens, lengths)
     planned = phases(work)
     mends = {phase.name: find_mends(work, phase) for phase in planned if not phase.fits}
     return Plan(work, planned, seconds(work), mends)

@@ -8,6 +8,7 @@ from pacs.planning.architecture import find_architecture
 from pacs.planning.assumptions import MEAN_RESPONSE_SHARE
 from pacs.planning.devices import Device
 from pacs.planning.errors import PlanError
+from pacs.planning.lengths import Sample, step_lengths
 from pacs.planning.workload import Engine, Trained, Workload
 
 #: GiB of vLLM's cache on a CPU.
@@ -15,13 +16,16 @@ CPU_CACHE = "ray_kwargs.ray_init.runtime_env.env_vars.VLLM_CPU_KVCACHE_SPACE"
 NUMBER_BYTES = {"fp32": 4, "float32": 4, "bf16": 2, "bfloat16": 2, "fp16": 2, "float16": 2}
 
 
-def read_workload(config: DictConfig, device: Device, mean_response_tokens: float | None = None) -> Workload:
+def read_workload(
+    config: DictConfig, device: Device, mean_response_tokens: float | None = None, lengths: Sample | None = None
+) -> Workload:
     """The step of a composed, resolvable config.
 
     Args:
         config: verl's config with a `pacs` section.
         device: that it runs on.
         mean_response_tokens: of a response; None: `MEAN_RESPONSE_SHARE` of the longest.
+        lengths: that were seen of prompts, of responses, or of both; those come before `mean_response_tokens`.
 
     Raises:
         PlanError: it is a run of another kind than ours.
@@ -60,9 +64,10 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
         rows=int(data.train_batch_size * rollout.n),
         mini_batches=-(-int(data.train_batch_size) // int(roles.actor.ppo_mini_batch_size)),
         epochs=int(roles.actor.ppo_epochs),
-        prompt_tokens=int(data.max_prompt_length),
         response_tokens=longest,
-        mean_response_tokens=mean,
+        lengths=step_lengths(
+            int(data.train_batch_size), int(rollout.n), mean, longest, int(data.max_prompt_length), lengths
+        ),
         row_tokens=row_tokens,
         policy=_trained(
             roles.actor,
@@ -99,6 +104,9 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
             number_bytes=_number_bytes(rollout.dtype),
             max_sequences=int(rollout.max_num_seqs),
             batched_tokens=int(rollout.max_num_batched_tokens),
+            prefix_caching=bool(rollout.enable_prefix_caching),
+            watermark=float(OmegaConf.select(rollout, "engine_kwargs.vllm.watermark") or 0),
+            clients=int(rollout.agent.num_workers),
             frees_memory=bool(rollout.free_cache_engine),
             bucket_bytes=float(rollout.checkpoint_engine.update_weights_bucket_megabytes) * 2**20,
         ),

@@ -4,9 +4,11 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from pacs.planning.errors import PlanError
+from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_tokens, full_sequences
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.timing import generated_per_second, saved_bytes, sequences_at_once, sync_bytes
+from pacs.planning.timing import saved_bytes
+from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
 from pacs.report.table import Table, format_table
 
@@ -57,7 +59,8 @@ def heading(work: Workload) -> str:
         f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "
         f"{work.device.name}{nodes}\n"
         f"{work.rows:,} responses of up to {work.response_tokens:,} tokens ({work.mean_response_tokens:,.0f} in the "
-        f"mean), {work.mini_batches} updates a step, micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
+        f"mean, {work.mean_prompt_tokens:,.0f} of a prompt; {work.lengths.source}), {work.mini_batches} updates a step, "
+        f"micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
         f"vLLM on {engine.tensor_parallel} GPU{'s' * (engine.tensor_parallel > 1)}"
     )
 
@@ -81,22 +84,29 @@ def time_table(plan: Plan) -> Table:
 
 
 def engine_line(work: Workload) -> str:
-    """How many sequences vLLM has at once."""
+    """How many sequences vLLM has at once, and what its simulation says."""
     line = (
         f"vLLM: a cache of {cache_tokens(work):,} tokens an engine: {full_sequences(work):,} sequences of full length "
         f"at once (limit {work.engine.max_sequences:,})"
     )
     if not work.device.flops:
         return line
+    done = generation(work)
+    preempted = sum(engine.preemptions for engine in done.engines)
     return (
-        f"{line}; {sequences_at_once(work):,} of the mean length, {generated_per_second(work):,.0f} tokens/s in all "
+        f"{line}. Simulated: up to {max(engine.most for engine in done.engines):,} at once, {preempted:,} preemptions, "
+        f"{done.tokens_per_second:,.0f} tokens/s in all; engines wait {done.idle:.1%} of their time for the last "
         "(estimated)"
     )
 
 
 def traffic_line(work: Workload) -> str:
-    """Bytes that go to vLLM and to disk."""
-    line = f"Weight sync: {_gib(sync_bytes(work))} gathered by each rank. A checkpoint: {_gib(saved_bytes(work))}"
+    """Bytes that go to vLLM and to disk, and where the time of the former goes."""
+    line = f"Weight sync: {_gib(sync_bytes(work))} gathered by each rank"
+    if work.device.flops:
+        parts = weight_sync_seconds(work)
+        line += " (" + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in parts.items()) + ", estimated)"
+    line += f". A checkpoint: {_gib(saved_bytes(work))}"
     return f"{line}{', and the reference after a reset' * (work.algorithm == 'pacs')}."
 
 

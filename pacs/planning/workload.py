@@ -5,6 +5,7 @@ from typing import Literal
 
 from pacs.planning.architecture import Architecture
 from pacs.planning.devices import Device
+from pacs.planning.lengths import Lengths
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Engine:
         tensor_parallel: GPUs of one engine.
         memory_share: of a GPU that it may take; on the CPU its cache has `cache_bytes`.
         batched_tokens: in one of its steps.
+        prefix_caching: text that is the same is calculated once.
+        watermark: share of the cache that must stay free when a sequence is let in beside others.
+        clients: verl's agent-loop workers, which ask the engines for responses side by side.
         frees_memory: gives weights and cache back while the trainer works.
         bucket_bytes: in which weights are sent to it.
     """
@@ -58,6 +62,9 @@ class Engine:
     number_bytes: int
     max_sequences: int
     batched_tokens: int
+    prefix_caching: bool
+    watermark: float
+    clients: int
     frees_memory: bool
     bucket_bytes: float
 
@@ -70,8 +77,8 @@ class Workload:
         algorithm: `trainer.v1.trainer_mode`.
         ranks: training ranks, one a GPU.
         sequence_parallel: ranks that share a sequence.
-        row_tokens: of a prompt and its response, at most.
-        mean_row_tokens: on average, which time depends on.
+        response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
+        lengths: of the rows, which time depends on.
         policy_pass: the policy passes over all rows without a gradient: PPO's old log-probabilities, `cached`'s scores.
         reference: there is a reference policy, and a pass of it.
         strategy: how PACS takes the gradient of groups of the longest responses; None for other algorithms.
@@ -87,9 +94,8 @@ class Workload:
     rows: int
     mini_batches: int
     epochs: int
-    prompt_tokens: int
     response_tokens: int
-    mean_response_tokens: float
+    lengths: Lengths
     row_tokens: int
     policy: Trained
     critic: Trained | None
@@ -101,11 +107,11 @@ class Workload:
     save_every: int
 
     @property
-    def mean_row_tokens(self) -> float:
-        """Tokens of an average row; its prompt is taken for full."""
-        return self.prompt_tokens + self.mean_response_tokens
+    def mean_prompt_tokens(self) -> float:
+        """Tokens of an average prompt."""
+        return float(self.lengths.prompts.mean())
 
     @property
-    def data_parallel(self) -> int:
-        """Ranks among which rows are divided."""
-        return self.ranks // self.sequence_parallel
+    def mean_response_tokens(self) -> float:
+        """Tokens of an average response."""
+        return float(self.lengths.responses.mean())

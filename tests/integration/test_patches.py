@@ -8,7 +8,11 @@ import types
 
 import pytest
 
+from pacs.composing import compose_run
 from pacs.integration import patches
+from pacs.integration.driver import environment
+from pacs.integration.patches import COLLECTIVE_SECONDS
+from pacs.runs.processes import RUN_DIR, TOKEN
 
 
 def run_python(code: str, **environment: str) -> str:
@@ -24,14 +28,24 @@ def test_verl_patches_fit_the_installed_verl_and_take_effect() -> None:
         "from verl.plugin.platform import get_platform\n"
         "from verl.workers.engine import EngineRegistry\n"
         "from verl.workers.engine.fsdp import transformer_impl\n"
-        "import verl.third_party.vllm, verl.workers.engine_workers as workers, torch.distributed as dist, os\n"
+        "import verl.third_party.vllm, verl.workers.engine_workers as workers, torch, torch.distributed as dist, os\n"
         "os.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT='0')\n"
-        "workers.initialize_global_process_group_ray()\n"
+        "workers.initialize_global_process_group_ray(timeout_second=None)\n"  # as TrainingWorker asks for it
+        "group = dist.distributed_c10d._get_default_group()._get_backend(torch.device('cpu'))\n"
         "engines = [EngineRegistry.get_engine_cls(m, 'fsdp2').__name__ for m in ('language_model', 'value_model')]\n"
         "print(get_platform().device_name, engines, transformer_impl.CPUOffloadPolicy(pin_memory=True).pin_memory,\n"
-        "      dist.get_backend())"
+        "      dist.get_backend(), group.options._timeout)",
+        **{COLLECTIVE_SECONDS: "77"},
     )
-    assert seen == "cpu ['FSDPEngineWithLMHead', 'FSDPEngineWithValueHead'] False gloo"
+    assert seen == "cpu ['FSDPEngineWithLMHead', 'FSDPEngineWithValueHead'] False gloo 0:01:17"
+
+
+def test_the_time_of_collectives_is_the_config_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above shows that the variable reaches the process group that every worker of verl makes."""
+    for name in (TOKEN, RUN_DIR):
+        monkeypatch.setenv(name, "x")
+    config = compose_run("ppo", ["recipe=arithmetic", "actor_rollout_ref.nccl_timeout=77"])[0]
+    assert environment(config)[COLLECTIVE_SECONDS] == "77"
 
 
 def test_vllm_patch_fits_the_installed_vllm_and_keeps_the_weight() -> None:

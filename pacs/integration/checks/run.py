@@ -23,6 +23,7 @@ SIZES = (
     "data.train_batch_size",
     "data.max_prompt_length",
     "data.max_response_length",
+    "actor_rollout_ref.nccl_timeout",
     "actor_rollout_ref.rollout.n",
     "actor_rollout_ref.rollout.val_kwargs.n",
     "actor_rollout_ref.rollout.tensor_model_parallel_size",

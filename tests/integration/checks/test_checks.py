@@ -15,6 +15,7 @@ ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
         ("pacs", f"{ROLLOUT}.gpu_memory_utilization=60", "at most 1"),
         ("pacs", f"{ROLLOUT}.max_model_len=30", "make 40 tokens; leave it out"),
         ("pacs", f"{ROLLOUT}.val_kwargs.n=0", "at least 1"),
+        ("ppo", "actor_rollout_ref.nccl_timeout=0", "at least 1"),
         ("pacs", "data.max_response_length=0", "at least 1"),
         ("pacs", "trainer.total_training_steps=-3", "at least 1, or null"),
         ("pacs", f"{ACTOR}.optim.lr=-1", "at least 0"),

@@ -1,0 +1,16 @@
+"""Bytes a second between GPUs, and between a GPU and its host."""
+
+from pacs.planning import assumptions as assumed
+from pacs.planning.workload import Workload
+
+
+def link_speed(work: Workload) -> float:
+    """What a GPU gets of the others; of all nodes if the run has several."""
+    own = work.device.link_bytes_per_second
+    slowest = own if work.nodes == 1 else min(own, assumed.NODE_BYTES_PER_SECOND.value)
+    return slowest * assumed.LINK_EFFICIENCY.value
+
+
+def host_speed(work: Workload) -> float:
+    """What a GPU gets of its host's memory."""
+    return work.device.host_bytes_per_second * assumed.LINK_EFFICIENCY.value
