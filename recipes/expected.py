@@ -17,9 +17,9 @@ from pacs.data.sources import find_source
 from pacs.evaluation.markdown import percent, table
 from pacs.evaluation.reported import FILE, reported
 from pacs.evaluation.tasks import SAMPLES
+from pacs.planning.generation import generation
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import run_hours
-from pacs.planning.timing import generated_per_second
 from pacs.sweeps.definition import read_sweep
 
 FOLDER = Path(__file__).parent
@@ -185,7 +185,7 @@ def _sampling(recipe: str, tasks: Sequence[str], models: int, samples: int = SAM
     """Evaluations, at the rate at which the plan of a training run generates."""
     problems = sum(find_source(task).rows or 0 for task in tasks)
     work = _plan("pacs", recipe).work
-    hours = problems * samples * work.mean_response_tokens / generated_per_second(work) / 3600
+    hours = problems * samples * work.mean_response_tokens / generation(work).tokens_per_second / 3600
     return Work(f"evaluation, {recipe}, {problems} problems x {samples} samples", models, hours, work.ranks)
 
 

@@ -3,65 +3,22 @@
 What is simulated is the scheduler of vLLM 0.24 (`vllm/v1/core/sched/scheduler.py`; that of 0.28 does the same). In a
 step each running request gets a token, and what is left of `max_num_batched_tokens` goes to the texts of waiting ones,
 first come, first served, the last of them in part. A request is let in if there are a seat (`max_num_seqs`) and free
-blocks for all tokens that it has so far; nothing is kept for those that it will write. When it needs another block, every
-16 tokens, and none is free, the request that was let in last loses all its blocks and waits before all others; what it
-had written is calculated again, but for blocks that nobody has taken meanwhile. In such a step nobody is let in.
+blocks for all tokens that it has so far; nothing is kept for those that it will write. When it needs another block,
+every 16 tokens, and none is free, the request that was let in last loses all its blocks and waits before all others;
+what it had written is calculated again, but for blocks that nobody has taken meanwhile. Then nobody is let in.
 Requests with the same prompt share its full blocks.
 
-Between two events (the next request ends, or the free blocks do not last for one more step) the batch stays the same, so
-that all steps of the time between are added up at once.
+Between two events (the next request ends, or the free blocks do not last for one more step) the batch stays the same,
+so that all steps of the time between are added up at once.
 """
 
 import heapq
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pacs.planning.free_blocks import FreeBlocks
+from pacs.planning.serving import BLOCK_TOKENS, Limits, Served, blocks_of
 from pacs.planning.step_seconds import StepSeconds
-
-#: Tokens of a block of vLLM's KV cache on a GPU.
-BLOCK_TOKENS = 16
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What an engine has.
-
-    Attributes:
-        blocks: of its KV cache.
-        sequences: that it works on at a time, `max_num_seqs`.
-        batched_tokens: in one of its steps, `max_num_batched_tokens`; at least `sequences`.
-        prefix_caching: whether blocks of the same text are shared, and found again.
-        watermark: blocks that must stay free when a request is let in beside others, `watermark` of the cache.
-    """
-
-    blocks: int
-    sequences: int
-    batched_tokens: int
-    prefix_caching: bool
-    watermark: int = 0
-
-
-@dataclass(frozen=True)
-class Served:
-    """What an engine did.
-
-    Attributes:
-        seconds: of all its steps.
-        steps: how many.
-        preemptions: how often a request lost its blocks.
-        prefilled: tokens of prompts, and of preempted responses, that were calculated in bulk.
-        generated: tokens.
-        most: requests that it worked on at once.
-    """
-
-    seconds: float
-    steps: int
-    preemptions: int
-    prefilled: int
-    generated: int
-    most: int
 
 
 class _Request:
@@ -266,8 +223,3 @@ class Simulation:
             filled = min(full, request.shared)
             self._free.give_unfilled(request.shared - filled)
             self._free.give(filled, ("group", request.group))
-
-
-def blocks_of(tokens: int) -> int:
-    """Blocks that so many tokens lie in."""
-    return -(-tokens // BLOCK_TOKENS)

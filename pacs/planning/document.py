@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pacs.composing import compose_run
 from pacs.planning.assumptions import ASSUMPTIONS
 from pacs.planning.devices import GPUS
+from pacs.planning.generation import generation
 from pacs.planning.memory import full_sequences
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import memory_table, run_hours
-from pacs.planning.timing import generated_per_second
 from pacs.report.table import Table, format_table
 
 COMMAND = "python -m pacs.planning"
@@ -26,19 +26,22 @@ INTRODUCTION = f"""\
 ```bash
 pacs plan recipe=qwen3_8b
 pacs plan recipe=qwen3_8b trainer.nnodes=2 --mean-response-tokens 3000
+pacs plan recipe=qwen3_8b --lengths outputs/evaluation/qwen3_8b
 ```
 
 say before a run what one step of it needs: memory on a GPU in each phase, part by part, and time. Where a phase does
 not fit, the settings are named that alone make it fit (each was tried on the plan), and the exit status is 1. The
-formulas are in the docstrings of `pacs/planning/`: `memory.py`, `activations.py` and `timing.py`.
+formulas are in the docstrings of `pacs/planning/`: `memory.py`, `activations.py`, `timing.py`, `weight_sync.py`, and
+of the generation `batching.py`, `step_seconds.py` and `generation.py`.
 
 **No GPU was at hand: no number here was measured on one.** Measured was the memory of an update on a CPU, below. All
-times are estimates from data sheets and assumed efficiencies; take ratios between two plans more seriously than either.
+times are estimates from data sheets and assumed efficiencies; take ratios between two plans more seriously than
+either.
 
 ## What was measured
 
-`python benchmarks/plan.py`: PACS's worker alone in a process, on rows of the longest prompts and responses, two steps;
-torch 2.13.0+cpu, float32. `arithmetic` is the recipe as it is.
+`python benchmarks/plan.py`: PACS's worker alone in a process, on rows of the longest prompts and responses, two
+steps; torch 2.13.0+cpu, float32. `arithmetic` is the recipe as it is.
 
 ```text
 @MEASURED@
@@ -49,9 +52,15 @@ model is there; resident is the growth of the process, which also counts librari
 the C library keeps. `tests/planning/test_measured.py` holds the plan to within 15% of what is allocated, and
 `tests/planning/test_activations.py` a layer's tensors, in float32 and bfloat16, to those that autograd keeps.
 
-A whole run, `pacs train recipe=arithmetic` on the CPU: `pacs plan recipe=arithmetic` says 8.3 GiB at most. The sum over
-all its processes (Pss, every 6 s, two runs side by side on two cores) was at most 7.6, 7.8, 7.8 and 8.1 GiB in four
-runs. Most of it are libraries that each process loads, which the plan takes for 0.7 GiB each.
+A whole run, `pacs train recipe=arithmetic` on the CPU: `pacs plan recipe=arithmetic` says 8.3 GiB at most. The sum
+over all its processes (Pss, every 6 s, two runs side by side on two cores) was at most 7.6, 7.8, 7.8 and 8.1 GiB in
+four runs. Most of it are libraries that each process loads, which the plan takes for 0.7 GiB each.
+
+What vLLM's scheduler does with given lengths was compared, step by step, with the installed one (vLLM 0.28 on a CPU,
+a tiny model, 31 small engines that were short of blocks): steps, preemptions and tokens calculated in bulk were the
+same in all of them. `tests/planning/test_batching.py` repeats it on 8 of them (with `--all`), and on 300 with a
+naive engine. The GPU stack's vLLM 0.24 schedules the same way, by its source; its asynchronous scheduling, which
+knows of a response's end a step later, is not in the simulation.
 
 Not measured: everything on a GPU. Of the memory: flash attention, FSDP2 over several ranks, vLLM's own use, the
 allocator's fragmentation. Of the time: all of it.
@@ -59,19 +68,60 @@ allocator's fragmentation. Of the time: all of it.
 ## Read the plan with care
 
 - Memory is that of the fullest micro-batch: its token budget, or all rows of the rank at full length.
-- Without `--mean-response-tokens` the mean response is taken for half of the longest. Time depends on it more than on
-  anything else.
-- Every prompt is taken for as long as `data.max_prompt_length` allows; most are shorter, and the passes over them too.
-- vLLM's engines are taken for busy until the last response; they are not, since the longest responses end alone.
+- Time depends on the lengths of the responses more than on anything else. `--lengths PATH` takes them from what was
+  seen: the folder of an evaluation, the folder of a run (its `samples/train/`, whose newest 1,000 responses the
+  model's tokenizer counts), a file of one of them, or a file with a number of tokens a line. Responses that an
+  evaluation cut off count as they were, those longer than `data.max_response_length` as that. Without it the lengths
+  are log-normal, cut off at the longest, with a mean of half the longest or of `--mean-response-tokens`.
+- Prompts are those of `--lengths` if it has any (a run's samples do), else those of `data.train_files` where these and
+  the tokenizer are on this machine, else assumed (below). On this page all lengths are assumed.
+- Each engine is simulated as it runs: continuous batching, a KV cache that fills by blocks of 16 tokens, preemption,
+  the prompts that responses of a group share on the same engine, and the tail in which few are left. The step waits
+  for the slowest engine; that one GPU may be slower than another is not in it.
+- Lengths are drawn without regard to the prompt: that the responses to a hard one are all long is not in it.
 - A grouped step needs no policy pass. The plan counts it where the longest groups would not fit a micro-batch
   (`pacs.update.strategy=auto` decides step by step).
 - Validation is not counted.
 """
 
 
+GENERATION = """\
+## What vLLM is given on a GPU
+
+`configs/hardware/h200x8.yaml` gives vLLM 0.8 of the GPU without a critic (0.6 under PPO, where two training states
+lie beside it), 512 seats (`actor_rollout_ref.rollout.max_num_seqs`) and a watermark of 0.05
+(`actor_rollout_ref.rollout.engine_kwargs.vllm.watermark`). Seconds of generation of a step of Qwen3-8B on eight
+H200s, by the simulation (`python benchmarks/batching.py`, estimated), for four mean lengths of a response; in
+brackets the tokens calculated in bulk, prompts and preempted responses, for one that is generated:
+
+```text
+@SIMULATED@
+```
+
+The first row is verl's number of seats and this project's former share of the GPU. The larger cache helps most where
+responses are long. More seats alone help where they are short; where they are long, vLLM lets in whoever fits at the
+moment, soon runs out of blocks, and calculates again what it has taken away, which the watermark mostly stops. 1,024
+seats are no better than 512 but for the shortest responses. With all three settings generation takes 9 to 12% less
+time than before.
+
+vLLM has two model runners. `VLLM_USE_V2_MODEL_RUNNER` chooses: 0 the first, 1 the second (Model Runner V2), unset
+what the version takes by default, which for Qwen3 is the second in 0.24.0 and the first in 0.28.0
+(`DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES` in `vllm/config/vllm.py`). It is an environment variable of vLLM's
+processes, so it goes to them by Ray:
+
+```bash
+pacs train recipe=qwen3_8b +ray_kwargs.ray_init.runtime_env.env_vars.VLLM_USE_V2_MODEL_RUNNER=0
+```
+
+With 1 vLLM refuses to start on what the second lacks (in 0.24 `logprobs_mode` of `raw_logits` or `processed_logits`,
+custom logits processors; ours is `processed_logprobs`); unset it falls back to the first. Which of them is faster
+for a run was not measured.
+"""
+
+
 def page() -> str:
     """The whole page as Markdown."""
-    parts = [INTRODUCTION.replace("@MEASURED@", MEASURED)]
+    parts = [INTRODUCTION.replace("@MEASURED@", MEASURED), GENERATION.replace("@SIMULATED@", SIMULATED)]
     for model in MODELS:
         parts.append(f"## {model} on 8, 16 and 64 H200s\n")
         parts += [_block(format_table(scaling_table(name, model), corner=name)) for name in ALGORITHMS]
@@ -118,7 +168,9 @@ def _cells(plan: Plan) -> Iterator[tuple[str, str]]:
     for phase in plan.phases:
         yield f"{phase.name}, GiB", f"{phase.total / GIB:.1f}"
     yield "sequences of full length an engine has at once", f"{full_sequences(plan.work):,}"
-    yield "tokens generated a second, all engines", f"{generated_per_second(plan.work):,.0f}"
+    done = generation(plan.work)
+    yield "tokens generated a second, all engines", f"{done.tokens_per_second:,.0f}"
+    yield "engines' time spent waiting for the last, %", f"{100 * done.idle:.0f}"
     for name, value in plan.seconds.items():
         yield f"{name}, s", f"{value:.1f}"
     yield "step, s", f"{plan.step_seconds:.0f}"
@@ -157,3 +209,14 @@ checkpointed              70.6       65.4     110.2         1.080        0.641
 vocabulary               434.6      422.9     546.4         1.028        0.795
 vocabulary, fused        218.6      196.4     232.1         1.113        0.942
 16 million parameters    579.9      581.2     566.8         0.998        1.023"""
+
+#: Printed by benchmarks/batching.py.
+SIMULATED = """\
+share, seats, watermark       1,500       3,000         4,096         5,500
+---------------------------------------------------------------------------
+0.6, 256, 0              232 (0.07)  613 (0.49)  1,012 (0.58)  1,588 (0.60)
+0.8, 256, 0              232 (0.07)  550 (0.04)    923 (0.32)  1,456 (0.40)
+0.8, 512, 0              212 (0.07)  569 (0.50)    938 (0.53)  1,469 (0.60)
+0.8, 1024, 0             208 (0.16)  573 (0.55)    945 (0.64)  1,478 (0.67)
+0.8, 512, 0.05           212 (0.07)  539 (0.08)    903 (0.15)  1,409 (0.23)
+0.8, 1024, 0.05          206 (0.09)  547 (0.19)    903 (0.24)  1,416 (0.29)"""

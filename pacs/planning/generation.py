@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacs.planning import assumptions as assumed
-from pacs.planning.batching import BLOCK_TOKENS, Limits, Served, Simulation, blocks_of
+from pacs.planning.batching import Simulation
 from pacs.planning.lengths import SEED, Lengths
 from pacs.planning.memory import cache_tokens, engine_weights
+from pacs.planning.serving import BLOCK_TOKENS, Limits, Served, blocks_of
 from pacs.planning.step_seconds import StepSeconds
 from pacs.planning.workload import Workload
 

@@ -59,8 +59,8 @@ def heading(work: Workload) -> str:
         f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "
         f"{work.device.name}{nodes}\n"
         f"{work.rows:,} responses of up to {work.response_tokens:,} tokens ({work.mean_response_tokens:,.0f} in the "
-        f"mean, {work.mean_prompt_tokens:,.0f} of a prompt; {work.lengths.source}), {work.mini_batches} updates a step, "
-        f"micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
+        f"mean, {work.mean_prompt_tokens:,.0f} of a prompt; {work.lengths.source}), "
+        f"{work.mini_batches} updates a step, micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
         f"vLLM on {engine.tensor_parallel} GPU{'s' * (engine.tensor_parallel > 1)}"
     )
 

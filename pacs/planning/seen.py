@@ -136,7 +136,7 @@ def _rows(file: Path) -> Iterator[Any]:
         texts = isinstance(row, dict) and isinstance(row.get("output"), str) and isinstance(row.get("input"), str)
         if not texts and (not isinstance(length, int) or isinstance(length, bool) or length < 0):
             raise PlanError(
-                f"--lengths: {file}, line {number}, does not say how long a response is: a line has a number of tokens, "
+                f"--lengths: {file}, line {number}, does not say how long a response is: a line has a number, "
                 "or a JSON object with `tokens`, as an evaluation writes, or with `input` and `output`, as a run does"
             )
         yield row

@@ -1,16 +1,18 @@
 """How new weights come into vLLM between an update and the next step's generation.
 
 As verl 0.9.1 does it where trainer and engine share a GPU (`checkpoint_engine.backend=naive`, in
-`ActorRolloutRefWorker.update_weights`): vLLM's weights are woken; FSDP2's tensors are gathered one after another, whole and
-as they are stored (float32); each is copied into a bucket (`BucketedWeightSender`) that vLLM reads by CUDA IPC, without
-the host's memory; a full bucket is handed over by a socket, and both sides wait until vLLM has copied it into its own
-weights, cast to its own numbers; a tensor larger than a bucket is handed over by itself. Then vLLM's KV cache is woken.
-Before the update it was put to sleep: weights and cache were unmapped (level 2), nothing went to the host.
+`ActorRolloutRefWorker.update_weights`): vLLM's weights are woken; FSDP2's tensors are gathered one after another,
+whole and as they are stored (float32); each is copied into a bucket (`BucketedWeightSender`) that vLLM reads by CUDA
+IPC, not through the host's memory; a full bucket is handed over by a socket, and both sides wait until vLLM has
+copied it into its own weights, cast to its own numbers; a tensor larger than a bucket is handed over by itself. Then
+vLLM's KV cache is woken. Before the update it was put to sleep: weights and cache were unmapped (level 2), nothing
+went to the host.
 """
 
 import math
 
 from pacs.planning import assumptions as assumed
+from pacs.planning.architecture import Architecture
 from pacs.planning.links import host_speed, link_speed
 from pacs.planning.memory import cache_bytes, engine_weights, shard_bytes
 from pacs.planning.workload import Workload
@@ -24,13 +26,12 @@ def weight_sync_seconds(work: Workload) -> dict[str, float]:
     """Part -> seconds, of a run on GPUs."""
     shape, engine = work.architecture, work.engine
     stored = work.policy.weight_bytes * shape.parameters
-    tensors = LAYER_TENSORS * shape.num_hidden_layers + (2 if shape.tie_word_embeddings else 3)
     # Into the bucket and out of it, as it is stored; into vLLM's weights in its own numbers.
     copied = 3 * stored + engine_weights(work)
     parts = {
         "gathering": sync_bytes(work) / link_speed(work),
         "copying": copied / (work.device.bytes_per_second * assumed.MEMORY_EFFICIENCY.value),
-        "tensor by tensor": tensors * assumed.SYNC_TENSOR_SECONDS.value,
+        "tensor by tensor": tensors(shape) * assumed.SYNC_TENSOR_SECONDS.value,
         "handing over": math.ceil(stored / engine.bucket_bytes) * assumed.SYNC_BUCKET_SECONDS.value,
         "calls": assumed.SYNC_SECONDS.value,
     }
@@ -40,6 +41,11 @@ def weight_sync_seconds(work: Workload) -> dict[str, float]:
         mapped = engine_weights(work) + max(cache_bytes(work), 0)
         parts["sleep and wake"] = 2 * mapped / assumed.MAPPED_BYTES_PER_SECOND.value
     return parts
+
+
+def tensors(shape: Architecture) -> int:
+    """How many there are."""
+    return LAYER_TENSORS * shape.num_hidden_layers + (2 if shape.tie_word_embeddings else 3)
 
 
 def sync_bytes(work: Workload) -> float:

@@ -19,7 +19,7 @@ class Row:
 
 @dataclass
 class Told:
-    """What happened; `batches` has of each step: requests, those that generate, what they read, bulk tokens and pairs."""
+    """What happened; `batches` has of each step: requests, how many generate, what they read, bulk tokens, pairs."""
 
     preemptions: int = 0
     prefilled: int = 0

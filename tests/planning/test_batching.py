@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.planning.batching import Limits, Simulation
+from pacs.planning.batching import Simulation
+from pacs.planning.serving import Limits
 from pacs.planning.step_seconds import StepSeconds
 from tests.planning.naive_engine import serve
 

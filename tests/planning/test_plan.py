@@ -16,10 +16,12 @@ from pacs.paths import config_dir
 from pacs.planning import make_plan, outline
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS
+from pacs.planning.generation import generation, step_seconds
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan
 from pacs.planning.read_config import CPU_CACHE
-from pacs.planning.timing import generation_seconds, pass_flops, seconds, sync_bytes
+from pacs.planning.timing import pass_flops, seconds
+from pacs.planning.weight_sync import sync_bytes
 from tests.planning.test_architecture import SMALL, qwen3
 
 ACTOR = "actor_rollout_ref.actor"
@@ -137,8 +139,8 @@ def test_time_follows_work_and_machines(config: DictConfig) -> None:
     assert pass_flops(one, one.policy) == pass_flops(eight, eight.policy)
     assert seconds(eight)["update"] < seconds(one)["update"]
     # A response of 8,192 tokens alone takes its time, however many engines there are.
-    hundred = dataclasses.replace(one, ranks=one.ranks * 1000)
-    assert generation_seconds(hundred) > generation_seconds(one) / 1000
+    alone = 8192 * (step_seconds(one).weights + step_seconds(one).step)
+    assert alone < generation(dataclasses.replace(one, ranks=8192)).seconds < generation(one).seconds
     assert sync_bytes(one) == pytest.approx(4 * one.architecture.parameters * 7 / 8)
 
 
