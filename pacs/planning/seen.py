@@ -96,9 +96,9 @@ def data_prompts(config: DictConfig) -> tuple[int, ...]:
     prompts = [row for path in paths for row in parquet.read_table(path, columns=[data.prompt_key])[0].to_pylist()]
     settings = OmegaConf.to_container(data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)
     assert isinstance(settings, dict)
-    settings = {str(key): value for key, value in settings.items()}
+    options: dict[str, Any] = {str(key): value for key, value in settings.items()}
     rendered = [
-        tokenizer.apply_chat_template(row, add_generation_prompt=True, tokenize=False, **settings)
+        tokenizer.apply_chat_template(row, add_generation_prompt=True, tokenize=False, **options)
         for row in prompts[:: -(-len(prompts) // MOST)]
     ]
     return tuple(count for count in _count(tokenizer, rendered) if count <= data.max_prompt_length)
