@@ -165,7 +165,10 @@ def test_a_whole_smoke(tmp_path: Path) -> None:
     env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
     command = [sys.executable, "-m", "recipes.smoke.run", "--hardware", "cpu", "--shape", "qwen3_0_6b", "--layers", "1"]
     command += ["--out", str(tmp_path), "data.max_response_length=16", "data.train_batch_size=4"]
-    command += ["actor_rollout_ref.actor.ppo_mini_batch_size=4"]
+    command += [
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=1024",
+    ]
     first = subprocess.run(command, env=env, capture_output=True, text=True)
     assert first.returncode == 0, first.stdout + first.stderr[-3000:]
     found = json.loads((tmp_path / "gates.json").read_text())
