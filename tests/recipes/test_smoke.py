@@ -169,6 +169,7 @@ def test_a_whole_smoke(tmp_path: Path) -> None:
         "actor_rollout_ref.actor.ppo_mini_batch_size=4",
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=1024",
     ]
+    command += ["actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes=600"]
     first = subprocess.run(command, env=env, capture_output=True, text=True)
     assert first.returncode == 0, first.stdout + first.stderr[-3000:]
     found = json.loads((tmp_path / "gates.json").read_text())
