@@ -62,10 +62,15 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") == set(ALGORITHMS)
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b"}
+    assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke"}
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
     assert options("data") == {"arithmetic", "math"}
     assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}
+
+
+@pytest.mark.parametrize("hardware", ["cpu", *GPU_MACHINES])
+def test_the_smoke_is_sound_on_every_machine(hardware: str) -> None:
+    sound(composed("pacs", "recipe=smoke", f"hardware={hardware}"))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -8,10 +8,7 @@ model/ (the trained policy), result.json, and report/ (overview.png, index.html)
 
 import argparse
 import json
-import signal
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,20 +18,12 @@ from pacs.composing import quoted
 from pacs.export.folder import export
 from pacs.export.source import find_source
 from pacs.report import format_table, read_run, write_report
-from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.files import write_atomically
-from pacs.runs.supervisor import STOPPED
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
+from recipes.training import train_in
 
 MEASURES = ("greedy", "pass@1", "pass@8", "entropy")
-#: What the training run prints when one of its parts is up, in order.
-STAGES = (
-    ("ray init kwargs", "starting Ray"),
-    ("train and validate dataloader initialized", "data loaded; starting the training worker"),
-    ("actor and ref model engine initialized", "policy and reference ready; starting vLLM"),
-    ("all initialize finished", "vLLM ready; measuring the start"),
-)
 
 
 def main() -> None:
@@ -78,64 +67,17 @@ def main() -> None:
 
 
 def train(out: Path, seed: int) -> None:
-    """Run `pacs train` as its own process, with its output in train.log and its progress shown here.
-
-    Raises:
-        SystemExit: With the end of the log if training failed; with `STOPPED` if it was stopped on request.
-    """
+    """Train into `out`/run; what it prints goes to train.log."""
     task, run = out / "task", out / "run"
-    command = [
-        sys.executable, "-m", "pacs", "train", "recipe=arithmetic",
+    overrides = [
+        "recipe=arithmetic",
         f"actor_rollout_ref.model.path={quoted(str(task / 'model'))}",
         f"data.train_files={quoted(str(task / 'train.parquet'))}",
         f"data.val_files={quoted(str(task / 'test.parquet'))}",
         f"data.seed={seed}",
         f"actor_rollout_ref.rollout.seed={seed}",
-        f"pacs.run_dir={quoted(str(run))}",
-    ]  # fmt: skip
-    resuming = newest_checkpoint(run / "checkpoints")[0] is not None
-    print(
-        f"training: {'going on from the last checkpoint in' if resuming else 'into'} {run}\n"
-        f"  (Ray, FSDP2 and vLLM take about a minute to start; everything they say is in {out / 'train.log'})",
-        flush=True,
-    )
-    started = time.monotonic()
-    log = out / "train.log"
-    with log.open("a") as stream:  # what a former start has said stays
-        begun = stream.tell()
-        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
-    # Ctrl-C and the like are for `pacs train`, which ends after its step; a second one ends it at once.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(number, lambda received, frame: process.send_signal(received))
-    follow(process, log, begun, started)
-    if process.returncode == STOPPED:
-        print("training was stopped and saved; the same command goes on")
-        sys.exit(STOPPED)
-    if process.returncode != 0:
-        tail = "".join(log.open().readlines()[-25:])
-        sys.exit(f"{tail}\ntraining failed (exit status {process.returncode}); the whole log is {log}")
-
-
-def follow(process: subprocess.Popen[bytes], log: Path, begun: int, started: float) -> None:
-    """Print the log's stages and steps as they come, until the process ends."""
-    stages = list(STAGES)
-    with log.open() as lines:
-        lines.seek(begun)
-        while True:
-            ended = process.poll() is not None
-            for line in lines.readlines():
-                if stages and stages[0][0] in line:
-                    print(f"  {time.monotonic() - started:4.0f} s  {stages.pop(0)[1]}", flush=True)
-                elif line.startswith("pacs train: "):
-                    print(f"  {time.monotonic() - started:4.0f} s  {line.rstrip()}", flush=True)
-                elif " step " in line and "/" in line.split(" step ", 1)[1].split(":")[0]:
-                    print(
-                        f"  {time.monotonic() - started:4.0f} s  step {line.split(' step ', 1)[1].rstrip()}",
-                        flush=True,
-                    )
-            if ended:
-                return
-            time.sleep(0.5)
+    ]
+    train_in(run, overrides, out / "train.log")
 
 
 def final_model(out: Path) -> Path:

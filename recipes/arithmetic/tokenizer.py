@@ -28,13 +28,17 @@ CHAT_TEMPLATE = (
 )
 
 
-def build_tokenizer(max_length: int) -> PreTrainedTokenizerFast:
+def build_tokenizer(max_length: int, size: int = 0) -> PreTrainedTokenizerFast:
     """Make the tokenizer.
 
     Args:
         max_length: longest sequence in tokens, the model's `max_position_embeddings`.
+        size: of the vocabulary, if that is more: filled up with tokens that no text is encoded to, so that whatever a
+            model of this vocabulary samples is text.
     """
-    vocabulary = {token: i for i, token in enumerate([PAD, UNKNOWN, USER, ASSISTANT, END, *CHARACTERS])}
+    tokens = [PAD, UNKNOWN, USER, ASSISTANT, END, *CHARACTERS]
+    tokens += [f"<{i}>" for i in range(len(tokens), size)]
+    vocabulary = {token: i for i, token in enumerate(tokens)}
     # Byte-pair encoding with no merges is character-level, and needs no pre-tokenizer that could eat spaces.
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token=UNKNOWN))
     tokenizer.decoder = decoders.Fuse()

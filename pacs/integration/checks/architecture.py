@@ -6,6 +6,7 @@ the worker finds before the first rollout: `pacs.integration.probe`.
 
 import copy
 import inspect
+import math
 from collections.abc import Iterator
 
 import httpx
@@ -17,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PreT
 from transformers import __version__ as transformers_version
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from verl.utils.model import get_hf_auto_model_class, update_model_config
+from verl.utils.torch_dtypes import PrecisionType
 
 from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.model_config import read_model_config
@@ -77,6 +79,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
         return
     named = f"{named} ({model_class.__name__})"
     yield from (f"{named} {problem}" for problem in _engine_problems(built, settings, config))
+    yield from (f"{named} {problem}" for problem in _transfer_problem(built, config))
     yield from (f"{named} {problem}" for problem in _silent_problems(built, settings, config))
 
 
@@ -176,6 +179,20 @@ def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
             f"would run with {MODEL}.override_config.attn_implementation={attention} and sequences shared by "
             f"{sequence_parallel_size(config)} ranks (ulysses_sequence_parallel_size), where each rank would attend to "
             "its own part alone: verl shares flash attention only; use that, or ulysses_sequence_parallel_size=1."
+        )
+
+
+def _transfer_problem(built: PreTrainedModel, config: DictConfig) -> Iterator[str]:
+    """verl's transfer to vLLM through shared memory, which a CPU needs, cuts no weight in two."""
+    role = config.actor_rollout_ref
+    bucket = role.rollout.checkpoint_engine.update_weights_bucket_megabytes
+    number = PrecisionType.to_dtype(role.actor.fsdp_config.model_dtype).itemsize
+    name, weight = max(built.named_parameters(), key=lambda named: named[1].numel())
+    needed = math.ceil(number * weight.numel() / 2**20)
+    if config.trainer.device == "cpu" and needed > bucket:
+        yield (
+            f"has a weight of {needed} MiB ({name}), and on a CPU vLLM is sent no more at a time than "
+            f"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes={bucket}: set it to {needed}."
         )
 
 

@@ -1,6 +1,7 @@
 """What a model's config.json says that verl's engine would not heed, or fail at in the worker: refused at once."""
 
 import json
+import re
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
@@ -167,6 +168,17 @@ def test_ranks_can_share_a_sequence_by_heads_and_flash_attention_alone(tmp_path:
     write(tmp_path, "qwen3")
     (problem,) = problems(tmp_path, "qwen3", "packed", SHARED)
     assert "has 2 attention heads and 1 of keys and values, which 4 ranks" in problem
+
+
+def test_a_weight_that_no_bucket_holds_is_refused_on_a_cpu(tmp_path: Path) -> None:
+    """Seen: verl's transfer asserts it, once vLLM is up."""
+    bucket = "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes"
+    write(tmp_path, "qwen3", vocab_size=2**21)
+    (problem,) = problems(tmp_path, "qwen3", "padded")
+    asked = re.search(r"set it to (\d+)", problem)
+    assert asked is not None
+    assert problems(tmp_path, "qwen3", "padded", [f"{bucket}={asked[1]}"]) == []
+    assert problems(tmp_path, "qwen3", "padded", [f"{bucket}={int(asked[1]) - 1}"]) != []
 
 
 def test_code_of_a_model_s_own_is_not_executed(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Does this machine do what a run needs? A few steps of a model with random weights, with gates."""
