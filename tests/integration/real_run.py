@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from pacs.runs.processes import SHARED_MEMORY, processes_of
+from pacs.runs.processes import processes_of
+from pacs.runs.segments import SHARED_MEMORY
 from pacs.runs.state import RunState, read_progress, read_state
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer

@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.runs.processes import orphaned_segments, processes_of
+from pacs.runs.processes import processes_of
+from pacs.runs.segments import orphaned_segments, segments_there
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import read_progress, read_state
 from pacs.runs.supervisor import FAILED, FINISHED, SIGNALS, STOPPED
@@ -27,7 +28,7 @@ class Launched:
     """`supervised_process.py` at work."""
 
     def __init__(self, run_dir: Path, what: str, **options: object) -> None:
-        self.run_dir, self.started = run_dir, time.time()
+        self.run_dir, self.before = run_dir, segments_there()
         command = [sys.executable, "-m", "tests.runs.supervised_process", str(run_dir), what]
         options.setdefault("preexec_fn", heed_signals)
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
@@ -50,7 +51,7 @@ class Launched:
     def nothing_left(self) -> None:
         state = read_state(self.run_dir)
         assert state is not None
-        self.until(lambda: not processes_of(state.token) and not orphaned_segments(self.started))
+        self.until(lambda: not processes_of(state.token) and not orphaned_segments(self.before))
         assert state.state != "running" or self.process.returncode is None
 
 

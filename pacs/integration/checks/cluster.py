@@ -37,6 +37,7 @@ def prepare_cluster(config: DictConfig) -> None:
                 raise ConfigError(problems)
             _remark(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
+            nodes.prepare_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         problem = (
             f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a token "
