@@ -6,8 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
@@ -17,7 +16,7 @@ from pacs.runs import listing
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import birth_of
-from pacs.runs.state import now, read_state, report_fault, state_of_start, write_state
+from pacs.runs.state import now, report_fault, state_of_start, write_state
 
 
 def one(folder: Path):
@@ -115,20 +114,17 @@ def test_a_run_whose_launchers_number_is_another_process_now(make_run, tmp_path)
 
 
 @pytest.mark.parametrize("seconds", [-10, 10, -86400, 86400])
-def test_a_run_lives_though_the_clock_was_set(tmp_path, seconds):
+def test_a_run_lives_though_the_clock_was_set(make_run, tmp_path, seconds):
     """A start's time is of the clock as it was; the system dates a process by the clock as it is."""
-    launcher = subprocess.Popen([sys.executable, "-m", "tests.runs.supervised_process", tmp_path / "run", "ignore"])
+    launcher = subprocess.Popen(["sleep", "600"])
     try:
-        deadline = time.monotonic() + 60
-        while (state := read_state(tmp_path / "run")) is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        set_since = datetime.fromisoformat(state.started) - timedelta(seconds=seconds)
-        write_state(tmp_path / "run", replace(state, started=set_since.isoformat()))
+        birth, started = birth_of(launcher.pid), datetime.now(UTC) - timedelta(seconds=seconds)
+        make_run(state="running", pid=launcher.pid, birth=birth, started=started.isoformat(timespec="seconds"))
         assert one(tmp_path).state == "running"
     finally:
-        launcher.terminate()
-        launcher.wait(60)
+        launcher.kill()
+        launcher.wait()
+    assert one(tmp_path).state == "died"
 
 
 def test_a_copy_of_a_running_run_is_not_running(make_run, tmp_path):
