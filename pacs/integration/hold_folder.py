@@ -31,7 +31,7 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
     """
     with _locked(run_dir):
         _check_launcher(run_dir)
-        check_room(checkpoints)
+        check_room(run_dir, checkpoints)
         try:
             with reserved(run_dir):
                 yield
@@ -49,9 +49,11 @@ def look_at(run_dir: Path) -> None:
         _check_launcher(run_dir)
 
 
-def check_room(checkpoints: Path) -> None:
-    """Raise ConfigError if the disk of the checkpoints, or one for temporary files, is full."""
-    named = [(f"trainer.default_local_dir={checkpoints}", checkpoints, "choose another folder")]
+def check_room(run_dir: Path, checkpoints: Path) -> None:
+    """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
+    named = [(f"pacs.run_dir={run_dir}", run_dir, "choose another folder")]
+    if not checkpoints.is_relative_to(run_dir):
+        named.append((f"trainer.default_local_dir={checkpoints}", checkpoints, "choose another folder"))
     try:
         named += [(f"{folder}, for temporary files", folder, "set TMPDIR to another") for folder in temporary_folders()]
     except OSError as error:

@@ -58,7 +58,7 @@ def check_folder(config: DictConfig) -> None:
         checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
     """
     look_at(Path(config.pacs.run_dir))
-    check_room(Path(config.trainer.default_local_dir))
+    check_room(Path(config.pacs.run_dir), Path(config.trainer.default_local_dir))
     check_former_run(config)
     choose_checkpoint(config)
 
