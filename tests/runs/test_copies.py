@@ -13,7 +13,7 @@ from pacs.integration.checks import ConfigError
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import processes_of
-from pacs.runs.segments import segments_there
+from pacs.runs.segments import forget_segments, segments_there
 from pacs.runs.state import write_state
 from pacs.runs.supervisor import FINISHED
 from tests.integration.test_resume import composed
@@ -31,19 +31,21 @@ def live(tmp_path: Path) -> Iterator[Launched]:
     yield one
     one.process.kill()
     one.process.wait()
+    one.until(lambda: one.state.state != "running")
     one.nothing_left()
 
 
 @pytest.fixture
 def unharmed(live: Launched) -> Callable[[], None]:
     """Checks that the run trains as before."""
-    pids = {process.pid for process in processes_of(live.state.token)}
+    token = live.state.token
+    pids = {process.pid for process in processes_of(token)}
     segments = set(segments_there())
     temporary = Path(str(live.state.temporary))
     assert (temporary / "left").exists()
 
     def check() -> None:
-        assert {process.pid for process in processes_of(live.state.token)} == pids
+        assert {process.pid for process in processes_of(token)} == pids
         assert segments <= set(segments_there())
         assert (temporary / "left").exists()
         assert live.process.poll() is None
@@ -78,7 +80,8 @@ def test_a_start_where_the_original_was_moved_away_from_a_copy(live: Launched, u
 def test_a_copy_of_a_state_that_names_no_folder(live: Launched, unharmed: Callable[[], None]) -> None:
     """As an earlier version has written it; the processes still name theirs."""
     branch = copy(live.run_dir, "branch")
-    write_state(branch, replace(live.state, folder=None, device=None, inode=None, birth=None))
+    write_state(branch, replace(live.state, folder=None, device=None, inode=None, birth=None, temporary=None))
+    forget_segments(branch)
     clear_former_start(branch)
     unharmed()
 
@@ -88,7 +91,7 @@ def test_a_start_that_is_refused_ends_nothing(
 ) -> None:
     branch = copy(live.run_dir, "branch")
     (branch / "metrics.jsonl").write_text('{"step": 3}\n')
-    former = composed(branch, "pacs.tau=0.5")
+    former = composed(branch, "pacs.beta=0.5")
     integration.write_run_folder(former)
     before = (branch / "state.json").read_bytes()
     with pytest.raises(ConfigError, match="another run"):
