@@ -20,6 +20,8 @@ from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary
 
 #: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0
+#: An answer may wait for a process to start and to import this project.
+ANSWER_SECONDS = 120.0
 #: How long Ray may take to find out that a whole node has died.
 LOST_SECONDS = 5.0
 
@@ -103,12 +105,13 @@ def clear_other_nodes(run_dir: Path) -> None:
 
 def prepare_other_nodes(run_dir: Path) -> None:
     """Have the other nodes note which shared memory they have before the run in `run_dir`."""
-    ray.get(on_nodes(other_nodes(), note_segments, run_dir), timeout=SECONDS)
+    ray.get(on_nodes(other_nodes(), note_segments, run_dir), timeout=ANSWER_SECONDS)
 
 
 def make_temporary_folders() -> None:
-    """Make the start's folder for temporary files on the nodes of this process's cluster; in a process of the run."""
-    ray.get(on_nodes(living_nodes(), make_temporary, Path(os.environ[TEMPORARY])), timeout=SECONDS)
+    """Make the start's folder for temporary files where the launcher is not; in a process of the run."""
+    if len(nodes := living_nodes()) > 1:
+        ray.get(on_nodes(nodes, make_temporary, Path(os.environ[TEMPORARY])), timeout=ANSWER_SECONDS)
 
 
 def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:

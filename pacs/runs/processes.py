@@ -114,7 +114,7 @@ def _is_of(named: str | None, folder: Path) -> bool:
     try:
         return Path(named).samefile(folder)
     except (FileNotFoundError, NotADirectoryError):
-        return True
+        return folder.exists()
 
 
 def _is_dead(process: psutil.Process) -> bool:

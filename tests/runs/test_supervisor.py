@@ -13,7 +13,7 @@ import pytest
 
 from pacs.runs.processes import processes_of
 from pacs.runs.settings import FaultSettings
-from pacs.runs.state import read_state
+from pacs.runs.state import CAUSE_CHARS, read_fault, read_state
 from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from tests.runs.launched import Launched
 
