@@ -11,6 +11,7 @@ import pytest
 
 from pacs.integration import launch
 from pacs.integration.checks import ConfigError
+from pacs.integration.run_folder import write_run_folder
 from pacs.runs.room import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate
 from pacs.runs.state import read_fault, report_fault
 from pacs.runs.supervisor import FAILED
@@ -92,6 +93,17 @@ def test_the_first_words_are_written_in_the_reserves_place_and_the_last_over_the
         with pytest.raises(OSError, match=NO_SPACE):
             write_at_any_rate(disk / "new", "x")
     assert {file.name for file in disk.iterdir()} == {"filler", "fault.json", "state.json"}
+
+
+def test_a_config_is_replaced_as_a_whole_or_not_at_all(disk: Path) -> None:
+    config = composed(disk)
+    write_run_folder(config)
+    before = {name: (disk / name).read_bytes() for name in ("config.yaml", "run.json")}
+    fill(disk)
+    config.trainer.total_training_steps = 7
+    with pytest.raises(OSError, match=NO_SPACE):
+        write_run_folder(config)
+    assert {file.name: file.read_bytes() for file in disk.iterdir() if file.name != "filler"} == before
 
 
 def test_what_fails_on_a_full_disk_is_named_with_it(disk: Path, tmp_path: Path) -> None:

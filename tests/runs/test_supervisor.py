@@ -52,6 +52,17 @@ def test_an_exception_is_the_cause(launch: Callable[..., Launched]) -> None:
     assert (state.state, state.cause) == ("failed", "RuntimeError: the cause")
 
 
+def test_a_cause_that_is_longer_than_a_pipe_is_bounded(launch: Callable[..., Launched]) -> None:
+    one = launch("shout")
+    status, printed = one.ended()
+    cause = str(one.state.cause)
+    assert status == FAILED
+    assert cause.startswith("RuntimeError: a long cause a long cause ")
+    assert len(cause) <= CAUSE_CHARS
+    assert read_fault(one.run_dir) == cause
+    assert f"the run failed: {cause}\n" in printed
+
+
 def test_the_cause_is_named_where_it_cannot_be_written(launch: Callable[..., Launched]) -> None:
     one = launch("full")
     printed, _ = one.process.communicate(timeout=60)
