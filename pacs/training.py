@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.paths import config_dir
+from pacs.runs.console import say
 from pacs.runs.supervisor import REFUSED
 
 HELP = """\
@@ -61,6 +63,10 @@ def main(arguments: Sequence[str]) -> int:
             "--multirun: all of its runs would train in one folder (pacs.run_dir). `pacs sweep NAME key=value,value` "
             "gives each its own; `pacs sweep` lists the names."
         )
+    try:
+        tempfile.gettempdir()  # libraries ask for it as they are imported
+    except OSError as error:
+        _refuse(f"- there is no folder for temporary files ({error.strerror}): make room in /tmp, or set TMPDIR.")
     dry_run = "--dry-run" in arguments
     # Hydra's parser takes overrides only where no option comes between them.
     overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
@@ -116,7 +122,7 @@ def _dry_run(config: DictConfig) -> None:
 
 
 def _refuse(problem: str) -> NoReturn:
-    print(f"pacs train: the run cannot start:\n{problem}", file=sys.stderr)
+    say(f"pacs train: the run cannot start:\n{problem}", error=True)
     sys.exit(REFUSED)
 
 

@@ -7,12 +7,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from uuid import uuid4
 
 from pacs.cluster.address import interface_of
-from pacs.runs.processes import end_processes, remove_segments
+from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
+from pacs.runs.segments import remove_segments, segments_there
+from pacs.runs.temporary import SOCKET_CHARS
 
 #: Environment variable of every process of this node's Ray. `ray stop` would end those of other jobs as well.
 TOKEN = "PACS_CLUSTER_TOKEN"
@@ -31,8 +32,6 @@ PORTS = (
 )
 #: A machine that is gone without a word is given up after three checks of 10 s; Ray's own five take over a minute.
 HEALTH = {"RAY_health_check_failure_threshold": "3"}
-#: The longest path of a Unix socket.
-SOCKET_CHARS = 107
 END_SECONDS = 10.0
 KILL_AFTER_SECONDS = 1.0
 
@@ -46,11 +45,11 @@ class RayNode:
     """
 
     def __init__(self, address: str, head: str | None) -> None:
-        self.token, self.since = uuid4().hex, time.time()
+        self.token, self.before = uuid4().hex, segments_there()
         self.folder = _short_folder()
         where = _head_arguments(address) if head is None else (f"--address={head}",)
         interface = interface_of(address)
-        environment = HEALTH | os.environ | {TOKEN: self.token}
+        environment = HEALTH | os.environ | {TOKEN: self.token, KEEP_ENVIRONMENT: "1"}
         if interface is not None:
             # Else gloo looks for the interface of the host's name, which on many machines is the loopback, and NCCL
             # takes the first that is neither the loopback nor docker's, which may lead nowhere. With InfiniBand, NCCL
@@ -87,7 +86,7 @@ class RayNode:
             self.process.kill()
             self.process.wait()
         end_processes(self.token, variable=TOKEN, grace_seconds=KILL_AFTER_SECONDS)
-        remove_segments(self.since)
+        remove_segments(self.before)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -16,7 +16,8 @@ from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.stop import StopRequest
 from pacs.integration.deaths import DEATHS, death_of
-from pacs.runs.processes import TOKEN
+from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
+from pacs.runs.temporary import TEMPORARY, temporary_variables
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -153,7 +154,7 @@ def answer(name: str, call: Any) -> Any:
 
 def _environment(count: int, has_gpu: bool) -> dict[str, str]:
     """Variables of the engines' processes."""
-    variables = {TOKEN: os.environ[TOKEN]}
+    variables = {name: os.environ[name] for name in (TOKEN, TEMPORARY, KEEP_ENVIRONMENT)} | temporary_variables()
     # Ours is for training, and imports all of verl in each of vLLM's processes.
     plugins = [plugin.name for plugin in entry_points(group="vllm.general_plugins") if plugin.name != "pacs"]
     variables["VLLM_PLUGINS"] = os.environ.get("VLLM_PLUGINS", ",".join(plugins))

@@ -1,10 +1,10 @@
 """One evaluation at a time in a folder, and nothing left running when it is over.
 
-    python -m pacs.evaluation.lock PIPE TOKEN PROCESS SPARED...
+    python -m pacs.evaluation.lock PIPE TOKEN PROCESS SPARED
 
 is the process that sees to the second: it waits until the evaluation is over, however it has ended, and ends what still
-carries its token or has descended from it, but for the processes SPARED, which were there before: Ray's daemons and
-workers, vLLM's engines, the verifier's processes.
+carries its token or has descended from it (Ray's daemons and workers, vLLM's engines, the verifier's processes), but
+for the processes and the shared memory SPARED, a JSON object, which were there before.
 """
 
 import errno
@@ -14,18 +14,20 @@ import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psutil
 
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.settings import FILE
-from pacs.runs.processes import TOKEN, end_processes, remove_segments
+from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
+from pacs.runs.segments import remove_segments, segments_there
+from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder
 
 LOCK = ".lock"
 #: Between two looks at which processes there are.
@@ -78,35 +80,40 @@ def nothing_left() -> Iterator[None]:
     """All processes that are started meanwhile are ended at its end, or when this process is killed."""
     # Else multiprocessing starts its keeper of semaphores meanwhile, and misses it at this process's own end.
     resource_tracker.ensure_running()
-    spared = [str(child.pid) for child in psutil.Process().children(recursive=True)]
+    children = [child.pid for child in psutil.Process().children(recursive=True)]
     token = uuid4().hex
+    temporary = temporary_folder(token)
+    make_temporary(temporary)
+    spared = json.dumps({"processes": children, "segments": segments_there(), "temporary": str(temporary)})
     over, here = os.pipe()
-    command = [sys.executable, "-m", __name__, str(over), token, str(os.getpid()), *spared]
+    command = [sys.executable, "-m", __name__, str(over), token, str(os.getpid()), spared]
     watcher = subprocess.Popen(command, pass_fds=(over,), start_new_session=True)
     os.close(over)
-    os.environ[TOKEN] = token
+    variables = {TOKEN: token, TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
+    os.environ |= variables
     try:
         yield
     finally:
-        del os.environ[TOKEN]
+        for name in variables:
+            del os.environ[name]
         os.close(here)
         watcher.wait()
 
 
-def _watch(over: int, token: str, parent: int, spared: list[int]) -> None:
-    started = time.time()
+def _watch(over: int, token: str, parent: int, spared: dict[str, Any]) -> None:
     descendants: set[psutil.Process] = set()
-    # Ray's agents may write their title over all of their environment, the token with it: these are known by descent.
+    # What was forked has its parent's first environment in /proc, without the token: these are known by descent.
     while not select.select([over], [], [], WATCH_SECONDS)[0]:
         with suppress(psutil.NoSuchProcess):
             descendants |= set(psutil.Process(parent).children(recursive=True))
     end_processes(token, grace_seconds=0)
     for process in descendants:
-        if process.pid not in (os.getpid(), *spared):
+        if process.pid not in (os.getpid(), *spared["processes"]):
             with suppress(psutil.NoSuchProcess):  # also of one whose number is another's now
                 process.kill()
-    remove_segments(started)
+    remove_segments(spared["segments"])
+    remove_temporary(spared["temporary"], token)
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), [int(process) for process in sys.argv[4:]])
+    _watch(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4]))

@@ -11,16 +11,17 @@ from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
-from pacs.integration.deaths import DEATHS, death_of
+from pacs.integration.deaths import DEATHS, cause_of, death_of
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.patches import COLLECTIVE_SECONDS
 from pacs.integration.task_runner import PacsTaskRunner
 from pacs.runs import stacks
 from pacs.runs.checkpoints import CONFIG
-from pacs.runs.driver import run_driver
-from pacs.runs.processes import RUN_DIR, TOKEN
+from pacs.runs.driver import RunFailed, run_driver
+from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import report_fault
+from pacs.runs.temporary import TEMPORARY, temporary_variables
 from pacs.runs.watchdog import Watchdog
 
 #: verl's agent-loop manager with `pacs.rollouts.seeded=true`.
@@ -47,17 +48,25 @@ def drive(run_dir: Path) -> None:
     try:
         run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
     except DEATHS as error:
-        report_fault(run_dir, f"the trainer died: {death_of(error)}{lost_nodes()}")
-        raise
+        raise _failed(run_dir, f"the trainer died: {death_of(error)}{lost_nodes()}") from error
+    except ray.exceptions.RayError as error:
+        raise _failed(run_dir, cause_of(error)) from error
     finally:
         ray.shutdown()
+
+
+def _failed(run_dir: Path, cause: str) -> RunFailed:
+    """Note the cause before Ray is shut down, which may fail in its own way."""
+    report_fault(run_dir, cause)
+    return RunFailed(cause)
 
 
 def environment(config: DictConfig) -> dict[str, str]:
     """Variables of every process of the run; what the config sets itself wins."""
     variables = {"TENSORBOARD_DIR": str(Path(config.pacs.run_dir) / "tensorboard")}
     # A Ray cluster that was there before does not inherit them.
-    variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR)}
+    variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT)}
+    variables |= temporary_variables()
     variables[COLLECTIVE_SECONDS] = str(config.actor_rollout_ref.nccl_timeout)
     if config.trainer.device == "cpu":
         variables[PLATFORM_VARIABLE] = "cpu"

@@ -30,13 +30,12 @@ from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
 from pacs.runs.processes import TOKEN
+from pacs.runs.room import FULL_BYTES
 from pacs.runs.state import read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
 MONITOR_SECONDS = 10.0
-#: A disk with less is full.
-FULL_BYTES = 4 * 2**20
 #: What of a checkpoint is the trainer's own: the state of its random number generators.
 TRAINER = "trainer.pt"
 

@@ -1,25 +1,21 @@
 """From a composed config to a run: check it, choose its checkpoint, set up its folder, and train under supervision."""
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.integration import checks, nodes
 from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
+from pacs.integration.hold_folder import check_room, held, look_at
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
+from pacs.runs.checkpoints import Checkpoint, newest_checkpoint
+from pacs.runs.clearing import clear_former_start
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
-from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
-
-#: Held by the start that is training in the run's folder.
-LOCK = ".lock"
+from pacs.runs.supervisor import FINISHED, supervise
 
 
 def prepare(config: DictConfig) -> None:
@@ -61,10 +57,8 @@ def check_folder(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
     """
-    lock = Path(config.pacs.run_dir) / LOCK
-    if lock.exists():
-        with lock.open() as held:
-            _lock(held, lock.parent, fcntl.LOCK_SH)
+    look_at(Path(config.pacs.run_dir))
+    check_room(Path(config.pacs.run_dir), Path(config.trainer.default_local_dir))
     check_former_run(config)
     choose_checkpoint(config)
 
@@ -76,10 +70,15 @@ def train(config: DictConfig) -> int:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
     run_dir = Path(config.pacs.run_dir)
-    with _locked(run_dir):
-        clear_former_start(run_dir)
+    with held(run_dir, Path(config.trainer.default_local_dir)):
         check_former_run(config)
+        asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
+        newest = _end_former_start(run_dir, Path(config.trainer.default_local_dir))
+        if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
+            with open_dict(config):
+                config.trainer.update(asked)
+            checkpoint = choose_checkpoint(config)
         total = config.trainer.total_training_steps
         if checkpoint is not None and total is not None and checkpoint.step >= total:
             if checkpoint.step == total:
@@ -91,11 +90,7 @@ def train(config: DictConfig) -> int:
             )
             return FINISHED
         prepare_cluster(config)
-        try:
-            write_run_folder(config)
-        except OSError as error:
-            problem = f"pacs.run_dir={run_dir} cannot be written ({error}): make room there, or choose another folder."
-            raise checks.ConfigError([problem]) from error
+        write_run_folder(config)
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
@@ -105,6 +100,19 @@ def train(config: DictConfig) -> int:
         )
         _clear_cluster(config)
         return status
+
+
+def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
+    """End what is left of the last start in the folder, and say how it has ended; its newest checkpoint if it was left.
+
+    In a copied folder the last start is another folder's, and stays as it is.
+    """
+    cleared, state = clear_former_start(run_dir), read_state(run_dir)
+    if state is not None and state.state == "running" and not state.is_of(run_dir):
+        print(f"pacs: {run_dir} is a copy of {state.folder}, made while that run was training", flush=True)
+    if state is not None and state.state == "failed":
+        print(f"pacs: the last start failed: {state.cause}", flush=True)
+    return newest_checkpoint(checkpoints)[0] if cleared else None
 
 
 def _count_as_finished(run_dir: Path, step: int) -> None:
@@ -131,31 +139,3 @@ def _clear_cluster(config: DictConfig) -> None:
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
         print(f"pacs train: Ray at {address} is gone ({str(error).splitlines()[0]})", flush=True)
-
-
-@contextmanager
-def _locked(run_dir: Path) -> Iterator[None]:
-    """Make the run's folder and hold its lock; it goes with this process."""
-    try:
-        run_dir.mkdir(parents=True, exist_ok=True)
-        lock = (run_dir / LOCK).open("w")
-    except OSError as error:
-        problem = f"pacs.run_dir={run_dir} cannot be written ({error}): choose another folder."
-        raise checks.ConfigError([problem]) from error
-    with lock:
-        _lock(lock, run_dir, fcntl.LOCK_EX)
-        yield
-
-
-def _lock(lock: TextIO, run_dir: Path, kind: int) -> None:
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        state = read_state(run_dir)
-        who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
-        raise checks.ConfigError(
-            [f"pacs.run_dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."]
-        ) from None
-    except OSError as error:
-        problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
-        raise checks.ConfigError([problem]) from error

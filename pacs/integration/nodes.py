@@ -1,10 +1,10 @@
 """What is done on the nodes of a Ray cluster: the run's stacks, its left-overs, what they must have in common."""
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,16 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pacs.integration.run_folder import installed_versions
-from pacs.runs.processes import RUN_DIR, end_processes, remove_segments
+from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, processes_of
+from pacs.runs.segments import forget_segments, note_segments, remove_segments, segments_before
 from pacs.runs.stacks import dump_on_this_node
 from pacs.runs.state import read_state, this_host
+from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary
 
 #: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0
+#: An answer may wait for a process to start and to import this project.
+ANSWER_SECONDS = 120.0
 #: How long Ray may take to find out that a whole node has died.
 LOST_SECONDS = 5.0
 
@@ -86,14 +90,28 @@ def dump_on_other_nodes(run_dir: Path, token: str) -> None:
 def clear_other_nodes(run_dir: Path) -> None:
     """End what is left of the run in `run_dir`, whose lock this process holds, where the supervisor does not.
 
-    Ray ends the actors of a driver that is gone, but not what those have started: vLLM's engine and its workers.
+    Ray ends the actors of a driver that is gone, but not what those have started: vLLM's engine and its workers. What
+    the state of a copied folder says is of another folder's run, which is left alone.
     """
     state = read_state(run_dir)
-    since = float("inf") if state is None else datetime.fromisoformat(state.started).timestamp()
+    if state is not None and not state.is_of(run_dir):
+        return
+    start = (None, None) if state is None else (state.token, state.temporary)
     if state is not None and state.host != this_host():  # the run was started on another, which this one was of then
-        _clear_this_node(run_dir, since)
-    if calls := on_nodes(other_nodes(), _clear_this_node, run_dir, since):
+        _clear_this_node(run_dir, *start)
+    if calls := on_nodes(other_nodes(), _clear_this_node, run_dir, *start):
         ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
+
+
+def prepare_other_nodes(run_dir: Path) -> None:
+    """Have the other nodes note which shared memory they have before the run in `run_dir`."""
+    ray.get(on_nodes(other_nodes(), note_segments, run_dir), timeout=ANSWER_SECONDS)
+
+
+def make_temporary_folders() -> None:
+    """Make the start's folder for temporary files where the launcher is not; in a process of the run."""
+    if len(nodes := living_nodes()) > 1:
+        ray.get(on_nodes(nodes, make_temporary, Path(os.environ[TEMPORARY])), timeout=ANSWER_SECONDS)
 
 
 def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
@@ -101,6 +119,13 @@ def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]
     return [file for file in files if not file.exists()], installed_versions()
 
 
-def _clear_this_node(run_dir: Path, since: float) -> None:
-    end_processes(str(run_dir), variable=RUN_DIR, grace_seconds=0)
-    remove_segments(since)
+def _clear_this_node(run_dir: Path, token: str | None, temporary: str | None) -> None:
+    """Without a token, of a folder whose state cannot be read, all that carries the folder's path."""
+    carried, variable = (str(run_dir), RUN_DIR) if token is None else (token, TOKEN)
+    own = processes_of(carried, variable, folder=run_dir)
+    before = segments_before(run_dir, [process.pid for process in own])
+    end_processes(carried, variable=variable, folder=run_dir, grace_seconds=0)
+    remove_segments(before)
+    forget_segments(run_dir)
+    if token is not None:
+        remove_temporary(temporary, token)

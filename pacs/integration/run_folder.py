@@ -10,6 +10,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.runs.commit import git_commit
+from pacs.runs.files import write_atomically
 
 #: Distributions whose versions a result depends on.
 DISTRIBUTIONS = (
@@ -22,7 +23,7 @@ def write_run_folder(config: DictConfig) -> Path:
     """Write `config.yaml` (resolved) and `run.json` into `pacs.run_dir`; return the folder."""
     folder = Path(config.pacs.run_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.yaml").write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8")
+    write_atomically(folder / "config.yaml", OmegaConf.to_yaml(config, resolve=True))
     about = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": ["pacs", "train", *sys.argv[1:]],
@@ -30,7 +31,7 @@ def write_run_folder(config: DictConfig) -> Path:
         "python": platform.python_version(),
         "versions": installed_versions(),
     }
-    (folder / "run.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    write_atomically(folder / "run.json", json.dumps(about, indent=2) + "\n")
     return folder
 
 

@@ -6,6 +6,7 @@ from omegaconf import DictConfig
 from verl.trainer.main_ppo import TaskRunnerV1
 
 from pacs.integration.deaths import cause_of
+from pacs.integration.nodes import make_temporary_folders
 from pacs.runs.state import report_fault
 
 
@@ -20,6 +21,7 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
         import pacs.integration.trainer  # noqa: F401 (both trainers register themselves)
 
         try:
+            make_temporary_folders()
             super().run(config)
         except Exception as error:
             report_fault(Path(config.pacs.run_dir), cause_of(error))

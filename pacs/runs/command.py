@@ -21,7 +21,9 @@ List the training runs in and below each DIR: whether each runs, how far it is, 
 would go on from (its newest complete checkpoint), its last metrics, size and time.
 
 A run is "died" if it says that it is running, and its launcher's process is gone. Whether a run on another host
-runs can only be told from the age of its progress. Links to folders are not followed.
+runs can only be told from the age of its progress. It is "copied" if its folder is a copy of that of a run that was
+training: it is not running itself, and `pacs train` goes on from its newest checkpoint. Links to folders are not
+followed.
 """
 
 EXAMPLES = """\
@@ -84,7 +86,7 @@ def as_table(runs: Sequence[ListedRun]) -> Table:
 
 def remarks(run: ListedRun) -> list[str]:
     """Why a run has not reached its end, and what is wrong with its newest checkpoints."""
-    if run.state not in ("failed", "died", "stopped", "unreadable"):
+    if run.state not in ("failed", "died", "copied", "stopped", "unreadable"):
         return []
     problems = [f"  checkpoint passed over: {problem}" for problem in run.passed_over]
     return [f"{run.name} {run.state}: {run.cause or 'no cause is known'}", *problems]

@@ -9,7 +9,8 @@ def say(text: str, *, error: bool = False) -> None:
     """Print a line to standard output, or to standard error; without a console the run goes on."""
     stream = sys.stderr if error else sys.stdout
     try:
-        print(text, file=stream, flush=True)
+        encoding = stream.encoding or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
     except OSError:
         silence(stream)
 

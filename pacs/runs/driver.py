@@ -12,7 +12,11 @@ from typing import NoReturn
 from pacs.runs.clearing import KILLED
 from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
-from pacs.runs.state import report_fault
+from pacs.runs.state import CAUSE_CHARS, report_fault, worded
+
+
+class RunFailed(Exception):
+    """The run has failed; the message is the cause."""
 
 
 def run_driver(drive: Callable[[Path], None]) -> NoReturn:
@@ -22,7 +26,8 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
     cause of a failure is told where the disk is too full for a file.
 
     Args:
-        drive: trains the run in a folder; returns when it has ended, whether it is finished or was stopped.
+        drive: trains the run in a folder; returns when it has ended, whether it is finished or was stopped. Of a
+            `RunFailed` that it raises the message is the cause, of another exception its type and first line.
     """
     run_dir, alive, saying = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     for descriptor in (alive, saying):
@@ -32,8 +37,10 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
         drive(run_dir)
         status = 0
     except BaseException as error:
-        cause = f"{type(error).__name__}: {error}".splitlines()[0]
-        os.write(saying, cause.encode())
+        said = str(error) if isinstance(error, RunFailed) else f"{type(error).__name__}: {error}".splitlines()[0]
+        cause = worded(said, run_dir)
+        # Never more than a pipe takes that nobody reads before this process has ended.
+        os.write(saying, cause.encode(errors="backslashreplace")[: 4 * CAUSE_CHARS])
         say("".join(traceback.format_exception(error)), error=True)
         status = 1
         report_fault(run_dir, cause)

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-import psutil
-
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.files import folder_bytes
+from pacs.runs.processes import is_alive
 from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress, read_state, this_host
 
 INFO, METRICS, CHECKPOINTS = "run.json", "metrics.jsonl", "checkpoints"
@@ -25,8 +24,6 @@ GRADED = "pacs/rows/graded_count"  # scores other than 0 and 1, with which the m
 #: How much of the end of metrics.jsonl is looked at: some hundred lines.
 REACH_BYTES = 1 << 20
 BLOCK_BYTES = 1 << 16
-#: The state gives the start to the second, and the kernel's clock may differ a little.
-CLOCK_SLACK_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,9 @@ class ListedRun:
     Attributes:
         name: by which it is shown.
         folder: its absolute path.
-        state: running, finished, stopped, failed; died (running by its own word, but its launcher is gone); unknown
-            (it has no state.json that can be read); unreadable (its files are damaged; the cause says how).
+        state: running, finished, stopped, failed; died (running by its own word, but its launcher is gone); copied
+            (the folder was copied from a run while that was running); unknown (it has no state.json that can be read);
+            unreadable (its files are damaged; the cause says how).
         host: of the launcher.
         here: whether that is this machine; of a run elsewhere that is said to be running, nobody knows here.
         step: the last step that is done.
@@ -172,31 +170,22 @@ def _describe(folder: Path, name: str) -> ListedRun:
         progress_age_seconds=None if written is None else max(0.0, time.time() - written),
     )
     if state is not None:
-        run = _with_state(run, state, read_fault(folder))
+        run = _with_state(run, state, folder)
     ended = None if state is None else state.ended
     return replace(run, seconds=_duration(run, ended, _written(folder / METRICS), written))
 
 
-def _with_state(run: ListedRun, state: RunState, fault: str | None) -> ListedRun:
-    """What the launcher says; that it is running is not believed where its process is gone."""
-    here = state.host == this_host()
-    word, cause = state.state, state.cause or fault
-    if word == "running" and here and not _lives(state):
-        return replace(
-            run, state="died", host=state.host, here=here, cause=fault or f"its launcher, process {state.pid}, is gone"
-        )
-    return replace(run, state=word, host=state.host, here=here, cause=None if word == "running" else cause)
-
-
-def _lives(state: RunState) -> bool:
-    """Whether the launcher's process is there. A process of its number that was started later is another one."""
-    started = _seconds(state.started)
-    try:
-        process = psutil.Process(state.pid)
-        late = started is not None and process.create_time() > started + CLOCK_SLACK_SECONDS
-        return not late and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+def _with_state(run: ListedRun, state: RunState, folder: Path) -> ListedRun:
+    """What the launcher says; that it is running is not believed where its process is gone, nor in a copy."""
+    here, fault = state.host == this_host(), read_fault(folder)
+    run = replace(run, state=state.state, host=state.host, here=here)
+    if state.state != "running":
+        return replace(run, cause=state.cause or fault)
+    if not state.is_of(folder):
+        return replace(run, state="copied", cause=f"a copy of {state.folder}, made while that run was training")
+    if here and not is_alive(state.pid, state.birth):
+        return replace(run, state="died", cause=fault or f"its launcher, process {state.pid}, is gone")
+    return run
 
 
 def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""The processes and shared-memory segments of one start of a run, on this machine.
+"""The processes of one start of a run, on this machine.
 
 Every process of a start carries the start's token in its environment, whoever started it and whoever is its parent
 now: Ray's daemons and workers, vLLM's engine and its workers. That is how they are found when their parents are dead.
@@ -7,8 +7,6 @@ now: Ray's daemons and workers, vLLM's engine and its workers. That is how they 
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -17,38 +15,54 @@ import psutil
 TOKEN = "PACS_RUN_TOKEN"
 #: Environment variable of every process of a start: the run's folder.
 RUN_DIR = "PACS_RUN_DIR"
-#: Names in /dev/shm of what vLLM, torch, multiprocessing (with joblib's, which verl imports) and verl make.
-SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "sem.loky-*", "verl_weights_*")
-SHARED_MEMORY = Path("/dev/shm")
+#: setproctitle's own switch: a process that gives itself a title, as Ray's agents and vLLM's engine do, then leaves its
+#: environment in /proc as it is, and else writes the title's end over it.
+KEEP_ENVIRONMENT = "SPT_NOENV"
 #: How long processes are killed again and again before they are given up.
 KILL_SECONDS = 30.0
 
 
-def processes_of(token: str, variable: str = TOKEN) -> list[psutil.Process]:
-    """The living processes with `token` in this environment variable (a start's, by default), this one left out."""
-    found = []
+def processes_of(token: str, variable: str = TOKEN, *, folder: Path | None = None) -> list[psutil.Process]:
+    """The living processes of a start and all that descend from them, this one left out.
+
+    Args:
+        token: the start's.
+        variable: the environment variable that holds it.
+        folder: only those of a run in this folder, by whatever path they know it, and of one that is gone (moved).
+    """
+    children: dict[int, list[psutil.Process]] = {}
+    carriers = []
     for process in psutil.process_iter():
         try:
-            if process.pid != os.getpid() and _carries(process, variable, token) and not _is_dead(process):
-                found.append(process)
+            environment = _environment(process)
+            children.setdefault(process.ppid(), []).append(process)
         except (psutil.NoSuchProcess, OSError):
             continue
-    return found
+        if environment.get(variable) == token and (folder is None or _is_of(environment.get(RUN_DIR), folder)):
+            carriers.append(process)
+    found: dict[int, psutil.Process] = {}
+    while carriers:
+        process = carriers.pop()
+        if process.pid not in found and process.pid != os.getpid():
+            found[process.pid] = process
+            carriers += children.get(process.pid, [])
+    return [process for process in found.values() if not _is_dead(process)]
 
 
-def end_processes(token: str, *, grace_seconds: float, variable: str = TOKEN) -> list[str]:
+def end_processes(token: str, *, grace_seconds: float, variable: str = TOKEN, folder: Path | None = None) -> list[str]:
     """End all processes of a start: those that do not end by themselves within the grace time are killed.
 
     Args:
         token: the start's.
         grace_seconds: how long they are given to end by themselves.
         variable: the environment variable that holds the token.
+        folder: as `processes_of` takes it.
 
     Returns:
         The names of those that had to be killed.
     """
     deadline = time.monotonic() + grace_seconds
-    while (left := processes_of(token, variable)) and time.monotonic() < deadline:
+    while (left := processes_of(token, variable, folder=folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
     killed = {}
     # Again until none is left: one may have been starting while the others were killed. But not for ever: one that
@@ -62,74 +76,52 @@ def end_processes(token: str, *, grace_seconds: float, variable: str = TOKEN) ->
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(left, timeout=5)
-        left = processes_of(token, variable)
+        left = processes_of(token, variable, folder=folder)
     return sorted(killed.values())
 
 
-def remove_segments(since: float) -> list[str]:
-    """Remove the `orphaned_segments`; return their names."""
-    orphans = orphaned_segments(since)
-    for file in orphans:
-        file.unlink(missing_ok=True)
-    return sorted(file.name for file in orphans)
+def birth_of(pid: int) -> str | None:
+    """What tells a process from all others of its number, whatever the clock says; None: there is none that lives.
 
-
-def orphaned_segments(since: float) -> list[Path]:
-    """This user's shared-memory segments that were made after `since` and that no living process maps or holds open.
-
-    Args:
-        since: seconds since the epoch.
+    The machine's start and, in its ticks, the process's: the kernel counts them from there.
     """
-    found = {
-        status.st_ino: file
-        for pattern in SEGMENTS
-        for file in SHARED_MEMORY.glob(pattern)
-        if (status := _status(file)) is not None and status.st_uid == os.getuid() and status.st_ctime >= since
-    }
-    if not found:
-        return []
-    used = set(_used_inodes())
-    return [file for inode, file in found.items() if inode not in used]
-
-
-def _used_inodes() -> Iterator[int]:
-    """Inodes below /dev/shm that a living process maps or holds open, as far as this user may see.
-
-    Not their paths: glibc makes a semaphore under another name and links it, and it stays mapped under the first.
-    """
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            maps = (process / "maps").read_text().splitlines()
-            descriptors = list((process / "fd").iterdir())
-        except OSError:
-            continue
-        yield from (int(line.split(maxsplit=5)[4]) for line in maps if f"{SHARED_MEMORY}/" in line)
-        for descriptor in descriptors:
-            # One that is closed meanwhile (in this process, that by which the list was read) hides no other.
-            with suppress(OSError):
-                if os.readlink(descriptor).startswith(f"{SHARED_MEMORY}/"):  # noqa: PTH115 (a Path is normalised)
-                    yield descriptor.stat().st_ino
-
-
-def _status(file: Path) -> os.stat_result | None:
     try:
-        return file.stat()
-    except FileNotFoundError:
+        state, *fields = (
+            Path(f"/proc/{pid:d}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        )
+    except (FileNotFoundError, ProcessLookupError):
         return None
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    return None if state in "ZX" else f"{boot}/{fields[18]}"
 
 
-def _carries(process: psutil.Process, variable: str, token: str) -> bool:
-    """Whether the variable has this value in the process's environment.
+def is_alive(pid: int, birth: str | None) -> bool:
+    """Whether the process with this number and birth lives; without a birth (of an earlier version), any of it."""
+    born = birth_of(pid)
+    return born is not None and birth in (None, born)
 
-    Not by psutil, which reads up to the first empty entry: a process that has given itself a title, as Ray's agents do,
-    has some before the rest.
-    """
+
+def _environment(process: psutil.Process) -> dict[str, str]:
+    """Not by psutil, which reads up to the first empty entry: one that has given itself a title may have some."""
     entries = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
-    return f"{variable}={token}".encode() in entries
+    pairs = (os.fsdecode(entry).partition("=") for entry in entries)
+    return {name: value for name, _, value in pairs}
+
+
+def _is_of(named: str | None, folder: Path) -> bool:
+    if named is None:
+        return False
+    try:
+        return Path(named).samefile(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return folder.exists()
 
 
 def _is_dead(process: psutil.Process) -> bool:
-    return bool(process.status() == psutil.STATUS_ZOMBIE)
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _name(process: psutil.Process) -> str:

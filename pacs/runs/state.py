@@ -12,12 +12,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from pacs.runs.console import say
 from pacs.runs.files import read_json, write_atomically
-from pacs.runs.processes import TOKEN
+from pacs.runs.processes import TOKEN, birth_of
+from pacs.runs.room import with_full_disk, write_at_any_rate
 
 STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
 
 Ending = Literal["finished", "stopped", "failed"]
+
+#: Characters of a cause that are kept: state.json stays in one block of its disk, and a pipe takes it at once.
+CAUSE_CHARS = 1000
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,11 @@ class RunState:
         cause: why it failed or stopped, or None.
         exit_status: of `pacs train`, or None while it runs.
         resumed_from: the step of the checkpoint it went on from; None for a new run.
+        folder: the run's.
+        device: of the file system that has it.
+        inode: of the folder, by which a copy of it is told.
+        birth: of the launcher's process (`processes.birth_of`).
+        temporary: the start's folder for temporary files, or None.
     """
 
     state: Literal["running"] | Ending
@@ -45,6 +55,41 @@ class RunState:
     cause: str | None = None
     exit_status: int | None = None
     resumed_from: int | None = None
+    folder: str | None = None
+    device: int | None = None
+    inode: int | None = None
+    birth: str | None = None
+    temporary: str | None = None
+
+    def is_of(self, run_dir: Path) -> bool:
+        """Whether this was said of this very folder, wherever it is now; else it was copied here with the rest.
+
+        A file system may have another number after it was mounted anew, and on another machine. An earlier version has
+        not said of which folder it speaks, and is believed.
+        """
+        if self.folder is None:
+            return True
+        there = run_dir.stat()
+        same_disk = there.st_dev == self.device or self.folder == str(run_dir.absolute()) or self.host != this_host()
+        return there.st_ino == self.inode and same_disk
+
+
+def state_of_start(run_dir: Path, token: str, *, resumed_from: int | None, temporary: Path) -> RunState:
+    """The state of a start that begins in this process and in this folder."""
+    there = run_dir.stat()
+    return RunState(
+        "running",
+        token,
+        this_host(),
+        os.getpid(),
+        now(),
+        resumed_from=resumed_from,
+        folder=str(run_dir.absolute()),
+        device=there.st_dev,
+        inode=there.st_ino,
+        birth=birth_of(os.getpid()),
+        temporary=str(temporary),
+    )
 
 
 @dataclass(frozen=True)
@@ -77,8 +122,8 @@ def this_host() -> str:
 
 
 def write_state(run_dir: Path, state: RunState) -> None:
-    """Write state.json."""
-    write_atomically(run_dir / STATE, json.dumps(asdict(state), indent=1) + "\n")
+    """Write state.json; also on a full disk, if it is there or the folder has its reserve (`room.reserved`)."""
+    write_at_any_rate(run_dir / STATE, json.dumps(asdict(state), indent=1) + "\n")
 
 
 def read_state(run_dir: Path) -> RunState | None:
@@ -104,20 +149,31 @@ def read_progress(run_dir: Path) -> Progress | None:
         return None
 
 
+def worded(cause: str, run_dir: Path) -> str:
+    """A cause as it is kept: bounded, and with the disk that is full, if one of the run's is."""
+    cause = with_full_disk(cause[:CAUSE_CHARS], run_dir)
+    return cause if len(cause) <= CAUSE_CHARS else f"{cause[: CAUSE_CHARS - 1]}…"
+
+
 def report_fault(run_dir: Path, cause: str) -> None:
-    """Write why this process's start ends to fault.json, unless it has one: what comes later follows from the first."""
+    """Write why this process's start ends to fault.json, unless it has one: what comes later follows from the first.
+
+    Where it cannot be written, it is said on the console.
+    """
     token = os.environ.get(TOKEN)
+    cause = worded(cause, run_dir)
     fault = {"cause": cause, "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
     aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
-    write_atomically(aside, json.dumps(fault) + "\n")
     try:
-        (run_dir / FAULT).hardlink_to(aside)
-        aside.unlink()
-    except FileExistsError:
-        if read_fault(run_dir, token) is None:
-            aside.replace(run_dir / FAULT)  # that one is of another start
-        else:
-            aside.unlink()
+        write_at_any_rate(aside, json.dumps(fault) + "\n")
+        try:
+            (run_dir / FAULT).hardlink_to(aside)
+        except FileExistsError:
+            if read_fault(run_dir, token) is None:
+                aside.replace(run_dir / FAULT)  # that one is of another start
+        aside.unlink(missing_ok=True)
+    except OSError as error:
+        say(f"pacs: why the run ends cannot be written ({error}): {cause}", error=True)
 
 
 def read_fault(run_dir: Path, token: str | None = None) -> str | None:

@@ -20,18 +20,22 @@ from typing import Any
 from uuid import uuid4
 
 from pacs.runs.checkpoints import newest_checkpoint
-from pacs.runs.clearing import clear, clear_after_launcher
+from pacs.runs.clearing import clear, clear_former_start
 from pacs.runs.console import say
-from pacs.runs.processes import RUN_DIR, TOKEN
+from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
+from pacs.runs.room import write_at_any_rate
+from pacs.runs.segments import note_segments
 from pacs.runs.state import (
-    RunState,
+    CAUSE_CHARS,
     forget_former_start,
     now,
     read_fault,
     read_progress,
-    this_host,
+    state_of_start,
+    worded,
     write_state,
 )
+from pacs.runs.temporary import TEMPORARY, make_temporary, temporary_folder
 
 #: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
 FINISHED, FAILED, REFUSED, STOPPED = 0, 1, 2, 75
@@ -55,16 +59,26 @@ def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: in
 
     Returns:
         The exit status.
+
+    Raises:
+        OSError: If the run's folder or the one for temporary files cannot be written; nothing was started.
     """
     clear_former_start(run_dir)
-    state = RunState("running", uuid4().hex, this_host(), os.getpid(), now(), resumed_from=resumed_from)
-    os.environ[TOKEN], os.environ[RUN_DIR] = state.token, str(run_dir)
+    forget_former_start(run_dir)
+    (run_dir / STOP_REQUEST).unlink(missing_ok=True)
+    token = uuid4().hex
+    temporary = temporary_folder(token)
+    state = state_of_start(run_dir, token, resumed_from=resumed_from, temporary=temporary)
+    os.environ |= {TOKEN: token, RUN_DIR: str(run_dir), TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
+    before = note_segments(run_dir)
+    make_temporary(temporary)
     launcher = _Launcher(run_dir, state.token)
     with launcher.listening():
         write_state(run_dir, state)
         status, cause = launcher.run(module)
         ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
-        clear(run_dir, state, grace_seconds=0.0 if ended == "failed" else GRACE_SECONDS)
+        grace_seconds = 0.0 if ended == "failed" else GRACE_SECONDS
+        clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=before)
         final = replace(state, state=ended, ended=now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
         try:
             write_state(run_dir, final)
@@ -73,14 +87,6 @@ def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: in
         if ended != "finished":
             say(ending(ended, cause, checkpoints), error=True)
     return status
-
-
-def clear_former_start(run_dir: Path) -> None:
-    """End what is left of the last start in this folder, if it was killed with all that watched over it."""
-    for process in clear_after_launcher(run_dir):
-        say(f"pacs train: ended a process that was left of the last start: {process}")
-    (run_dir / STOP_REQUEST).unlink(missing_ok=True)
-    forget_former_start(run_dir)
 
 
 def ending(state: str, cause: str | None, checkpoints: Path) -> str:
@@ -147,7 +153,7 @@ class _Launcher:
                 return 128 + signal.Signals[name], f"{name}, at once, by a second signal"
             if progress is None or progress.phase == "start":
                 return STOPPED, f"{name}, before the first step"
-            (self.run_dir / STOP_REQUEST).touch()
+            write_at_any_rate(self.run_dir / STOP_REQUEST, "")
             say(
                 f"pacs train: {name}: the run ends after this step and saves ({progress.step} are done); a second "
                 "signal ends it at once"
@@ -165,8 +171,8 @@ class _Launcher:
             fault = f"the driver (process of Ray's job) was ended by {name}{hint}"
         if fault is None:
             with suppress(BlockingIOError):  # it has said nothing
-                fault = os.read(said, 4096).decode(errors="replace")
-        return FAILED, fault or f"the driver ended with status {status}; its error is above"
+                fault = os.read(said, 4 * CAUSE_CHARS).decode(errors="replace")
+        return FAILED, worded(fault or f"the driver ended with status {status}; its error is above", self.run_dir)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.signals.append(signal.Signals(number).name)

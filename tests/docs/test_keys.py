@@ -33,7 +33,7 @@ NOT_OURS = {
     "WANDB_RUN_ID",
 }
 #: What our own processes tell each other.
-INTERNAL = {"PACS_CLUSTER_TOKEN", "PACS_RUN_DIR", "PACS_RUN_TOKEN"}
+INTERNAL = {"PACS_CLUSTER_TOKEN", "PACS_RUN_DIR", "PACS_RUN_TMPDIR", "PACS_RUN_TOKEN"}
 
 
 @cache

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from pacs.runs.processes import SHARED_MEMORY, processes_of
+from pacs.runs.processes import processes_of
+from pacs.runs.segments import SHARED_MEMORY
 from pacs.runs.state import RunState, read_progress, read_state
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
+from tests.processes import lives, ray_sessions, that_name
 
 RESET_EVERY = 3
 STEPS = 10
@@ -127,6 +129,9 @@ class Start:
         self.run = run
         self.log = run.task / f"{run.folder.name}-{time.monotonic_ns()}.log"
         self.segments: set[Path] = set()
+        self.family: set[psutil.Process] = set()
+        self.sessions: set[str] = set()
+        self.temporary: list[str] = []
         env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
         with self.log.open("w") as stream:
             self.process = subprocess.Popen(command, env=env, stdout=stream, stderr=subprocess.STDOUT)
@@ -155,6 +160,14 @@ class Start:
             time.sleep(0.005)
         if not at_once:
             self.segments = self.segments or self.mapped_segments()
+            self.look()
+
+    def look(self) -> None:
+        """Note all that descends from the launcher, by no environment, and what is in the start's temporary folder."""
+        self.family |= set(psutil.Process(self.process.pid).children(recursive=True))
+        self.sessions |= ray_sessions(self.family)
+        folder = self.state.temporary
+        self.temporary = sorted(file.name for file in Path(folder).iterdir()) if folder else []
 
     def training(self, after_step: int | None = None) -> bool:
         """Whether the trainer waits for rollouts: of this start's first step, or of the one after `after_step`."""
@@ -183,9 +196,15 @@ class Start:
         return status
 
     def leaves_nothing(self) -> None:
-        """Check that no process and no shared memory is left."""
+        """Check that no process, no shared memory and no temporary file is left."""
+        left = {process for process in self.family if lives(process)}
+        left |= {process for session in self.sessions for process in that_name(session)}
+        assert [(process.pid, process.cmdline()) for process in left] == []
         assert [p.cmdline() for p in processes_of(self.state.token)] == []
         assert {file for file in self.segments if file.exists()} == set()
+        assert self.state.temporary is not None
+        assert not Path(self.state.temporary).exists()
+        assert list(Path("/tmp").glob(f"*{self.state.token}*")) == []
 
     def mapped_segments(self) -> set[Path]:
         """The shared memory that the run's processes have; without Ray's, whose name is gone while it is in use."""

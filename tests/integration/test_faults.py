@@ -18,6 +18,7 @@ import pytest
 
 from pacs.runs.checkpoints import SAVING, newest_checkpoint, read_checkpoint
 from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, STEPS, RealRun, Start, equal
+from tests.processes import lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -59,6 +60,9 @@ def test_launcher_killed_in_a_step(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: start.training(after_step=1))
     assert len(start.segments) > 1  # vLLM's, between its engine and its worker
+    assert any("ray::DashboardAgent" in process.cmdline() for process in start.family if lives(process))
+    assert start.sessions
+    assert any(name.startswith("vllm_dist_") for name in start.temporary)
     driver = start.driver()
     start.process.kill()
     assert start.process.wait() == -signal.SIGKILL

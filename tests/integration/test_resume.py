@@ -10,6 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration import launch
 from pacs.integration.checks import ConfigError
+from pacs.integration.hold_folder import LOCK
 from pacs.integration.resume import choose_checkpoint
 from pacs.paths import config_dir
 from pacs.runs import checkpoints
@@ -127,7 +128,7 @@ def test_a_finished_run_is_not_started(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
-    with (tmp_path / launch.LOCK).open("w") as lock:
+    with (tmp_path / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for start in (launch.train, launch.check_folder):
             with pytest.raises(ConfigError, match="a run is training in this folder"):
@@ -137,7 +138,7 @@ def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
 def test_looking_at_a_folder_leaves_it_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     launch.check_folder(composed(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
-    (tmp_path / launch.LOCK).touch()
+    (tmp_path / LOCK).touch()
     saved(tmp_path, 3)
     launch.check_folder(composed(tmp_path))
     assert "going on from step 3" in capsys.readouterr().out

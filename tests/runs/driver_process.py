@@ -6,12 +6,27 @@ import sys
 import time
 from pathlib import Path
 
+from pacs.integration.run_log import RunLog
 from pacs.runs import stacks
 from pacs.runs.driver import run_driver
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import Progress, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
+from pacs.runs.temporary import TEMPORARY
 from pacs.runs.watchdog import Watchdog
+
+
+def fill_up(run_dir: Path, take: bool) -> None:
+    """Log until the disk is full, as another program fills it; `take`: which also takes what becomes free."""
+    code = "while True:\n try: open(sys.argv[1], 'ab', 0).write(bytes(1 << 16))\n except OSError: pass"
+    filler = str(run_dir.parent / "filler")
+    if take:
+        subprocess.Popen([sys.executable, "-c", f"import sys\n{code}", filler])
+    else:
+        subprocess.run(f"head -c {1 << 40} /dev/zero > {filler}", shell=True, check=False, stderr=subprocess.DEVNULL)
+    log = RunLog(run_dir / "metrics.jsonl", resumed_step=0, total_steps=9)
+    for step in range(1 << 30):
+        log.log({"loss": 0.5}, step)
 
 
 def drive(run_dir: Path) -> None:
@@ -36,6 +51,11 @@ def drive(run_dir: Path) -> None:
         return
     if what == "full":
         run_dir.rename(run_dir.with_name("gone"))  # nothing can be written there any more, as root or not
+    Path(os.environ[TEMPORARY], "left").touch()
+    if what == "shout":
+        raise RuntimeError("a long cause " * 20_000)  # several times what a pipe holds
+    if what in ("log", "take"):
+        fill_up(run_dir, "take" in what)
     if what in ("raise", "full"):
         raise RuntimeError("the cause\nand its traceback")
     if what == "hang":

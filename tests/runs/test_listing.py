@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,8 @@ import pytest
 from pacs.runs import listing
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.listing import list_runs
-from pacs.runs.state import now, report_fault
+from pacs.runs.processes import birth_of
+from pacs.runs.state import now, report_fault, state_of_start, write_state
 
 
 def one(folder: Path):
@@ -99,7 +101,8 @@ def test_a_run_whose_launcher_is_dead(make_run, tmp_path):
 def test_a_run_whose_launchers_number_is_another_process_now(make_run, tmp_path):
     another = subprocess.Popen(["sleep", "600"])
     try:
-        folder = make_run(state="running", pid=another.pid, started="2026-01-02T03:04:05+00:00")
+        birth = birth_of(os.getpid())  # of the one that had the number before
+        folder = make_run(state="running", pid=another.pid, birth=birth, started="2026-01-02T03:04:05+00:00")
         an_hour_later = 1767323045 + 3600
         for name in ("progress.json", "metrics.jsonl"):
             os.utime(folder / name, (an_hour_later, an_hour_later))
@@ -108,6 +111,36 @@ def test_a_run_whose_launchers_number_is_another_process_now(make_run, tmp_path)
     finally:
         another.kill()
         another.wait()
+
+
+@pytest.mark.parametrize("seconds", [-10, 10, -86400, 86400])
+def test_a_run_lives_though_the_clock_was_set(make_run, tmp_path, seconds):
+    """A start's time is of the clock as it was; the system dates a process by the clock as it is."""
+    launcher = subprocess.Popen(["sleep", "600"])
+    try:
+        birth, started = birth_of(launcher.pid), datetime.now(UTC) - timedelta(seconds=seconds)
+        make_run(state="running", pid=launcher.pid, birth=birth, started=started.isoformat(timespec="seconds"))
+        assert one(tmp_path).state == "running"
+    finally:
+        launcher.kill()
+        launcher.wait()
+    assert one(tmp_path).state == "died"
+
+
+def test_a_copy_of_a_running_run_is_not_running(make_run, tmp_path):
+    folder = make_run("run")
+    write_state(folder, state_of_start(folder, "token", resumed_from=None, temporary=tmp_path / "t"))
+    subprocess.run(["cp", "-a", folder, tmp_path / "branch"], check=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link").symlink_to(folder)
+    copy, run = list_runs([tmp_path])
+    assert (copy.name, copy.state, run.name, run.state) == ("branch", "copied", "run", "running")
+    assert copy.cause == f"a copy of {folder}, made while that run was training"
+    assert one(tmp_path / "elsewhere" / "link").state == "running"
+    folder.rename(tmp_path / "moved")
+    assert {run.name: run.state for run in list_runs([tmp_path])} == {"branch": "copied", "moved": "running"}
+    (tmp_path / "branch").rename(folder)  # a copy in the place of what it was copied from
+    assert {run.name: run.state for run in list_runs([tmp_path])} == {"run": "copied", "moved": "running"}
 
 
 def test_a_run_on_another_host_is_believed(make_run, tmp_path):

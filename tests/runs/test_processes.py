@@ -1,21 +1,16 @@
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing import resource_tracker
-from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from uuid import uuid4
 
 import psutil
 import pytest
 
-from pacs.runs import processes
-from pacs.runs.processes import SHARED_MEMORY, TOKEN, end_processes, processes_of, remove_segments
+from pacs.runs.processes import RUN_DIR, TOKEN, birth_of, end_processes, is_alive, processes_of
 
 #: Ends at once, and leaves two orphans in sessions of their own: one ends on SIGTERM, one does not.
 PARENT = """
@@ -140,109 +135,54 @@ def test_a_dead_process_that_nobody_has_waited_for_is_none(token):
     process.wait()
 
 
-@contextmanager
-def segment(name: str) -> Iterator[Path]:
-    """A segment that this process has forgotten: mapped by nobody."""
-    memory = SharedMemory(name, create=True, size=4096)
-    resource_tracker.unregister(memory._name, "shared_memory")
-    memory.close()
-    file = SHARED_MEMORY / name
-    assert file.exists()
+def test_what_descends_from_one_of_a_start_is_of_the_start(token):
+    """Though it has an environment of its own, and has written over that."""
+    code = "import subprocess as s; p = s.Popen(['env', '-i', 'sleep', '600']); print(p.pid, flush=True); p.wait()"
+    parent = start(token, sys.executable, "-c", code)
+    child = int(parent.stdout.readline())
+    assert {process.pid for process in processes_of(token)} == {parent.pid, child}
+    end_processes(token, grace_seconds=0)
+    parent.wait()
+    assert not lives(child)
+
+
+def test_only_those_of_the_very_folder_are_found_in_it(token, tmp_path):
+    """By a link, by another path, or when the folder was moved since; not those of the folder it was copied from."""
+    run, copy, link = tmp_path / "run", tmp_path / "copy", tmp_path / "link"
+    run.mkdir()
+    copy.mkdir()
+    link.symlink_to(run)
+    sleeps = [
+        subprocess.Popen(["sleep", "600"], env={TOKEN: token, RUN_DIR: str(path)})
+        for path in (run, link, copy / ".." / "run", tmp_path / "gone")
+    ]
+    nowhere = subprocess.Popen(["sleep", "600"], env={TOKEN: token})
     try:
-        yield file
+        pids = [process.pid for process in sleeps]
+        assert sorted(process.pid for process in processes_of(token, folder=run)) == sorted(pids)
+        assert [process.pid for process in processes_of(token, folder=copy)] == pids[-1:]
+        end_processes(token, grace_seconds=0, folder=copy)
+        assert [process.poll() is None for process in (*sleeps, nowhere)] == [True, True, True, False, True]
     finally:
-        file.unlink(missing_ok=True)
+        for process in (*sleeps, nowhere):
+            process.kill()
+            process.wait()
 
 
-@pytest.fixture
-def names(monkeypatch) -> list[str]:
-    """Names that `remove_segments` looks for, such that it sees none of other runs on this machine."""
-    mark = uuid4().hex[:12]
-    monkeypatch.setattr(processes, "SEGMENTS", (f"psm_{mark}_*", f"torch_{mark}_*"))
-    return [f"psm_{mark}_a", f"torch_{mark}_b", f"other_{mark}_c"]
-
-
-def test_the_names_are_those_that_the_libraries_give():
-    memory = SharedMemory(create=True, size=16)
-    semaphore = multiprocessing.get_context("spawn").Lock()._semlock.name
+def test_a_process_is_known_by_its_birth():
+    first, second = (subprocess.Popen(["sleep", "600"]) for _ in range(2))
     try:
-        assert any(Path(memory.name).match(pattern) for pattern in processes.SEGMENTS)
-        assert any(Path(f"sem.{semaphore[1:]}").match(pattern) for pattern in processes.SEGMENTS)
+        birth = birth_of(first.pid)
+        assert is_alive(first.pid, birth)
+        assert is_alive(first.pid, None)
+        assert not is_alive(first.pid, "another-boot/" + birth.rpartition("/")[2])
+        assert not is_alive(os.getpid(), birth)
     finally:
-        memory.close()
-        memory.unlink()
-
-
-def test_orphaned_segments_go_and_others_stay(names):
-    with segment(names[0]) as first, segment(names[1]) as second, segment(names[2]) as other:
-        assert remove_segments(time.time() - 60) == sorted(names[:2])
-        assert not first.exists()
-        assert not second.exists()
-        assert other.exists()
-
-
-def test_segments_made_before_stay(names):
-    with segment(names[0]) as old:
-        time.sleep(0.05)
-        since = time.time()
-        time.sleep(0.05)
-        with segment(names[1]) as new:
-            assert remove_segments(since) == [new.name]
-            assert old.exists()
-
-
-def test_a_segment_that_another_process_maps_stays_until_it_is_dead(names):
-    code = (
-        "import sys, time; from multiprocessing import resource_tracker, shared_memory; "
-        "memory = shared_memory.SharedMemory(sys.argv[1]); "
-        "resource_tracker.unregister(memory._name, 'shared_memory'); print(flush=True); time.sleep(600)"
-    )
-    with segment(names[0]) as file, segment(names[1]) as orphan:
-        user = start(None, sys.executable, "-c", code, names[0])
-        try:
-            user.stdout.readline()
-            assert remove_segments(time.time() - 60) == [orphan.name]
-            assert file.exists()
-        finally:
-            user.kill()
-            user.wait()
-        assert remove_segments(time.time() - 60) == [file.name]
-
-
-def test_a_segment_that_is_open_and_not_mapped_stays(names):
-    with segment(names[0]) as file:
-        below = os.open("/dev/null", os.O_RDONLY)
-        descriptor = os.open(file, os.O_RDWR)
-        os.close(below)  # the number that looking at this process's descriptors takes, and gives back
-        try:
-            assert remove_segments(time.time() - 60) == []
-        finally:
-            os.close(descriptor)
-        assert remove_segments(time.time() - 60) == [file.name]
-
-
-def test_a_semaphore_that_a_process_uses_stays_until_it_is_dead(monkeypatch):
-    """glibc maps it under the name that it had before it was linked to its own."""
-    code = (
-        "import multiprocessing, time; lock = multiprocessing.get_context('spawn').Lock(); "
-        "from multiprocessing import resource_tracker; "
-        "resource_tracker.unregister(lock._semlock.name, 'semaphore'); "
-        "print(lock._semlock.name, flush=True); time.sleep(600)"
-    )
-    user = start(None, sys.executable, "-c", code)
-    try:
-        name = f"sem.{user.stdout.readline().strip()[1:]}"
-        monkeypatch.setattr(processes, "SEGMENTS", (name,))
-        assert (SHARED_MEMORY / name).exists()
-        assert remove_segments(time.time() - 60) == []
-    finally:
-        user.kill()
-        user.wait()
-    assert remove_segments(time.time() - 60) == [name]
-    assert not (SHARED_MEMORY / name).exists()
-
-
-def test_a_segment_of_another_user_stays(names, monkeypatch):
-    with segment(names[0]) as file:
-        monkeypatch.setattr(os, "getuid", lambda: file.stat().st_uid + 1)
-        assert remove_segments(time.time() - 60) == []
+        for process in (first, second):
+            process.kill()
+    while psutil.Process(first.pid).status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    assert not is_alive(first.pid, birth)
+    first.wait()
+    second.wait()
+    assert not is_alive(first.pid, None)

@@ -11,47 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.runs.processes import orphaned_segments, processes_of
+from pacs.runs.processes import processes_of
 from pacs.runs.settings import FaultSettings
-from pacs.runs.state import read_progress, read_state
-from pacs.runs.supervisor import FAILED, FINISHED, SIGNALS, STOPPED
-
-
-def heed_signals() -> None:
-    """In a launcher that begins: what started these tests may ignore signals, as a job in the background does."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-
-
-class Launched:
-    """`supervised_process.py` at work."""
-
-    def __init__(self, run_dir: Path, what: str, **options: object) -> None:
-        self.run_dir, self.started = run_dir, time.time()
-        command = [sys.executable, "-m", "tests.runs.supervised_process", str(run_dir), what]
-        options.setdefault("preexec_fn", heed_signals)
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-
-    def wait_for(self, phase: str) -> None:
-        self.until(lambda: (progress := read_progress(self.run_dir)) is not None and progress.phase == phase)
-
-    def until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-
-    def ended(self) -> tuple[int, str]:
-        """Its exit status and what it printed; nothing of it is left."""
-        printed, _ = self.process.communicate(timeout=60)
-        self.nothing_left()
-        return self.process.returncode, printed
-
-    def nothing_left(self) -> None:
-        state = read_state(self.run_dir)
-        assert state is not None
-        self.until(lambda: not processes_of(state.token) and not orphaned_segments(self.started))
-        assert state.state != "running" or self.process.returncode is None
+from pacs.runs.state import CAUSE_CHARS, read_fault, read_state
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from tests.runs.launched import Launched
 
 
 @pytest.fixture
@@ -86,6 +50,17 @@ def test_an_exception_is_the_cause(launch: Callable[..., Launched]) -> None:
     state = read_state(one.run_dir)
     assert state is not None
     assert (state.state, state.cause) == ("failed", "RuntimeError: the cause")
+
+
+def test_a_cause_that_is_longer_than_a_pipe_is_bounded(launch: Callable[..., Launched]) -> None:
+    one = launch("shout")
+    status, printed = one.ended()
+    cause = str(one.state.cause)
+    assert status == FAILED
+    assert cause.startswith("RuntimeError: a long cause a long cause ")
+    assert len(cause) <= CAUSE_CHARS
+    assert read_fault(one.run_dir) == cause
+    assert f"the run failed: {cause}\n" in printed
 
 
 def test_the_cause_is_named_where_it_cannot_be_written(launch: Callable[..., Launched]) -> None:

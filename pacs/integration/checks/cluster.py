@@ -15,8 +15,6 @@ from pacs.integration.run_folder import installed_versions
 
 KEY = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0
-#: A node's answer may wait for a process to start and to import this project.
-ANSWER_SECONDS = 120.0
 
 
 def prepare_cluster(config: DictConfig) -> None:
@@ -37,6 +35,7 @@ def prepare_cluster(config: DictConfig) -> None:
                 raise ConfigError(problems)
             _remark(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
+            nodes.prepare_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         problem = (
             f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a token "
@@ -100,7 +99,7 @@ def _node_problems(config: DictConfig) -> Iterator[str]:
 
 def _problems_of(host: str, call: Any, token: Path, here: dict[str, str]) -> Iterator[str]:
     try:
-        missing, versions = ray.get(call, timeout=ANSWER_SECONDS)
+        missing, versions = ray.get(call, timeout=nodes.ANSWER_SECONDS)
     except ray.exceptions.RayError as error:
         yield (
             f"node {host} cannot run this project ({str(error).strip().splitlines()[-1]}): start Ray there from the "

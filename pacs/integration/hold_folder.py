@@ -1,0 +1,111 @@
+"""Hold the run's folder: one start at a time, and room to write."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from pacs.integration.checks import ConfigError
+from pacs.runs.clearing import launcher_lives
+from pacs.runs.room import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
+from pacs.runs.state import RunState, read_state
+
+#: Held by the start that is training in the run's folder.
+LOCK = ".lock"
+
+
+@contextmanager
+def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
+    """Make the run's folder, hold its lock and a reserve of room in it; the lock goes with this process.
+
+    Args:
+        run_dir: the run's folder.
+        checkpoints: that of its checkpoints.
+
+    Raises:
+        ConfigError: If a run is training there, or a disk that the run writes to is full, now or when the run's files
+            are written.
+    """
+    with _locked(run_dir):
+        _check_launcher(run_dir)
+        check_room(run_dir, checkpoints)
+        try:
+            with reserved(run_dir):
+                yield
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise ConfigError([_no_room(f"pacs.run_dir={run_dir}", run_dir, error, "choose another folder")]) from error
+
+
+def look_at(run_dir: Path) -> None:
+    """Raise ConfigError if a run is training in the folder; write nothing."""
+    if (run_dir / LOCK).exists():
+        with (run_dir / LOCK).open() as lock:
+            _lock(lock, run_dir, fcntl.LOCK_SH)
+        _check_launcher(run_dir)
+
+
+def check_room(run_dir: Path, checkpoints: Path) -> None:
+    """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
+    named = [(f"pacs.run_dir={run_dir}", run_dir, "choose another folder")]
+    if not checkpoints.is_relative_to(run_dir):
+        named.append((f"trainer.default_local_dir={checkpoints}", checkpoints, "choose another folder"))
+    try:
+        named += [(f"{folder}, for temporary files", folder, "set TMPDIR to another") for folder in temporary_folders()]
+    except OSError as error:
+        raise ConfigError(
+            [f"There is no folder for temporary files ({error}): make room in /tmp, or set TMPDIR."]
+        ) from error
+    for what, folder, mend in named:
+        there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        try:
+            try_out(there)
+        except OSError as error:
+            raise ConfigError([_no_room(what, there, error, mend)]) from error
+
+
+def _no_room(what: str, folder: Path, error: OSError, mend: str) -> str:
+    if error.errno not in NO_ROOM:
+        return f"{what} cannot be written ({error}): {mend}."
+    free = shutil.disk_usage(folder).free
+    words = NO_SPACE if free < FULL_BYTES else os.strerror(error.errno or 0)
+    return f"{what}: {words}: {folder} has {free:,} bytes free: make room there, or {mend}."
+
+
+@contextmanager
+def _locked(run_dir: Path) -> Iterator[None]:
+    try:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        lock = (run_dir / LOCK).open("w")
+    except OSError as error:
+        there = next(parent for parent in (run_dir, *run_dir.parents) if parent.exists())
+        raise ConfigError([_no_room(f"pacs.run_dir={run_dir}", there, error, "choose another folder")]) from error
+    with lock:
+        _lock(lock, run_dir, fcntl.LOCK_EX)
+        yield
+
+
+def _lock(lock: TextIO, run_dir: Path, kind: int) -> None:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConfigError([_taken(run_dir, read_state(run_dir))]) from None
+    except OSError as error:
+        problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
+        raise ConfigError([problem]) from error
+
+
+def _check_launcher(run_dir: Path) -> None:
+    """Where the lock was removed, or is seen by one mount of the file system alone, the launcher still tells."""
+    state = read_state(run_dir)
+    if state is not None and state.pid != os.getpid() and launcher_lives(run_dir, state):
+        raise ConfigError([_taken(run_dir, state)])
+
+
+def _taken(run_dir: Path, state: RunState | None) -> str:
+    who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
+    return f"pacs.run_dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."
