@@ -13,8 +13,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from pacs.integration import checks, nodes
 from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
+from pacs.integration.inputs import write_inputs
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
+from pacs.runs.folder_check import damaged_metrics, folder_problems
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
 
@@ -65,8 +67,20 @@ def check_folder(config: DictConfig) -> None:
     if lock.exists():
         with lock.open() as held:
             _lock(held, lock.parent, fcntl.LOCK_SH)
+    _check_contents(lock.parent)
     check_former_run(config)
     choose_checkpoint(config)
+
+
+def _check_contents(run_dir: Path) -> None:
+    try:
+        problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
+    except OSError as error:
+        problems, damaged = [f"pacs.run_dir={run_dir} cannot be read ({error}): choose another folder."], []
+    if problems:
+        raise checks.ConfigError(problems)
+    for line in damaged:
+        print(f"pacs: {line}", flush=True)
 
 
 def train(config: DictConfig) -> int:
@@ -77,6 +91,7 @@ def train(config: DictConfig) -> int:
     """
     run_dir = Path(config.pacs.run_dir)
     with _locked(run_dir):
+        _check_contents(run_dir)
         clear_former_start(run_dir)
         check_former_run(config)
         checkpoint = choose_checkpoint(config)
@@ -93,6 +108,7 @@ def train(config: DictConfig) -> int:
         prepare_cluster(config)
         try:
             write_run_folder(config)
+            write_inputs(config, run_dir)
         except OSError as error:
             problem = f"pacs.run_dir={run_dir} cannot be written ({error}): make room there, or choose another folder."
             raise checks.ConfigError([problem]) from error
