@@ -10,6 +10,8 @@ from typing import TextIO
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.export.sums import FILE as SUMS
+from pacs.export.sums import damaged_files
 from pacs.integration import checks, nodes
 from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
@@ -105,6 +107,8 @@ def train(config: DictConfig) -> int:
                 flush=True,
             )
             return FINISHED
+        if checkpoint is None:
+            _check_model_folder(config)
         prepare_cluster(config)
         try:
             write_run_folder(config)
@@ -121,6 +125,18 @@ def train(config: DictConfig) -> int:
         )
         _clear_cluster(config)
         return status
+
+
+def _check_model_folder(config: DictConfig) -> None:
+    """Hold a model that was exported against its SHA256SUMS; a run that goes on has its weights in the checkpoint."""
+    folder = Path(str(config.actor_rollout_ref.model.path)).expanduser()
+    try:
+        damaged = damaged_files(folder)
+    except OSError as error:
+        damaged = [str(error)]
+    if damaged:
+        problem = f"actor_rollout_ref.model.path={folder}: {', '.join(damaged)}: not what its {SUMS} says: "
+        raise checks.ConfigError([f"{problem}export or copy the model again."])
 
 
 def _count_as_finished(run_dir: Path, step: int) -> None:
