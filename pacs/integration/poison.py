@@ -171,7 +171,9 @@ def read_evidence(file: Path) -> Evidence:
     except OSError as error:
         raise EvidenceError(f"{file} cannot be read: {error.strerror}") from error
     except UnsafeFile as error:
-        raise EvidenceError(f"{error}; it is not what a run wrote to its folder poison/, or not all of it") from error
+        raise EvidenceError(
+            f"{file} is not what a run wrote to its folder poison/, or not all of it: {error}"
+        ) from error
     except TypeError as error:
         raise EvidenceError(f"{file} is not what a run wrote to its folder poison/, or not all of it") from error
 
