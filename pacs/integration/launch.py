@@ -114,7 +114,10 @@ def train(config: DictConfig) -> int:
             write_run_folder(config)
             write_inputs(config, run_dir)
         except OSError as error:
-            problem = f"pacs.run_dir={run_dir} cannot be written ({error}): make room there, or choose another folder."
+            problem = (
+                f"pacs.run_dir={run_dir} cannot be written, or what the run reads cannot be read ({error}): make room "
+                "there, or choose another folder."
+            )
             raise checks.ConfigError([problem]) from error
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")

@@ -41,7 +41,7 @@ def read_lines(file: Path) -> list[Line]:
 def parse_line(raw: bytes, number: int = 0) -> Line:
     """One line, without its line break."""
     try:
-        record = json.loads(raw)
+        record = json.loads(raw.decode())  # of bytes json guesses the encoding
         step, values = _step_and_values(record)
     except (ValueError, OverflowError, RecursionError) as error:
         return Line(number, raw, None, {}, " ".join(str(error).split()))
