@@ -59,7 +59,10 @@ class RunLog:
 def _drop_steps_after(file: Path, step: int) -> None:
     """Keep the lines up to `step`, damaged ones among them too, since they may be all that is left of something."""
     lines = read_lines(file) if step > 0 else []
-    kept = [number for number, line in enumerate(lines) if line.step is not None and line.step <= step]
-    earlier = lines[: kept[-1] + 1] if kept else []
-    lines = [line for line in earlier if line.step is None or line.step <= step]
+    if lines and lines[-1].step is None:
+        lines.pop()  # a run that was killed did not write it to its end
+    kept = [number + 1 for number, line in enumerate(lines) if line.step is not None and line.step <= step]
+    later = [number for number, line in enumerate(lines) if line.step is not None and line.step > step]
+    end = max([*kept[-1:], *(later[:1] or [len(lines)])])
+    lines = [line for line in lines[:end] if line.step is None or line.step <= step]
     write_atomically(file, b"".join(line.raw + b"\n" for line in lines))

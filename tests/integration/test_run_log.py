@@ -59,6 +59,18 @@ def test_a_damaged_line_stays_and_the_run_goes_on(tmp_path: Path) -> None:
     assert [json.loads(line)["step"] for line in lines] == [1, 3, 4, 5, 6]
 
 
+def test_a_damaged_line_stays_though_no_other_is_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    log_steps(file, 1, 3, resumed_step=0)
+    lines = file.read_bytes().split(b"\n")
+    lines[0] = b"\x00" * len(lines[0])
+    file.write_bytes(b"\n".join(lines))
+    log_steps(file, 2, 3, resumed_step=1)
+    lines = file.read_bytes().splitlines()
+    assert set(lines.pop(0)) == {0}
+    assert [json.loads(line)["step"] for line in lines] == [2, 3]
+
+
 def test_a_new_run_in_an_old_folder_starts_its_file_anew(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     log_steps(file, 1, 5, resumed_step=0)
