@@ -44,7 +44,8 @@ examples
 available
 {groups}
 
-The run's folder (pacs.run_dir) gets config.yaml, run.json, metrics.jsonl, tensorboard/, samples/ and checkpoints/.
+The run's folder (pacs.run_dir) gets config.yaml, run.json, inputs.json, metrics.jsonl, tensorboard/, samples/ and
+checkpoints/.
 A run whose folder holds a checkpoint goes on from the newest complete one. SIGTERM, SIGUSR1 and Ctrl-C finish the
 current step, save and exit with status 75 (start the same command again to go on); a second one ends at once.
 Exit status: 0 finished, 1 failed (the cause is printed, and in state.json), 2 refused, 75 stopped on request.

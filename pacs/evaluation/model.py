@@ -12,6 +12,8 @@ from typing import Any
 from pacs.data.output import file_sha256
 from pacs.evaluation.errors import EvaluationError
 from pacs.export.source import CHECKPOINTS, Source, find_source
+from pacs.export.sums import FILE as SUMS
+from pacs.export.sums import read_sums
 from pacs.report.read import INFO
 from pacs.rewards.of_run import KEY, RunReward, read_reward, reward_of
 from pacs.runs.checkpoints import MARKER
@@ -111,11 +113,22 @@ def context_and_dtype(model: Model) -> tuple[int, str]:
 
 
 def model_sha256(folder: Path) -> str:
-    """A hash of the contents and the names of a model's files."""
+    """A hash of the contents and the names of a model's files.
+
+    Raises:
+        EvaluationError: If the folder has a SHA256SUMS (`pacs export` writes one) that says otherwise of one of them.
+    """
+    sums = read_sums(folder)
     files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as threads:
-        digests = threads.map(file_sha256, files)
-        lines = [f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True)]
+        digests = list(threads.map(file_sha256, files))
+    damaged = [file.name for file, digest in zip(files, digests, strict=True) if sums.get(file.name, digest) != digest]
+    damaged += [name for name in sums if Path(name).suffix in SUFFIXES and not (folder / name).is_file()]
+    if damaged:
+        raise EvaluationError(
+            f"{folder}: {', '.join(damaged)}: not what its {SUMS} says: export or copy the model again"
+        )
+    lines = [f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

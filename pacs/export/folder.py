@@ -14,13 +14,15 @@ from pacs.export.errors import ExportError
 from pacs.export.merge import merge, open_shards
 from pacs.export.model import check_shards, empty_model, own_parameters
 from pacs.export.source import Source
+from pacs.export.sums import FILE as SUMS
+from pacs.export.sums import write_sums
 from pacs.rewards.of_run import FILE, KEY, write_reward
 
 #: Of one file of weights, unless one parameter is larger.
 WEIGHTS_FILE_SIZE = "5GB"
 #: Not taken over from the checkpoint: what is written anew, and weights (of `save_contents: [hf_model]`).
 NOT_COPIED = (
-    "config.json", "README.md", FILE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json",
+    "config.json", "README.md", FILE, SUMS, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json",
 )  # fmt: skip
 #: Config, index, model card.
 SMALL_FILES_BYTES = 1_000_000
@@ -71,6 +73,7 @@ def export(source: Source, out: Path, dtype: str) -> int:
         aside.chmod(0o755)
         for weights in aside.glob("*.safetensors"):
             shutil.copymode(aside / "README.md", weights)
+        write_sums(aside)
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         aside.rename(out)
     except SafetensorError as error:

@@ -4,18 +4,23 @@ FSDP saves a file a rank, in which every parameter is a DTensor: this rank's row
 verl's own merger casts everything to bfloat16 and keeps all ranks' shards in memory.
 """
 
-import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
 from torch.distributed.tensor import DTensor, Shard
 
 from pacs.export.errors import ExportError
+from pacs.export.torch_file import UnsafeFile, read_torch_file
+from pacs.runs.integrity import damage_of
+
+#: Files that are read at once; what limits it is the disk.
+THREADS = 4
 
 
 def open_shards(actor: Path, ranks: int) -> list[dict[str, torch.Tensor]]:
-    """Map the state dicts of all ranks into memory; nothing of the parameters is read yet.
+    """Read all ranks' files against their CRCs, and map their state dicts into memory.
 
     Args:
         actor: folder with verl's `model_world_size_{ranks}_rank_{rank}.pt`.
@@ -25,15 +30,20 @@ def open_shards(actor: Path, ranks: int) -> list[dict[str, torch.Tensor]]:
         A state dict a rank. The tensors are views of the files: read them, do not write to them.
 
     Raises:
-        ExportError: If a rank's file is missing, or the ranks have other parameters.
+        ExportError: If a rank's file is missing, damaged, or would run code, or the ranks have other parameters.
     """
     files = [actor / f"model_world_size_{ranks}_rank_{rank}.pt" for rank in range(ranks)]
     missing = [file.name for file in files if not file.is_file()]
     if missing:
         raise ExportError(f"{actor} lacks {', '.join(missing)}: copy the shards of all {ranks} ranks there")
-    # It warns that the ranks' process groups are not here; nothing is sent through them.
-    logging.getLogger("torch.distributed.device_mesh").setLevel(logging.ERROR)
-    shards = [torch.load(file, map_location="cpu", mmap=True, weights_only=True) for file in files]
+    with ThreadPoolExecutor(THREADS) as threads:
+        for file, damage in zip(files, threads.map(damage_of, files), strict=True):
+            if damage:
+                raise ExportError(f"{file} {damage}: export another checkpoint, or copy that file again")
+    try:
+        shards = [read_torch_file(file, mmap=True) for file in files]
+    except UnsafeFile as error:
+        raise ExportError(str(error)) from error
     for file, shard in zip(files, shards, strict=True):
         if shard.keys() != shards[0].keys():
             raise ExportError(f"{file} has other parameters than {files[0].name}: they are not of one checkpoint")

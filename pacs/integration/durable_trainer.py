@@ -6,14 +6,12 @@ What is trained is the subclass's; it adds its own state to a checkpoint by `sav
 
 import errno
 import os
-import random
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import ray
 import torch
 import transfer_queue.interface as tq_interface
@@ -21,11 +19,15 @@ from omegaconf import DictConfig, open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.utils import tensordict_utils as tu
 
+from pacs.export.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.deaths import cause_of, is_death
+from pacs.integration.inputs import INPUTS
 from pacs.integration.monitor import Monitor
 from pacs.integration.nodes import host_of
 from pacs.integration.progress import ProgressTrainer
+from pacs.integration.random_states import random_states, restore_random_states
 from pacs.integration.run_log import RunLog
+from pacs.integration.shard_checks import check_checkpoint, check_shards, seal_checked
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
@@ -191,12 +193,13 @@ class DurableTrainer(ProgressTrainer):
             with self._verl_saves_to(aside):
                 super()._save_checkpoint()
             reference = self.save_algorithm_state(folder)
-            torch.save(_random_states(), folder / TRAINER)
-            shutil.copyfile(self.run_dir / checkpoints.CONFIG, folder / checkpoints.CONFIG)
-            ranks = self.actor_rollout_wg.world_size
+            torch.save(random_states(), folder / TRAINER)
+            for name in (checkpoints.CONFIG, INPUTS):
+                shutil.copyfile(self.run_dir / name, folder / name)
+            workers = self.actor_rollout_wg
             for part in ("actor", "critic") if self.use_critic else ("actor",):
-                check_shards(folder / part, ranks)
-            checkpoints.seal(folder, step=step, ranks=ranks, reference=reference)
+                check_shards(folder / part, workers.world_size)
+            seal_checked(folder, workers, step=step, reference=reference)
         except Exception as error:
             self._check_own()  # what is being written there would be the other start's
             free = shutil.disk_usage(self.checkpoints).free
@@ -242,31 +245,13 @@ class DurableTrainer(ProgressTrainer):
                 trainer.update(own)
 
     def _load_checkpoint(self) -> None:
-        super()._load_checkpoint()
-        self.saved_step = self.global_steps
-        if self.global_steps > 0:
+        checkpoint = None
+        if self.config.trainer.resume_mode != "disable":  # the launcher has chosen one
             checkpoint = read_checkpoint(Path(self.config.trainer.resume_from_path))
+            check_checkpoint(checkpoint, self.actor_rollout_wg, self.checkpoints)
+        with only_safe_loads():
+            super()._load_checkpoint()
+        self.saved_step = self.global_steps
+        if checkpoint is not None:
             self.load_algorithm_state(checkpoint)
-            _restore_random_states(torch.load(checkpoint.folder / TRAINER, weights_only=False))
-
-
-def check_shards(part: Path, ranks: int) -> None:
-    """Raise FileNotFoundError unless the shards of all ranks are here, where the trainer seals them."""
-    kinds = ("model", "optim", "extra_state")
-    files = [f"{kind}_world_size_{ranks}_rank_{rank}.pt" for kind in kinds for rank in range(ranks)]
-    if missing := [file for file in files if not (part / file).exists()]:
-        raise FileNotFoundError(
-            f"{part} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: pacs.run_dir must be on a "
-            "file system that all nodes share"
-        )
-
-
-def _random_states() -> dict[str, Any]:
-    """Of this process's generators; the workers' are in verl's own part of a checkpoint."""
-    return {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()}
-
-
-def _restore_random_states(states: dict[str, Any]) -> None:
-    random.setstate(states["python"])
-    np.random.set_state(states["numpy"])
-    torch.set_rng_state(states["torch"])
+            restore_random_states(read_torch_file(checkpoint.folder / TRAINER))

@@ -6,14 +6,19 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.export.sums import FILE as SUMS
+from pacs.export.sums import damaged_files
 from pacs.integration import checks, nodes
 from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.hold_folder import check_room, held, look_at
+from pacs.integration.inputs import write_inputs
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
 from pacs.runs.checkpoints import Checkpoint, newest_checkpoint
 from pacs.runs.clearing import clear_former_start
+from pacs.runs.folder_check import damaged_metrics, folder_problems
+from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
 
@@ -59,8 +64,20 @@ def check_folder(config: DictConfig) -> None:
     """
     look_at(Path(config.pacs.run_dir))
     check_room(Path(config.pacs.run_dir), Path(config.trainer.default_local_dir))
+    _check_contents(Path(config.pacs.run_dir))
     check_former_run(config)
     choose_checkpoint(config)
+
+
+def _check_contents(run_dir: Path) -> None:
+    try:
+        problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
+    except OSError as error:
+        problems, damaged = [f"pacs.run_dir={run_dir} cannot be read ({error}): choose another folder."], []
+    if problems:
+        raise checks.ConfigError(problems)
+    for line in damaged:
+        print(f"pacs: {line}", flush=True)
 
 
 def train(config: DictConfig) -> int:
@@ -71,6 +88,7 @@ def train(config: DictConfig) -> int:
     """
     run_dir = Path(config.pacs.run_dir)
     with held(run_dir, Path(config.trainer.default_local_dir)):
+        _check_contents(run_dir)
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
@@ -89,8 +107,16 @@ def train(config: DictConfig) -> int:
                 flush=True,
             )
             return FINISHED
+        if checkpoint is None:
+            _check_model_folder(config)
         prepare_cluster(config)
         write_run_folder(config)
+        try:
+            write_inputs(config, run_dir)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
+            raise checks.ConfigError([f"what the run reads cannot be read: {error}"]) from error
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
@@ -113,6 +139,18 @@ def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
     if state is not None and state.state == "failed":
         print(f"pacs: the last start failed: {state.cause}", flush=True)
     return newest_checkpoint(checkpoints)[0] if cleared else None
+
+
+def _check_model_folder(config: DictConfig) -> None:
+    """Hold a model that was exported against its SHA256SUMS; a run that goes on has its weights in the checkpoint."""
+    folder = Path(str(config.actor_rollout_ref.model.path)).expanduser()
+    try:
+        damaged = damaged_files(folder)
+    except OSError as error:
+        damaged = [str(error)]
+    if damaged:
+        problem = f"actor_rollout_ref.model.path={folder}: {', '.join(damaged)}: not what its {SUMS} says: "
+        raise checks.ConfigError([f"{problem}export or copy the model again."])
 
 
 def _count_as_finished(run_dir: Path, step: int) -> None:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import pickle
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 
+from pacs.export.torch_file import UnsafeFile, read_torch_file
 from pacs.integration import fields
 
 #: What of a train batch the evidence is made from; verl's names and ours.
@@ -167,10 +167,14 @@ def read_evidence(file: Path) -> Evidence:
         EvidenceError: there is no such file, or it is another one.
     """
     try:
-        return Evidence(**torch.load(file, map_location="cpu", weights_only=True))
+        return Evidence(**read_torch_file(file))
     except OSError as error:
         raise EvidenceError(f"{file} cannot be read: {error.strerror}") from error
-    except (RuntimeError, EOFError, TypeError, pickle.UnpicklingError) as error:
+    except UnsafeFile as error:
+        raise EvidenceError(
+            f"{file} is not what a run wrote to its folder poison/, or not all of it: {error}"
+        ) from error
+    except TypeError as error:
         raise EvidenceError(f"{file} is not what a run wrote to its folder poison/, or not all of it") from error
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from pacs.algorithm import ReferenceSchedule
+from pacs.integration.shard_checks import seal_checked
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint
 from pacs.runs.files import write_atomically
@@ -52,7 +53,7 @@ class ReferenceCheckpoints:
             aside = self.folder / checkpoints.SAVING / name
             aside.mkdir(parents=True)
             workers.save_reference(str(aside))
-            checkpoints.seal(aside, step=step, ranks=workers.world_size)
+            seal_checked(aside, workers, step=step)
             checkpoints.publish(aside, self.folder / checkpoints.REFERENCES / name)
             self.stored = name
         return self.stored

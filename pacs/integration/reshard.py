@@ -6,7 +6,6 @@ Each rank maps the files of all old ranks into memory, puts one parameter togeth
 it; nothing is sent.
 """
 
-import logging
 import re
 from itertools import chain
 from pathlib import Path
@@ -17,6 +16,7 @@ from torch.distributed.tensor import DTensor, Shard
 from verl.utils.checkpoint.fsdp_checkpoint_manager import FSDPCheckpointManager
 
 from pacs.export.merge import local_part, merge
+from pacs.export.torch_file import read_torch_file
 
 
 def shard_file(folder: Path, kind: str, ranks: int, rank: int) -> Path:
@@ -65,6 +65,7 @@ def load_checkpoint(manager: FSDPCheckpointManager, folder: Path) -> None:
     Raises:
         ValueError: The checkpoint is not of this model or this optimizer.
         ExportError: It is sharded in a way that FSDP2 alone does not shard.
+        UnsafeFile: A file would run code.
     """
     if manager.should_load_model:
         load_parameters(manager.model.state_dict(), folder, "model")
@@ -73,7 +74,7 @@ def load_checkpoint(manager: FSDPCheckpointManager, folder: Path) -> None:
     if manager.should_load_extra:
         ranks = ranks_that_wrote(folder, "extra_state")
         file = shard_file(folder, "extra_state", ranks, torch.distributed.get_rank() % ranks)
-        extra = torch.load(file, weights_only=False)
+        extra = read_torch_file(file)
         manager.load_rng_state(extra["rng"])
         if manager.lr_scheduler is not None:
             manager.lr_scheduler.load_state_dict(extra["lr_scheduler"])
@@ -161,7 +162,5 @@ def _open_all(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 def _open(file: Path) -> dict[str, Any]:
     """Map a rank's file into memory: its tensors are views of the file, on the host."""
-    # It warns that the old ranks' process groups are not here; nothing is sent through them.
-    logging.getLogger("torch.distributed.device_mesh").setLevel(logging.ERROR)
-    state: dict[str, Any] = torch.load(file, map_location="cpu", mmap=True, weights_only=True)
+    state: dict[str, Any] = read_torch_file(file, mmap=True)
     return state

@@ -1,10 +1,13 @@
 """Which checkpoint a start goes on from, decided and checked before Ray starts."""
 
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.export.torch_file import UnsafeFile, read_torch_file
 from pacs.integration.checks import ConfigError
+from pacs.integration.inputs import input_changes
 from pacs.runs.checkpoints import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.listing import METRICS, last_metrics
@@ -18,8 +21,8 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     where the run branches off while its own folder has none.
 
     Raises:
-        ConfigError: If the checkpoint asked for is not complete, was written by another algorithm, or if starting anew
-            would mix two runs in one folder.
+        ConfigError: If the checkpoint asked for is not complete, would run code, was written by another algorithm or
+            from other data, or if starting anew would mix two runs in one folder.
     """
     trainer, folder = config.trainer, Path(config.trainer.default_local_dir)
     own, problems = newest_checkpoint(folder)
@@ -55,6 +58,7 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
         trainer.resume_from_path = None if checkpoint is None else str(checkpoint.folder)
     if checkpoint is None:
         return None
+    _check_files(checkpoint)
     _check_config(config, checkpoint)
     _say_ranks(config, checkpoint)
     for problem in problems:
@@ -72,13 +76,16 @@ def check_former_run(config: DictConfig) -> None:
         ConfigError: If the run in the folder is finished, or was another one.
     """
     run_dir, trainer = Path(config.pacs.run_dir), config.trainer
-    if trainer.resume_mode == "disable" or any(newest_checkpoint(Path(trainer.default_local_dir))):
+    if trainer.resume_mode == "disable" or any(newest_checkpoint(Path(trainer.default_local_dir), content=False)):
         return
     steps = int(last_metrics(run_dir / METRICS).get("step", 0))
     if steps == 0 or not (run_dir / CONFIG).exists():
         return
-    state, before = read_state(run_dir), OmegaConf.load(run_dir / CONFIG)
-    assert isinstance(before, DictConfig)
+    state = read_state(run_dir)
+    try:
+        before = _settings(run_dir / CONFIG)
+    except ConfigError as error:
+        raise ConfigError([str(error), "To write over that run, set trainer.resume_mode=disable."]) from error
     changes = [change.partition(":")[0] for change in algorithm_changes(before, config)]
     if not changes and (state is None or state.state != "finished"):
         return
@@ -113,23 +120,46 @@ def _say_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
         )
 
 
+def _check_files(checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint whose files would run code when they are loaded; nothing of the tensors is read."""
+    for folder in filter(None, (checkpoint.folder, checkpoint.reference)):
+        for file in sorted(folder.rglob("*.pt")):
+            try:
+                read_torch_file(file, mmap=True)
+            except (OSError, UnsafeFile) as error:
+                raise ConfigError([str(error)]) from error
+
+
+def _settings(file: Path) -> dict[str, Any]:
+    """The settings in the config.yaml of a run or of a checkpoint."""
+    try:
+        config: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
+        config["data"]["dataloader_num_workers"]
+    except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no config of a run
+        said = " ".join(str(error).split())
+        raise ConfigError([f"{file} is not the config.yaml of a run ({said}): choose another folder."]) from error
+    return dict(config)
+
+
 def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
-    before = OmegaConf.load(checkpoint.folder / CONFIG)
-    assert isinstance(before, DictConfig)
+    before = _settings(checkpoint.folder / CONFIG)
     # torchdata keeps the place in the data for each of its workers, and loads it for as many.
-    workers, now = before.data.dataloader_num_workers, config.data.dataloader_num_workers
+    workers, now = before["data"]["dataloader_num_workers"], config.data.dataloader_num_workers
     if workers != now:
         raise ConfigError(
             [f"data.dataloader_num_workers: {workers} in {checkpoint.folder}, {now} now: set it back to go on."]
         )
-    changes = algorithm_changes(before, config)
+    try:
+        changes = [*algorithm_changes(before, config), *input_changes(checkpoint.folder, config)]
+    except (OSError, ValueError) as error:
+        raise ConfigError([f"{checkpoint.folder}: what its run had read cannot be compared: {error}"]) from error
     if changes and not config.pacs.resume.accept_changes:
         raise ConfigError(
             [
                 *changes,
-                f"These settings change the algorithm within a run (it would go on from {checkpoint.folder}): set them "
-                "back, choose another pacs.run_dir for a new run, or go on with them by "
-                "pacs.resume.accept_changes=true.",
+                "These settings and files change the algorithm within a run (it would go on from "
+                f"{checkpoint.folder}): set them back, choose another pacs.run_dir for a new run, or go on with them "
+                "by pacs.resume.accept_changes=true.",
             ]
         )
     for change in changes:

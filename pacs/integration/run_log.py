@@ -10,6 +10,7 @@ from typing import Any
 
 from pacs.runs.files import write_atomically
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
+from pacs.runs.metrics_file import read_lines
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
@@ -28,7 +29,7 @@ class RunLog:
     Args:
         file: `metrics.jsonl` of the run.
         resumed_step: The step a checkpoint was loaded from (0: a new run); later lines of the file, written
-            before the run was cut off, are dropped, since those steps are taken again.
+            before the run was cut off, are dropped, since those steps are taken again. Damaged lines before them stay.
         total_steps: For the console.
     """
 
@@ -56,11 +57,12 @@ class RunLog:
 
 
 def _drop_steps_after(file: Path, step: int) -> None:
-    kept = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        try:
-            if step > 0 and json.loads(line)["step"] <= step:
-                kept.append(line)
-        except json.JSONDecodeError:
-            continue  # the last line of a killed run
-    write_atomically(file, "".join(line + "\n" for line in kept))
+    """Keep the lines up to `step`, damaged ones among them too, since they may be all that is left of something."""
+    lines = read_lines(file) if step > 0 else []
+    if lines and lines[-1].step is None:
+        lines.pop()  # a run that was killed did not write it to its end
+    kept = [number + 1 for number, line in enumerate(lines) if line.step is not None and line.step <= step]
+    later = [number for number, line in enumerate(lines) if line.step is not None and line.step > step]
+    end = max([*kept[-1:], *(later[:1] or [len(lines)])])
+    lines = [line for line in lines[:end] if line.step is None or line.step <= step]
+    write_atomically(file, b"".join(line.raw + b"\n" for line in lines))

@@ -7,6 +7,7 @@ from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
 from pacs.export.merge import local_part
+from pacs.export.torch_file import read_torch_file
 from pacs.integration.reshard import dealt_out_alike, load_parameters, shard_file
 
 
@@ -46,11 +47,12 @@ def load_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
 
     Raises:
         ValueError: If it is of another model and of other ranks.
+        UnsafeFile: If a file would run code.
     """
     if not dealt_out_alike(module, folder, kind):
         load_parameters(_sharded_parameters(module), folder, kind)
         return
-    shards = torch.load(_own_file(folder, kind), weights_only=True)
+    shards = read_torch_file(_own_file(folder, kind))
     with torch.no_grad():
         for name, shard in local_shards(module).items():
             shard.copy_(local_part(shards[name]))

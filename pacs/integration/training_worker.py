@@ -10,11 +10,13 @@ from verl.utils import tensordict_utils as tu
 from verl.utils.fsdp_utils import load_fsdp_model_to_gpu, offload_fsdp_model_to_cpu, offload_fsdp_optimizer
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 
+from pacs.export.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.gradients import gradient_metrics
 from pacs.integration.optimizer_settings import settings_kept
 from pacs.integration.poison import SkippedUpdates
 from pacs.integration.probe import check_layout
-from pacs.integration.reshard import dealt_out_alike, load_checkpoint
+from pacs.integration.reshard import dealt_out_alike, load_checkpoint, shard_file
+from pacs.integration.shard_checks import CheckedFile, check_files, share_of
 
 #: Among the metrics of a baseline's update: the most updates in a row that were skipped since the start.
 SKIPPED_IN_A_ROW = "pacs/gradient/skipped_in_a_row"
@@ -31,7 +33,11 @@ class DurableTrainingWorker(TrainingWorker):
         engine, folder = self.engine, Path(local_path)
         with settings_kept(engine.optimizer, engine.lr_scheduler):
             if dealt_out_alike(engine.module, folder, "model"):
-                super().load_checkpoint(local_path, hdfs_path, del_local_after_load)
+                rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
+                for kind in ("optim", "extra_state"):  # verl's own error would not name the file
+                    read_torch_file(shard_file(folder, kind, ranks, rank), mmap=True)
+                with only_safe_loads():
+                    super().load_checkpoint(local_path, hdfs_path, del_local_after_load)
                 return
             # As verl's engine does around its own.
             if engine.is_param_offload_enabled:
@@ -73,7 +79,13 @@ class BaselineTrainingWorker(DurableTrainingWorker):
 
 
 class ProbedWorker(ActorRolloutRefWorker):
-    """Actor, rollout and reference in one process, whose policy is tried before it is used."""
+    """Actor, rollout and reference in one process, whose policy is tried before it is used, and its files checked."""
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def check_files(self, folder: str, names: list[str], written: bool) -> list[CheckedFile]:
+        """Read this rank's share of a checkpoint's large files against their checksums (see `shard_checks`)."""
+        own = share_of(names, torch.distributed.get_rank(), torch.distributed.get_world_size())
+        return check_files(Path(folder), own, written=written)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def init_model(self) -> None:

@@ -7,7 +7,7 @@ RUN/run.json        versions, git commit, command, start time
 A run that is resumed appends to the same metrics.jsonl, so a step may occur again. The later line wins, key
 by key: verl validates again at the step it resumes from, and that line holds nothing but the validation. A
 line that goes back to an earlier step also discards the steps after it: they belong to the attempt that was
-abandoned.
+abandoned. A line that is damaged is dropped with a warning.
 """
 
 import json
@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
+
+from pacs.runs.metrics_file import read_lines
 
 logger = logging.getLogger(__name__)
 
@@ -112,43 +114,23 @@ def _not_a_run(path: Path) -> str:
 
 def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
     try:
-        content = path.read_bytes()
+        lines = read_lines(path)
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
-    lines = [(number, line) for number, line in enumerate(content.split(b"\n"), start=1) if line.strip()]
     steps: dict[int, dict[str, float]] = {}
     latest = -1
-    for number, line in lines:
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            if number != lines[-1][0]:
-                raise RunError(f"{path}:{number}: not a JSON object ({error})") from error
-            logger.warning("%s:%d: dropped the last line, which was not written to its end", path, number)
+    for line in lines:
+        if line.step is None:
+            last = " (the last line, which was not written to its end)" if line is lines[-1] else ""
+            logger.warning("%s:%d: dropped: no step's metrics: %s%s", path, line.number, line.damage, last)
             continue
-        step, values = _parse_record(record, where=f"{path}:{number}")
-        if step < latest:
-            steps = {earlier: row for earlier, row in steps.items() if earlier <= step}
-        steps.setdefault(step, {}).update(values)  # the highest step, so the order stays ascending
-        latest = step
+        if line.step < latest:
+            steps = {earlier: row for earlier, row in steps.items() if earlier <= line.step}
+        steps.setdefault(line.step, {}).update(line.values)  # the highest step, so the order stays ascending
+        latest = line.step
     if not steps:
         raise RunError(f"{path} has no complete line yet: the run has not finished a step")
     return steps
-
-
-def _parse_record(record: Any, *, where: str) -> tuple[int, dict[str, float]]:
-    """The step, and what in the line is a number (null is one that was not finite)."""
-    if not isinstance(record, dict):
-        raise RunError(f"{where}: expected a JSON object, found {type(record).__name__}")
-    step = record.get("step")
-    if isinstance(step, bool) or not isinstance(step, int) or step < 0:
-        raise RunError(f'{where}: "step" must be a whole number from 0, found {step!r}')
-    values = {
-        key: math.nan if value is None else float(value)
-        for key, value in record.items()
-        if key != "step" and (value is None or isinstance(value, int | float))
-    }
-    return step, values
 
 
 def _read_config(path: Path) -> dict[str, Any]:

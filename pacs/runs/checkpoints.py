@@ -7,30 +7,25 @@
       latest_checkpointed_iteration.txt   verl's pointer, for verl's own tools
       .saving/               what is being written; renamed into its place once it is complete
 
-A folder that is named `global_step_N` is complete: it was renamed after its marker. The marker lists every file with
-its size, so that a truncated one is found before a run is built on it.
+A folder that is named `global_step_N` is complete: it was renamed after its marker (see `marker`), which lists every
+file with its size and its digest, so that a damaged one is found before a run is built on it.
 """
 
 import json
-import os
 import re
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from pacs.runs.files import write_atomically
+from pacs.runs.marker import MARKER as MARKER
+from pacs.runs.marker import BrokenCheckpoint as BrokenCheckpoint
+from pacs.runs.marker import seal as seal
+from pacs.runs.marker import verified
 
-MARKER = "complete.json"
 CONFIG = "config.yaml"
 REFERENCES = "references"
 SAVING = ".saving"
 LATEST = "latest_checkpointed_iteration.txt"
-
-
-class BrokenCheckpoint(ValueError):
-    """A checkpoint lacks something; the message says what, and where."""
 
 
 @dataclass(frozen=True)
@@ -57,31 +52,6 @@ def step_folder(checkpoints: Path, step: int) -> Path:
     return checkpoints / f"global_step_{step}"
 
 
-def seal(folder: Path, *, step: int, ranks: int, reference: str | None = None) -> None:
-    """Write the marker of a checkpoint (or of a reference) that is otherwise complete.
-
-    Args:
-        folder: what was written.
-        step: the step it was written after.
-        ranks: number of training ranks.
-        reference: name of the reference's folder under `references/`, if the checkpoint needs one.
-    """
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != folder / MARKER]
-    for file in files:
-        # On the disk before the marker is: else a power cut could leave a marker whose files are zeros.
-        with file.open("rb") as stream:
-            os.fsync(stream.fileno())
-    sizes = {str(file.relative_to(folder)): file.stat().st_size for file in files}
-    about = {
-        "step": step,
-        "ranks": ranks,
-        "reference": reference,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "files": sizes,
-    }
-    write_atomically(folder / MARKER, json.dumps(about, indent=1) + "\n")
-
-
 def publish(aside: Path, folder: Path) -> None:
     """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -94,14 +64,18 @@ def publish(aside: Path, folder: Path) -> None:
         aside.rename(folder)
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
+def read_checkpoint(folder: Path, *, content: bool = True) -> Checkpoint:
     """Read a checkpoint's marker and hold its files against it.
 
+    Args:
+        folder: the checkpoint's.
+        content: read the small files and the large ones' lists of records; else look at the sizes alone.
+
     Raises:
-        BrokenCheckpoint: If there is no marker, a file (the reference's included) is missing or has another size, or
-            the folder is not named by its step.
+        BrokenCheckpoint: If there is no marker, a file (the reference's included) is missing, damaged or of another
+            size, or the folder is not named by its step.
     """
-    about = _verified(folder)
+    about = verified(folder, content)
     if folder.name != step_folder(folder.parent, about["step"]).name:
         raise BrokenCheckpoint(f"{folder}: it is of step {about['step']}, and was renamed; name it as it was")
     reference = None
@@ -111,16 +85,21 @@ def read_checkpoint(folder: Path) -> Checkpoint:
             raise BrokenCheckpoint(
                 f"{folder}: its reference, {reference}, is missing (a checkpoint is copied together with it)"
             )
-        _verified(reference)
+        verified(reference, content)
     return Checkpoint(folder, about["step"], about["ranks"], reference, sum(about["files"].values()))
 
 
-def newest_checkpoint(checkpoints: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest complete checkpoint of a run, and why newer ones were passed over (a sentence each)."""
+def newest_checkpoint(checkpoints: Path, *, content: bool = True) -> tuple[Checkpoint | None, list[str]]:
+    """The newest complete checkpoint of a run, and why newer ones were passed over (a sentence each).
+
+    Args:
+        checkpoints: the run's.
+        content: as for `read_checkpoint`.
+    """
     problems: list[str] = []
     for folder in reversed(_step_folders(checkpoints)):
         try:
-            return read_checkpoint(folder), problems
+            return read_checkpoint(folder, content=content), problems
         except BrokenCheckpoint as problem:
             problems.append(str(problem))
     return None, problems
@@ -142,7 +121,7 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
     complete, deleted = [], []
     for folder in _step_folders(checkpoints):
         try:
-            complete.append(read_checkpoint(folder))
+            complete.append(read_checkpoint(folder, content=False))
         except BrokenCheckpoint:
             continue
     old = [] if keep is None else complete[: max(0, len(complete) - keep)]
@@ -182,29 +161,3 @@ def _reference_name(folder: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None
     return None if name is None else str(name)
-
-
-def _verified(folder: Path) -> dict[str, Any]:
-    """What a marker says, once the files it lists are there."""
-    marker = folder / MARKER
-    try:
-        about = json.loads(marker.read_text(encoding="utf-8"))
-        about = {key: about[key] for key in ("step", "ranks", "reference")} | {"files": dict(about["files"])}
-    except (FileNotFoundError, NotADirectoryError):
-        raise BrokenCheckpoint(f"{folder}: no {MARKER}; its save did not end, or it was not written by pacs") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BrokenCheckpoint(f"{marker}: not readable ({error!r})") from error
-    for name, size in about["files"].items():
-        found = _size(folder / name)
-        if found != size:
-            what = "is missing" if found is None else f"has {found:,} bytes instead of {size:,}"
-            raise BrokenCheckpoint(f"{folder}: {name} {what}")
-    return about
-
-
-def _size(file: Path) -> int | None:
-    """Bytes of a file; None if there is none (the run itself may delete it meanwhile)."""
-    try:
-        return file.stat().st_size if file.is_file() else None
-    except FileNotFoundError:
-        return None

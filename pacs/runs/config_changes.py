@@ -115,7 +115,7 @@ def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | 
     return [
         f"{key}: {_shown(then, key)} in the checkpoint, {_shown(here, key)} now"
         for key in dict.fromkeys([*here, *then])
-        if counts(key) and _matters(key, then, here) and not _same(then.get(key), here.get(key))
+        if counts(key) and matters(key, then, here) and not _same(then.get(key), here.get(key))
     ]
 
 
@@ -139,8 +139,8 @@ def _leaves(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return leaves
 
 
-def _matters(key: str, then: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
-    """Whether a key that counts is read at all by one of the two runs."""
+def matters(key: str, then: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
+    """Whether a key that counts is read at all by one of two runs, whose flat configs these are."""
     if key in LENGTH:
         # The epochs count where no number of steps is set.
         read = key == STEPS or any(config.get(STEPS) is None for config in (then, here))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.files import folder_bytes
+from pacs.runs.metrics_file import parse_line
 from pacs.runs.processes import is_alive
 from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress, read_state, this_host
 
@@ -95,13 +96,10 @@ def last_metrics(file: Path) -> dict[str, float]:
     wanted, last = {"step", PASS_RATE, LOSS, STEP_SECONDS}, dict[str, float]()
     validation: dict[str, float] = {}
     for line in _lines_from_the_end(file):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue  # the last line of a killed run, or one that reaches farther back than is read
-        if not isinstance(record, dict):
-            continue
-        values = {key: float(value) for key, value in record.items() if isinstance(value, int | float)}
+        parsed = parse_line(line)
+        if parsed.step is None:
+            continue  # the last line of a killed run, a damaged one, or one that reaches farther back than is read
+        values = parsed.values | {"step": parsed.step}
         last = {key: value for key, value in values.items() if key in wanted | {GRADED}} | last
         validation = validation or validation_shares(values)
         if validation and wanted <= last.keys():
@@ -151,7 +149,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
     step, total_steps, step_seconds = metrics.get("step"), None, None
     if progress is not None:
         step, total_steps, step_seconds = progress.step, int(progress.total_steps), progress.step_seconds
-    checkpoint, problems = newest_checkpoint(folder / CHECKPOINTS)
+    checkpoint, problems = newest_checkpoint(folder / CHECKPOINTS, content=False)
     written = _written(folder / PROGRESS)
     run = ListedRun(
         name=name,

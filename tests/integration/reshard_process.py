@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch.distributed.tensor import DTensor
 from pacs.algorithm import PacsConfig
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.worker import PacsWorker
+from tests.integration.test_strangers_files import poison
 from tests.integration.worker_case import GROUP, deal_out, make_rows
 from tests.integration.worker_process import FOLDER, full_weights, make_worker, step_data
 
@@ -114,7 +116,20 @@ def on_one() -> dict[str, Any]:
     results["from 2"] |= {"draws": draws(), "next": update(worker, 3)}
     results["reset"] = {"state": load(worker, "reset")}
     results["refused"] = refusal(worker)
+    results["unsafe"] = {kind: code_refusal(worker, kind) for kind in ("model", "optim", "extra_state")}
     return results
+
+
+def code_refusal(worker: PacsWorker, kind: str) -> tuple[str, bool]:
+    """What is said of this rank's file, written by as many ranks, that would touch a file; whether it did."""
+    file, folder = FOLDER / "evil", FOLDER / f"unsafe_{kind}"
+    shutil.copytree(FOLDER / "of_1" / "actor", folder)
+    poison(folder / f"{kind}_world_size_1_rank_0.pt", file)
+    try:
+        worker.load_checkpoint(str(folder))
+    except ValueError as error:
+        return str(error), file.exists()
+    return "nothing", file.exists()
 
 
 def refusal(worker: PacsWorker) -> str:

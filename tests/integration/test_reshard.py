@@ -80,5 +80,12 @@ def test_an_optimizer_that_was_just_reset(results: dict) -> None:
     assert_equal(state, results[2]["reset"]["state"])
 
 
+@pytest.mark.parametrize("kind", ["model", "optim", "extra_state"])
+def test_a_file_that_would_run_code_is_refused_by_its_name(kind: str, results: dict) -> None:
+    said, ran = results[1]["unsafe"][kind]
+    assert f"{kind}_world_size_1_rank_0.pt is refused: to read it would run code (it names posix.system)" in said
+    assert not ran
+
+
 def test_another_model_is_refused(results: dict) -> None:
     assert results[1]["refused"].endswith("is of another model: ['lm_head.weight', 'other.weight'] differ")

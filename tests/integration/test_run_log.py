@@ -46,6 +46,32 @@ def test_a_resumed_run_drops_the_steps_it_takes_again_and_the_line_that_was_cut_
     assert [line["step"] for line in written(file)] == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_damaged_line_stays_and_the_run_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    log_steps(file, 1, 6, resumed_step=0)
+    lines = file.read_bytes().split(b"\n")
+    lines[1] = b"\x00" * len(lines[1])
+    lines[4] = b'{"step": 5, "actor/\xff'
+    file.write_bytes(b"\n".join(lines))
+    log_steps(file, 5, 6, resumed_step=4)
+    lines = file.read_bytes().splitlines()
+    assert set(lines.pop(1)) == {0}
+    assert b"\xff" in lines.pop(3)  # of a step that is taken again, for all that can be told
+    assert [json.loads(line)["step"] for line in lines] == [1, 3, 4, 5, 6]
+
+
+def test_a_damaged_line_stays_though_no_other_is_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    log_steps(file, 1, 3, resumed_step=0)
+    lines = file.read_bytes().split(b"\n")
+    lines[0] = b"\x00" * len(lines[0])
+    file.write_bytes(b"\n".join(lines))
+    log_steps(file, 2, 3, resumed_step=1)
+    lines = file.read_bytes().splitlines()
+    assert set(lines.pop(0)) == {0}
+    assert [json.loads(line)["step"] for line in lines] == [2, 3]
+
+
 def test_a_new_run_in_an_old_folder_starts_its_file_anew(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
     log_steps(file, 1, 5, resumed_step=0)

@@ -17,9 +17,9 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
 from pacs.integration import fields
-from pacs.integration.durable_trainer import check_shards
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.scores import verifier_infos, verifier_statuses
+from pacs.integration.shard_checks import check_shards
 from pacs.integration.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.integration.trainer import PacsTrainer
 from pacs.metrics import find

@@ -326,10 +326,10 @@ def test_a_run_that_is_deleted_while_it_is_read_is_not_there(make_run, tmp_path,
     make_run("a")
     make_run("b", saved=(5,))
 
-    def delete(checkpoints: Path):
+    def delete(checkpoints: Path, content: bool):
         if checkpoints.parent.name == "b":
             shutil.rmtree(checkpoints.parent)
-        return newest_checkpoint(checkpoints)
+        return newest_checkpoint(checkpoints, content=content)
 
     monkeypatch.setattr(listing, "newest_checkpoint", delete)
     assert [run.name for run in list_runs([tmp_path])] == ["a"]

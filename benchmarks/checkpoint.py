@@ -1,0 +1,77 @@
+"""What it costs to check a checkpoint: of one rank's shard, as ratios to its save.
+
+    python benchmarks/checkpoint.py --gibibytes 1 --rounds 3 --folder outputs
+
+Saves a state dict as verl's workers do, has it on the disk, and reads it as a save, a load and a start check it; at the
+end the SHA-256 of a file of that size, as of a file of data. The rounds are interleaved; medians are printed.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.table import format_table
+from pacs.integration.shard_checks import check_files
+from pacs.runs.integrity import digest_of, sha256_of
+
+SHARD = "model_world_size_1_rank_0.pt"
+TENSORS = 32
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def measure(folder: Path, state: dict[str, torch.Tensor]) -> dict[str, float]:
+    """One round: what is done -> seconds."""
+    file = folder / SHARD
+
+    def save() -> None:
+        torch.save(state, file)
+        with file.open("rb") as stream:
+            os.fsync(stream.fileno())
+
+    return {
+        "save, until it is on the disk": seconds(save),
+        "a rank's check after it, from the disk": seconds(lambda: check_files(folder, [SHARD], written=True)),
+        "a rank's check before a load, read lately": seconds(lambda: check_files(folder, [SHARD], written=False)),
+        "the start's look at its list of records": seconds(lambda: digest_of(file)),
+        "load": seconds(lambda: torch.load(file)),
+        "SHA-256 of the same bytes": seconds(lambda: sha256_of(file)),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gibibytes", type=float, default=1.0, help="of the shard")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=Path("outputs"), help="on the disk that is measured")
+    args = parser.parse_args()
+    count = int(args.gibibytes * 2**30 / 4 / TENSORS)
+    state = {f"layer_{i}": torch.randn(count) for i in range(TENSORS)}
+    args.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        rounds = [measure(Path(folder), state) for _ in range(args.rounds)]
+    found = {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
+    ratios = {name: statistics.median(one[name] / next(iter(one.values())) for one in rounds) for name in rounds[0]}
+    rows = [
+        (name, f"{value:.3f}", f"{args.gibibytes / value:.2f}", f"{ratios[name]:.3f}") for name, value in found.items()
+    ]
+    print(format_table((f"{args.gibibytes:g} GiB, medians of {args.rounds}", "seconds", "GiB/s", "of the save"), rows))
+
+
+if __name__ == "__main__":
+    main()
