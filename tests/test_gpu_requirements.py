@@ -1,5 +1,6 @@
 """The GPU stack's lock against what verl itself asks for."""
 
+import re
 from importlib import metadata
 from pathlib import Path
 
@@ -12,8 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 def locked() -> dict[str, str]:
     files = ("requirements/gpu.txt", "requirements/gpu-build.txt")
-    lines = [line for file in files for line in (ROOT / file).read_text().splitlines()]
-    pins = (line.split("==") for line in lines if not line.startswith("#"))
+    pins = (pin for file in files for pin in re.findall(r"^([\w.-]+)==(\S+)", (ROOT / file).read_text(), re.MULTILINE))
     return {canonicalize_name(name): version for name, version in pins}
 
 

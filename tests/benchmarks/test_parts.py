@@ -21,7 +21,8 @@ SETTINGS = Settings(
     prompt_tokens=4,
     median_tokens=4,
     steps=1,
-    fused=False,
+    head="model",
+    attention="sdpa",
     seed=0,
 )
 
@@ -90,13 +91,8 @@ def test_a_budget_holds_a_group_of_longest_responses() -> None:
 
 
 def test_published_shapes() -> None:
-    """Parameters without norms, which are less than a thousandth: embedding, attention, MLP."""
-    millions = {}
-    for name, shape in SHAPES.items():
-        heads = (2 * shape.num_attention_heads + 2 * shape.num_key_value_heads) * shape.head_dim
-        layer = shape.hidden_size * (heads + 3 * shape.intermediate_size)
-        millions[name] = (shape.vocab_size * shape.hidden_size + shape.num_hidden_layers * layer) / 1e6
-    assert [round(millions[name]) for name in ("0.6b", "1.7b", "4b")] == [596, 1720, 4022]
+    millions = {name: round(shape.model.parameters / 1e6) for name, shape in SHAPES.items()}
+    assert [millions[name] for name in ("0.6b", "1.7b", "4b", "8b")] == [596, 1721, 4022, 8191]
 
 
 def test_a_table_has_even_columns() -> None:
