@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pacs.doctor.finding import Finding
+from pacs.doctor.kernels import unusable_flash_attention
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -55,6 +56,9 @@ def main(args: argparse.Namespace) -> int:
     from pacs.composing import CompositionError, compose_run
     from pacs.doctor.examine import examine
 
+    if (unusable := unusable_flash_attention()) is not None:
+        print(json.dumps([asdict(unusable)], indent=1) if args.json else as_text([unusable]))
+        return 1
     config, hardware = None, None
     if args.config_name or args.overrides:
         try:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import step
+from benchmarks.step import beside_plan
 from benchmarks.step.report import Bar, memory_bars, seconds, step_ratios, timing_table
 from benchmarks.step.rollouts import Rollouts, pad_responses, random_prompts, random_rollouts, response_lengths
 from benchmarks.step.settings import LONGEST, SHAPES, Settings
@@ -33,7 +35,7 @@ def run(script: str, *arguments: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("script", ["evaluate.py", "loss.py", "step.py"])
+@pytest.mark.parametrize("script", ["evaluate.py", "loss.py", "step.py", "step_against_plan.py"])
 def test_help_shows_the_command(script: str) -> None:
     assert f"python benchmarks/{script}" in run(script, "--help")
 
@@ -127,3 +129,44 @@ def test_memory_bars_compare_cached_with_its_smallest_group() -> None:
     memory = {name: {"before": 1, "over": size, "micro_batch_tokens": 1} for name, size in over.items()}
     [bar] = memory_bars(memory)
     assert (bar.value, bar.holds) == (1.2, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--attn", "flash"], "--attn sdpa"),
+        (["--head", "triton"], "--head torch"),
+        (["--shape", "8b"], "invalid choice"),
+        (["--device", "cuda", "--attn", "flash"], "--attn sdpa"),
+    ],
+)
+def test_what_this_machine_cannot_run_is_refused(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        step.parse(arguments)
+    assert complaint in capsys.readouterr().err
+
+
+def test_without_vllm_the_rollouts_are_random_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(step, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        step.parse([])
+    assert "--no-generation" in capsys.readouterr().err
+    assert step.parse(["--no-generation"]).no_generation
+
+
+def test_out_of_memory_is_a_result_beside_the_plan() -> None:
+    planned = {phase: {"bytes": 3 * 2**30, "seconds": 2.0} for phase in beside_plan.PHASES}
+    found = {phase: {"seconds": [1.0, 3.0, 2.5], "peak_bytes": 6 * 2**30} for phase in beside_plan.PHASES}
+    noise = {"per_token": 0.03, "per_response_mean": 0.5, "per_response_max": 1.25, "tokens": 2048.0}
+    about = {"settings": {"shape": "8b", "head": "torch"}, "planned": planned}
+    results = [about | {"measured": {"phases": found, "packing_noise": noise}}, about | {"error": "out of memory"}]
+    lines = beside_plan.table(results).splitlines()
+    assert lines[2].split() == ["8b,", "torch,", "reference", "pass", "2.500", "2.000", "1.25", "6.00", "3.00", "2.00"]
+    assert "out of memory" in lines[5]
+    assert beside_plan.noise_table(results).splitlines()[2:] == [
+        "8b, torch                                   0.03         0.5     1.2              2,048"
+    ]
