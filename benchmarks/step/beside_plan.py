@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import format_table
-from pacs.composing import compose_run
-from pacs.planning import make_plan
 
 GIB = 2**30
 #: The plan's names of the phases that are measured.
@@ -47,6 +45,10 @@ def overrides(settings: dict[str, Any], model: Path) -> list[str]:
 
 def estimate(run: list[str], gpu: str | None, mean_response_tokens: float) -> dict[str, Any]:
     """Phase -> bytes that the training process has of torch, and seconds (none on a CPU)."""
+    # verl and Hydra take seconds to import.
+    from pacs.composing import compose_run
+    from pacs.planning import make_plan
+
     config, hardware = compose_run("pacs", run)
     plan = make_plan(config, hardware=hardware, gpu=gpu, mean_response_tokens=mean_response_tokens)
     sizes = {
@@ -84,7 +86,7 @@ def noise_table(results: list[dict[str, Any]]) -> str:
             f"{noise['per_token']:.2g}",
             f"{noise['per_response_mean']:.2g}",
             f"{noise['per_response_max']:.2g}",
-            f"{noise['tokens']:,}",
+            f"{noise['tokens']:,.0f}",
         ]
         for result in results
         if "measured" in result
