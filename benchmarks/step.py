@@ -39,7 +39,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.step.arguments import ATTENTION, add_layout, choose_layout
+from benchmarks.step.arguments import ATTENTION, ATTENTION_HELP, HEAD_HELP, HEADS, choose_layout
 from benchmarks.step.child import ON_CPU, one_rank, run_child
 from benchmarks.step.model import describe_machine, save_model
 from benchmarks.step.report import measured_bars, report
@@ -91,7 +91,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
     parser.add_argument("--prompts", type=int, help="a step, an even number (default: the shape's)")
     parser.add_argument("--median-tokens", type=int, help="of a response (default: the shape's)")
-    add_layout(parser)
+    parser.add_argument("--attn", choices=[*ATTENTION], help=ATTENTION_HELP)
+    parser.add_argument("--head", choices=HEADS, help=f"{HEAD_HELP} (default: torch; on the CPU model)")
     parser.add_argument("--no-generation", action="store_true", help="random tokens of the same lengths, without vLLM")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measured step there too")
     a = parser.parse_args(arguments)

@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.step.arguments import ATTENTION, add_layout, choose_layout
+from benchmarks.step.arguments import ATTENTION, ATTENTION_HELP, HEAD_HELP, HEADS, choose_layout
 from benchmarks.step.beside_plan import estimate, noise_table, overrides, table
 from benchmarks.step.child import ON_CPU, ROOT, one_rank, run_child
 from benchmarks.step.model import describe_machine, machine_slug, save_model
@@ -41,7 +41,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--shape", choices=[*SHAPES], nargs="+", help="(default: all published ones; on the CPU tiny)")
-    add_layout(parser, several=True)
+    parser.add_argument("--attn", choices=[*ATTENTION], help=ATTENTION_HELP)
+    parser.add_argument(
+        "--head", choices=HEADS, nargs="+", help=f"{HEAD_HELP} (default: torch triton; on the CPU torch)"
+    )
     parser.add_argument("--steps", type=int, default=2, help="timed, after one of warm-up (default: 2)")
     parser.add_argument("--prompts", type=int, default=8, help="a step of two updates, an even number (default: 8)")
     parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")

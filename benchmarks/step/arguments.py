@@ -8,20 +8,9 @@ ATTENTION = {"flash": "flash_attention_2", "sdpa": "sdpa"}
 HEADS = ("model", "torch", "triton")
 
 
-def add_layout(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add --attn and --head."""
-    parser.add_argument(
-        "--attn",
-        choices=[*ATTENTION],
-        help="flash-attn, or torch's, whose mask is dense over a micro-batch (default: flash; on the CPU sdpa)",
-    )
-    parser.add_argument(
-        "--head",
-        choices=HEADS,
-        nargs="+" if several else None,
-        help="log-probabilities from the model's logits, or verl's fused ones by one of their backends "
-        f"(default: {'torch and triton' if several else 'torch'}; on the CPU {'torch' if several else 'model'})",
-    )
+#: What --attn and --head are, for their help.
+ATTENTION_HELP = "flash-attn, or torch's, whose mask is dense over a micro-batch (default: flash; on the CPU sdpa)"
+HEAD_HELP = "log-probabilities from the model's logits, or verl's fused ones by one of their backends"
 
 
 def choose_layout(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:

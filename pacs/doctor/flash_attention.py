@@ -4,6 +4,7 @@ An error of any kind ends it with a traceback. Not run on a GPU yet.
 """
 
 import sys
+from typing import Any
 
 import flash_attn
 import torch
@@ -23,8 +24,8 @@ def plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.
     """softmax(Q K^T / sqrt(d)) V, causal, one sequence at a time: (tokens, heads, width)."""
     outputs = []
     for q, k, v in zip(*(each.split(LENGTHS) for each in (query, key, value)), strict=True):
-        heads_first = [each.transpose(0, 1)[None] for each in (q, k, v)]
-        outputs.append(scaled_dot_product_attention(*heads_first, is_causal=True, enable_gqa=True)[0].transpose(0, 1))
+        q, k, v = (each.transpose(0, 1)[None] for each in (q, k, v))
+        outputs.append(scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)[0].transpose(0, 1))
     return torch.cat(outputs)
 
 
@@ -45,7 +46,7 @@ def main() -> None:
     gradient = torch.randn_like(output)
     output.backward(gradient)
     expected.backward(gradient.float())
-    pairs = {"values": (output, expected)} | {
+    pairs: dict[str, tuple[Any, Any]] = {"values": (output, expected)} | {
         f"gradient of {name}": (ours.grad, theirs.grad)
         for name, ours, theirs in zip(("query", "key", "value"), flash, exact, strict=True)
     }

@@ -12,7 +12,7 @@ from pacs.doctor.kernels import NOT_TRIED
 SIZE, BLOCK = 1000, 256
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def add(left: Any, right: Any, out: Any, size: Any, block: tl.constexpr) -> None:
     """out_i = left_i + right_i."""
     places = tl.program_id(0) * block + tl.arange(0, block)
