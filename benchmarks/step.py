@@ -3,6 +3,7 @@
     python benchmarks/step.py                                     a tiny Qwen3 on the CPU
     python benchmarks/step.py --device cuda --shape 1.7b          a published shape on one GPU
     python benchmarks/step.py --no-generation --steps 2           a quick look, without vLLM
+    python benchmarks/step.py --device cuda --shape 0.6b --attn sdpa --no-generation     without flash-attn and vLLM
 
 All algorithms train the same model of random weights (nothing is downloaded) on the same rollouts, through verl's own
 workers and FSDP2 engine in one process: two mini-batches a step, packed sequences, micro-batches of up to one
@@ -27,68 +28,26 @@ Adam's state are bf16, so that 4b fits beside its critic.
 
 import argparse
 import json
-import os
 import shlex
 import statistics
 import sys
 import tempfile
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import torch
-from transformers import AutoModelForCausalLM, Qwen3Config
-from transformers.utils import logging
-
-from benchmarks.step.child import one_rank, run_child
+from benchmarks.step.arguments import ATTENTION, ATTENTION_HELP, HEAD_HELP, HEADS, choose_layout
+from benchmarks.step.child import ON_CPU, one_rank, run_child
+from benchmarks.step.model import describe_machine, save_model
 from benchmarks.step.report import measured_bars, report
 from benchmarks.step.rollouts import Rollouts, random_rollouts
 from benchmarks.step.settings import SHAPES, Settings
 
-#: As configs/hardware/cpu.yaml. One thread: two that wait for each other beside other work are many times slower.
-ON_CPU = {
-    "VERL_PLATFORM": "cpu",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    "OMP_NUM_THREADS": "1",
-}
 #: Freed memory leaves the resident set at once.
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536"}
-
-
-def save_model(settings: Settings, folder: Path) -> int:
-    """Write a model of random weights; returns the number of its parameters."""
-    shape = SHAPES[settings.shape]
-    sizes = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads")
-    config = Qwen3Config(
-        **{name: getattr(shape, name) for name in sizes},
-        head_dim=shape.head_dim,
-        vocab_size=shape.vocab_size,
-        max_position_embeddings=40960,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
-        tie_word_embeddings=True,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=2,
-    )
-    torch.manual_seed(settings.seed)
-    dtype = torch.float32 if settings.device == "cpu" else torch.bfloat16
-    model = AutoModelForCausalLM.from_config(config, dtype=dtype)
-    logging.disable_progress_bar()
-    model.save_pretrained(folder / "model")
-    return model.num_parameters()
-
-
-def describe_machine(device: str) -> dict[str, Any]:
-    """What it ran on."""
-    if device == "cuda":
-        name = torch.cuda.get_device_name()
-    else:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    return {"device": name, "cores": len(os.sched_getaffinity(0)), "torch": torch.__version__}
 
 
 def run(settings: Settings, folder: Path, *, generation: bool) -> dict[str, Any]:
@@ -96,12 +55,12 @@ def run(settings: Settings, folder: Path, *, generation: bool) -> dict[str, Any]
     env = ON_CPU if settings.device == "cpu" else {}
     settings.write(folder)
     print("making the model", flush=True)
-    parameters = save_model(settings, folder)
+    parameters = save_model(SHAPES[settings.shape].model, folder / "model", settings.device, settings.seed)
     if generation:
         print("sampling with vLLM", flush=True)
         run_child("generate", [str(folder)], env, folder / "generate.log")
     else:
-        random_rollouts(settings, SHAPES[settings.shape].vocab_size).save(folder)
+        random_rollouts(settings, SHAPES[settings.shape].model.vocab_size).save(folder)
     lengths = [len(response) for response in Rollouts.load(folder).responses]
 
     print("timing", flush=True)
@@ -126,15 +85,20 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--shape", choices=[*SHAPES], default="tiny", help="of the model (default: tiny)")
+    # Of 8b nothing fits beside PPO's critic: step_against_plan.py has it.
+    parser.add_argument("--shape", choices=[*SHAPES][:-1], default="tiny", help="of the model (default: tiny)")
     parser.add_argument("--steps", type=int, default=10, help="timed, after one of warm-up (default: 10)")
     parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
     parser.add_argument("--prompts", type=int, help="a step, an even number (default: the shape's)")
     parser.add_argument("--median-tokens", type=int, help="of a response (default: the shape's)")
-    parser.add_argument("--fused", action="store_true", help="verl's fused log-probabilities: no logits in memory")
+    parser.add_argument("--attn", choices=[*ATTENTION], help=ATTENTION_HELP)
+    parser.add_argument("--head", choices=HEADS, help=f"{HEAD_HELP} (default: torch; on the CPU model)")
     parser.add_argument("--no-generation", action="store_true", help="random tokens of the same lengths, without vLLM")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measured step there too")
     a = parser.parse_args(arguments)
+    choose_layout(parser, a)
+    if not a.no_generation and find_spec("vllm") is None:
+        parser.error("vLLM is not installed: add --no-generation, or make the environment (scripts/setup_gpu.sh)")
     shape = SHAPES[a.shape]
     a.prompts = a.prompts or shape.prompts
     a.median_tokens = a.median_tokens or shape.median_tokens
@@ -154,7 +118,8 @@ def main() -> None:
         prompt_tokens=SHAPES[a.shape].prompt_tokens,
         median_tokens=a.median_tokens,
         steps=a.steps,
-        fused=a.fused,
+        head=a.head,
+        attention=ATTENTION[a.attn],
         seed=0,
     )
     with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:

@@ -10,6 +10,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 #: Lines of a child that begin so are shown; the rest, much of it verl's, goes to the child's log.
 MARK = "@step "
+#: As configs/hardware/cpu.yaml. One thread: two that wait for each other beside other work are many times slower.
+ON_CPU = {
+    "VERL_PLATFORM": "cpu",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "OMP_NUM_THREADS": "1",
+}
 
 
 def say(text: str) -> None:

@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
         max_num_seqs=settings.rows,
         seed=settings.seed,
     )
-    prompts = random_prompts(settings, SHAPES[settings.shape].vocab_size)
+    prompts = random_prompts(settings, SHAPES[settings.shape].model.vocab_size)
     inputs = [{"prompt_token_ids": prompt} for prompt in prompts]
     lengths = response_lengths(settings.rows, settings.median_tokens, settings.seed)
     llm.generate(inputs, sampling(1), use_tqdm=False)  # warm-up

@@ -114,7 +114,8 @@ def report(results: dict[str, Any]) -> str:
         f"command   {results['command']}",
         f"machine   {machine['device']}, {machine['cores']} cores{one_thread}, torch {machine['torch']}",
         f"model     Qwen3 {settings['shape']}, {results['parameters']:,} parameters"
-        + (", fused log-probabilities" if settings["fused"] else ""),
+        + ("" if settings["head"] == "model" else f", fused log-probabilities ({settings['head']})")
+        + f", attention {settings['attention']}",
         f"rollouts  {settings['prompts']} prompts of {settings['prompt_tokens']} tokens, {settings['responses']} "
         f"responses each, {tokens['total']:,} tokens: median {tokens['median']:g}, longest {tokens['longest']}",
         "generate  "

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pacs.planning.architecture import PUBLISHED, Architecture
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -15,13 +17,7 @@ class Shape:
         median_tokens: median tokens of a response; the longest has `LONGEST` times as many.
     """
 
-    hidden_size: int
-    intermediate_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    num_key_value_heads: int
-    head_dim: int
-    vocab_size: int
+    model: Architecture
     prompts: int
     prompt_tokens: int
     median_tokens: int
@@ -29,13 +25,14 @@ class Shape:
 
 #: The longest response, in medians.
 LONGEST = 8
-#: smoke is for tests; the numbers of the last three are those Qwen published, with tied embeddings.
+#: smoke is for tests; the numbers from 0.6b on are those Qwen published.
 SHAPES = {
-    "smoke": Shape(64, 128, 2, 2, 1, 32, 256, prompts=4, prompt_tokens=4, median_tokens=4),
-    "tiny": Shape(384, 1536, 4, 6, 2, 64, 4096, prompts=8, prompt_tokens=16, median_tokens=16),
-    "0.6b": Shape(1024, 3072, 28, 16, 8, 128, 151936, prompts=32, prompt_tokens=256, median_tokens=256),
-    "1.7b": Shape(2048, 6144, 28, 16, 8, 128, 151936, prompts=32, prompt_tokens=256, median_tokens=256),
-    "4b": Shape(2560, 9728, 36, 32, 8, 128, 151936, prompts=32, prompt_tokens=256, median_tokens=256),
+    "smoke": Shape(Architecture(64, 128, 2, 2, 1, 32, 256, True), prompts=4, prompt_tokens=4, median_tokens=4),
+    "tiny": Shape(Architecture(384, 1536, 4, 6, 2, 64, 4096, True), prompts=8, prompt_tokens=16, median_tokens=16),
+    **{
+        size.lower(): Shape(PUBLISHED[f"Qwen/Qwen3-{size}"], prompts=32, prompt_tokens=256, median_tokens=256)
+        for size in ("0.6B", "1.7B", "4B", "8B")
+    },
 }
 
 
@@ -46,6 +43,8 @@ class Settings:
     Attributes:
         responses: responses a prompt, the size of a group.
         steps: rounds that are timed, after one of warm-up.
+        head: `model` (logits), or the backend of verl's fused log-probabilities: `torch`, `triton`.
+        attention: as transformers names it.
     """
 
     shape: str
@@ -55,7 +54,8 @@ class Settings:
     prompt_tokens: int
     median_tokens: int
     steps: int
-    fused: bool
+    head: str
+    attention: str
     seed: int
 
     @property

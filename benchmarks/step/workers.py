@@ -38,7 +38,8 @@ def compose_config(settings: Settings, folder: Path, *, padded: bool) -> DictCon
         f"actor_rollout_ref.model.path={folder / 'model'}",
         "+actor_rollout_ref.model.load_tokenizer=false",
         f"actor_rollout_ref.model.use_remove_padding={not padded}",
-        f"actor_rollout_ref.model.use_fused_kernels={settings.fused}",
+        f"actor_rollout_ref.model.use_fused_kernels={settings.head != 'model'}",
+        f"++actor_rollout_ref.model.override_config.attn_implementation={settings.attention}",
         f"actor_rollout_ref.rollout.n={settings.responses}",
         f"{actor}.use_dynamic_bsz={not padded}",
         f"{actor}.ppo_max_token_len_per_gpu={settings.token_budget(settings.responses)}",
@@ -48,6 +49,8 @@ def compose_config(settings: Settings, folder: Path, *, padded: bool) -> DictCon
         f"{actor}.optim.weight_decay=0",
         f"{actor}.optim.total_training_steps=1000000",
     ]
+    if settings.head != "model":
+        overrides.append(f"actor_rollout_ref.model.fused_kernel_options.impl_backend={settings.head}")
     if settings.device == "cuda":
         # With float32 weights, actor and critic of 4b would not fit one GPU.
         overrides.append(f"{actor}.fsdp_config.model_dtype=bf16")

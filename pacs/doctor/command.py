@@ -8,17 +8,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pacs.doctor.finding import Finding
+from pacs.doctor.kernels import unusable_flash_attention
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
-Examine this machine before a run: driver and GPUs, versions against the pins, limits, shared memory, disks, Ray, the
-sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks. With a config or
-overrides also the model and the data of that run, room for its checkpoints, and whether its packed or padded
-sequences, its fused head and its precision give the model's own log-probabilities: for that the policy is loaded
-once, on all ranks of this machine. Each finding that is not ok comes with its mend. Without GPUs the CPU stack is
-examined.
+Examine this machine before a run: driver and GPUs, versions against the pins, the C compiler and Python's headers, a
+Triton kernel and flash-attn's packed attention (each in a process of its own, on the first GPU), limits, shared
+memory, disks, Ray, the sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
+With a config or overrides also the model and the data of that run, room for its checkpoints, and whether its packed
+or padded sequences, its fused head and its precision give the model's own log-probabilities: for that the policy is
+loaded once, on all ranks of this machine. Each finding that is not ok comes with its mend. Without GPUs the CPU stack
+is examined.
 Exit status: 0 nothing fails (there may be warnings), 1 something does, 2 the config is wrong.
 """
 
@@ -54,6 +56,9 @@ def main(args: argparse.Namespace) -> int:
     from pacs.composing import CompositionError, compose_run
     from pacs.doctor.examine import examine
 
+    if (unusable := unusable_flash_attention()) is not None:
+        print(json.dumps([asdict(unusable)], indent=1) if args.json else as_text([unusable]))
+        return 1
     config, hardware = None, None
     if args.config_name or args.overrides:
         try:

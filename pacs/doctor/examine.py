@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.doctor import gpus, machine, stack
 from pacs.doctor.finding import Finding
+from pacs.doctor.kernels import check_kernels
 from pacs.doctor.layout_check import check_layout
 from pacs.doctor.speed_check import check_speed
 from pacs.doctor.versions import check_versions
@@ -39,6 +40,7 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
     else:
         yield Finding("GPUs", "ok", f"{len(found)}; examined for the CPU stack")
     yield from check_versions("gpu" if gpu else "cpu")
+    yield from check_kernels(gpu=gpu, attention=_attention(config))
     yield from machine.check_limits(gpu=gpu)
     yield machine.check_shared_memory()
     yield machine.check_ray_disk()
@@ -54,6 +56,12 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
     if speed and (found or not gpu):
         ranks, name = (len(found), found[0].name) if gpu else (CPU_RANKS, None)
         yield from check_speed("cuda" if gpu else "cpu", ranks, name)
+
+
+def _attention(config: DictConfig | None) -> str:
+    """The run's; without a config the one that verl sets where none is named."""
+    named = None if config is None else OmegaConf.select(config, "actor_rollout_ref.model.override_config")
+    return str((named or {}).get("attn_implementation", "flash_attention_2"))
 
 
 def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """The run's policy, built once in processes of its own, one a rank, and its layout tried (pacs.integration.probe)."""
 
+import json
 import os
 import socket
 import subprocess
@@ -30,15 +31,21 @@ def check_layout(config: DictConfig) -> Iterator[Finding]:
         mend = "load the model on one GPU alone to see where it hangs, or leave this out (--no-probe)"
         yield Finding(name, "fail", f"the policy was not built and tried within {LIMIT_SECONDS:.0f} s", mend)
         return
-    if said is None:
+    if isinstance(said, dict):
         yield Finding(name, "ok", f"as laid out for {ranks} ranks they are those of each sequence alone")
+        yield Finding(
+            "rounding of log-ratios",
+            "ok",
+            f"identical weights, {said['tokens']:.0f} random tokens packed in two ways: {said['per_token']:.1e} "
+            f"nats a token, {said['per_response_mean']:.1e} when they are summed (docs/algorithm.md)",
+        )
         return
     found, _, mend = said.partition(" Set ")
     yield Finding(name, "fail", found, f"set {mend}" if mend else "see docs/models.md")
 
 
-def _run(config: DictConfig, ranks: int) -> str | None:
-    """The last line of the first rank that failed; None if none did."""
+def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
+    """The last line of the first rank that failed; what the first measured if none did."""
     with tempfile.TemporaryDirectory(prefix="pacs-doctor-") as folder, socket.socket() as free:
         file = Path(folder) / "config.yaml"
         OmegaConf.save(config, file, resolve=True)
@@ -52,11 +59,11 @@ def _run(config: DictConfig, ranks: int) -> str | None:
                 # As Ray gives each worker its own.
                 variables |= {"CUDA_VISIBLE_DEVICES": rank, "LOCAL_RANK": 0}
             log = Path(folder) / f"rank_{rank}.log"
-            with log.open("w") as said:
+            with log.open("w") as said, log.with_suffix(".out").open("w") as measured:
                 process = subprocess.Popen(
                     [sys.executable, "-m", "pacs.integration.probe_process", str(file)],
                     env=os.environ | {key: str(value) for key, value in variables.items()},
-                    stdout=subprocess.DEVNULL,
+                    stdout=measured,
                     stderr=said,
                 )
             started.append((process, log))
@@ -67,4 +74,7 @@ def _run(config: DictConfig, ranks: int) -> str | None:
             for process, _ in started:
                 process.kill()
         failed = [log.read_text().strip().splitlines() for process, log in started if process.returncode]
-    return (failed[0] or ["a rank ended without a word"])[-1] if failed else None
+        if failed:
+            return (failed[0] or ["a rank ended without a word"])[-1]
+        found: dict[str, float] = json.loads((Path(folder) / "rank_0.out").read_text().splitlines()[-1])
+        return found

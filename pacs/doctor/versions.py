@@ -23,7 +23,14 @@ def check_versions(extra: str) -> Iterator[Finding]:
         "gpu": "install the pinned stack: bash scripts/setup_gpu.sh",
     }[extra]
     as_pinned = []
-    for requirement in pins(extra):
+    try:
+        pinned = pins(extra)
+    except PackageNotFoundError:
+        yield Finding(
+            "versions", "warn", "pacs is not installed, but used from its folder: what it needs is not known", mend
+        )
+        return
+    for requirement in pinned:
         name = f"version of {requirement.name}"
         try:
             installed = version(requirement.name)
@@ -45,7 +52,9 @@ def pins(extra: str) -> list[Requirement]:
     lines = requires("pacs") or []
     beside = Path(__file__).parents[2] / "requirements" / BESIDE[extra]
     if beside.is_file():
-        lines = [*lines, *(line for line in beside.read_text().splitlines() if line and not line.startswith("#"))]
+        # Without the hashes, which are lines of their own.
+        own = (line.strip().removesuffix("\\").strip() for line in beside.read_text().splitlines())
+        lines = [*lines, *(line for line in own if line and not line.startswith(("#", "--")))]
     found = {}
     for line in lines:
         requirement = Requirement(line)

@@ -174,10 +174,14 @@ def _with_token(original: Callable[..., None], token: str) -> Callable[..., None
     return init
 
 
-def _critic_without_flash_attention(module: Any) -> None:
+def _critic_with_the_configs_attention(module: Any) -> None:
+    original = module.load_valuehead_model
+
     def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
         from transformers import AutoModelForTokenClassification
 
+        if str(model_config._attn_implementation).startswith("flash"):
+            return original(local_path, torch_dtype, model_config, trust_remote_code)
         return AutoModelForTokenClassification.from_pretrained(
             local_path, dtype=torch_dtype, config=model_config, trust_remote_code=trust_remote_code
         )
@@ -221,6 +225,17 @@ VERL_PATCHES = (
         expects=("timeout=timeout,", "timedelta(seconds=timeout_second) if timeout_second is not None else None"),
         apply=_collective_timeout,
     ),
+    Patch(
+        name="a critic with the config's attention",
+        module="verl.utils.model",
+        why="verl loads a critic with flash attention whatever attn_implementation says; not every machine has it",
+        anchor="load_valuehead_model",
+        expects=(
+            "def load_valuehead_model(local_path, torch_dtype, model_config, trust_remote_code)",
+            'attn_implementation="flash_attention_2"',
+        ),
+        apply=_critic_with_the_configs_attention,
+    ),
 )
 
 VERL_CPU_PATCHES = (
@@ -247,17 +262,6 @@ VERL_CPU_PATCHES = (
         anchor="initialize_global_process_group_ray",
         expects=('backend = backend or f"cpu:gloo,{get_device_name()}:{get_nccl_backend()}"',),
         apply=_gloo_process_group,
-    ),
-    Patch(
-        name="a critic without flash attention",
-        module="verl.utils.model",
-        why="verl loads a critic with flash attention whatever the config says, which no CPU has",
-        anchor="load_valuehead_model",
-        expects=(
-            "def load_valuehead_model(local_path, torch_dtype, model_config, trust_remote_code)",
-            'attn_implementation="flash_attention_2"',
-        ),
-        apply=_critic_without_flash_attention,
     ),
 )
 

@@ -14,13 +14,12 @@ from itertools import combinations
 from typing import Any
 
 import torch
-from tensordict import TensorDict
 from torch.distributed.fsdp import FSDPModule
-from verl.utils import tensordict_utils as tu
 from verl.utils.device import get_torch_device
 from verl.utils.ulysses import set_ulysses_sequence_parallel_group
 
 from pacs.integration.patches import FORWARD_BEFORE_FUSING
+from pacs.integration.row_values import random_row, row_values
 
 #: Tokens of the sequences, as far as a micro-batch holds them. In any order two or four ranks that share them cut one
 #: at least four tokens from its ends.
@@ -107,9 +106,9 @@ class _Probe:
         budgets = [each["max_token_len_per_gpu"] for each in self.micro_batches.values() if each["use_dynamic_bsz"]]
         lengths = [min([length, *budgets]) for length in LENGTHS]
         generator = torch.Generator().manual_seed(0)
-        self.rows = [_tokens(length, own, generator) for length in lengths]
+        self.rows = [random_row(length, own, generator) for length in lengths]
         # Every other sequence is another one of the same length.
-        self.others = [row if i % 2 else _tokens(len(row), own, generator) for i, row in enumerate(self.rows)]
+        self.others = [row if i % 2 else random_row(len(row), own, generator) for i, row in enumerate(self.rows)]
         padded = Layout(packed=False, fused=False, shared=False)
         with self._mode("eval"):
             self.alone = self._values(self.rows, padded, ALONE)
@@ -157,31 +156,16 @@ class _Probe:
         size = 1 if micro_batches["use_dynamic_bsz"] else micro_batches["micro_batch_size_per_gpu"]
         count = -(-len(rows) // size) * size
         tokens = [rows[i % len(rows)] for i in range(count)]
-        positions = [torch.arange(len(row)) for row in tokens]
-        data = TensorDict(
-            {
-                "input_ids": torch.nested.as_nested_tensor(tokens, layout=torch.jagged),
-                "position_ids": torch.nested.as_nested_tensor(positions, layout=torch.jagged),
-                "loss_mask": torch.nested.as_nested_tensor(
-                    [torch.ones_like(row) for row in tokens], layout=torch.jagged
-                ),
-            },
-            batch_size=count,
-        )
-        tu.assign_non_tensor(
-            data,
-            temperature=self.temperature,
-            use_remove_padding=layout.packed,
-            use_fused_kernels=layout.fused,
-            calculate_entropy=False,
-            force_group_size=1,
-            **micro_batches,
-        )
         with _as_laid_out(self.engine, layout):
-            output = self.engine.infer_batch(data)["model_output"]
-        values = output["values"] if "values" in output else output["log_probs"]
-        # The last log-probability is that of the token after the row.
-        return [row[:-1].float().cpu() for row in values.unbind()[: len(rows)]]
+            values = row_values(
+                self.engine,
+                tokens,
+                self.temperature,
+                use_remove_padding=layout.packed,
+                use_fused_kernels=layout.fused,
+                **micro_batches,
+            )
+        return values[: len(rows)]
 
     def _differ(self, ours: list[torch.Tensor], alone: list[torch.Tensor], share: float) -> str | None:
         """The largest and the mean difference, if the mean is more than a share of what rounding does; else None."""
@@ -206,14 +190,6 @@ def _micro_batches(config: Any, tokens: int | None, rows: int | None) -> dict[st
         "max_token_len_per_gpu": tokens,
         "micro_batch_size_per_gpu": rows,
     }
-
-
-def _tokens(length: int, config: Any, generator: torch.Generator) -> torch.Tensor:
-    """Random ones (int64), less those that the model's config names: padding, images."""
-    named = {value for key, value in config.to_dict().items() if key.endswith(("token_id", "token_index"))}
-    vocabulary = config.get_text_config().vocab_size
-    usual = torch.tensor([token for token in range(min(vocabulary, 100_000)) if token not in named])
-    return usual[torch.randint(len(usual), (length,), generator=generator)]
 
 
 @contextmanager

@@ -57,25 +57,66 @@ EOF
     rm -f "$PACS_VENV/.pacs-environment"
     [[ -x $PACS_VENV/bin/python ]] || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
-    "${pip[@]}" install --quiet --progress-bar off \
-        --constraint "$PACS_ROOT/requirements/$kind.txt" --editable "${PACS_ROOT}[$kind,dev,diversity]"
     if [[ $kind == cpu ]]; then
+        "${pip[@]}" install --quiet --progress-bar off \
+            --constraint "$PACS_ROOT/requirements/$kind.txt" --editable "${PACS_ROOT}[$kind,dev,diversity]"
         "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
-    elif [[ -n ${PACS_FLASH_ATTN:-} ]]; then
-        "${pip[@]}" install --no-deps "$PACS_FLASH_ATTN"
     else
-        # The compiler's jobs take about 10 GB of memory each (MAX_JOBS); the environment's bin/ has ninja. A100, H100 and
-        # H200 are 80 and 90: flash-attn's own list is twice as long.
-        FLASH_ATTN_CUDA_ARCHS=${FLASH_ATTN_CUDA_ARCHS:-"80;90"} PATH="$PACS_VENV/bin:$PATH" \
-            "${pip[@]}" install --no-deps --no-build-isolation --requirement "$PACS_ROOT/requirements/gpu-build.txt"
+        _pacs_install_gpu "${pip[@]}"
     fi
     echo "environment: ready"
+}
+
+# Every file is one whose hash is in the lock, or pip stops.
+#   $@: pip
+_pacs_install_gpu() {
+    local pip=("$@")
+    "${pip[@]}" install --quiet --progress-bar off --no-deps --require-hashes --requirement "$PACS_ROOT/requirements/gpu.txt"
+    "${pip[@]}" install --quiet --no-deps --no-build-isolation --editable "$PACS_ROOT"
+    if [[ -n ${PACS_FLASH_ATTN:-} ]]; then
+        "${pip[@]}" install --no-deps "$PACS_FLASH_ATTN"
+        return
+    fi
+    local jobs=${MAX_JOBS:-$(_pacs_compiler_jobs "$(_pacs_free_bytes)" "$(nproc)")} archs=${FLASH_ATTN_CUDA_ARCHS:-$(_pacs_gpu_archs)}
+    echo "environment: compiling flash-attn for $archs with $jobs jobs (FLASH_ATTN_CUDA_ARCHS, MAX_JOBS)"
+    # Its setup.py would first guess the address of a wheel and wait for it without a limit: FLASH_ATTENTION_FORCE_BUILD. The
+    # environment's bin/ has ninja.
+    FLASH_ATTENTION_FORCE_BUILD=TRUE FLASH_ATTN_CUDA_ARCHS=$archs MAX_JOBS=$jobs PATH="$PACS_VENV/bin:$PATH" \
+        "${pip[@]}" install --no-deps --no-build-isolation --require-hashes --requirement "$PACS_ROOT/requirements/gpu-build.txt"
+}
+
+# Jobs of flash-attn's compiler: 9 GB each (its setup.py: "8-9GB when threads = 4"), and no more than half the cores.
+#   $1: bytes that are free; $2: cores
+_pacs_compiler_jobs() {
+    local by_memory=$(($1 / 9000000000)) by_cores=$(($2 / 2))
+    local jobs=$((by_memory < by_cores ? by_memory : by_cores))
+    echo $((jobs < 1 ? 1 : jobs))
+}
+
+# Of the machine, or of this container if that has less: flash-attn's own count knows nothing of containers.
+_pacs_free_bytes() {
+    local free limit used
+    free=$(awk '/^MemAvailable:/ {printf "%d", $2 * 1024}' /proc/meminfo)
+    limit=$(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | head -n 1) || true
+    used=$(cat /sys/fs/cgroup/memory.current /sys/fs/cgroup/memory/memory.usage_in_bytes 2>/dev/null | head -n 1) || true
+    if [[ $limit =~ ^[0-9]{1,18}$ && $used =~ ^[0-9]+$ ]] && ((limit - used < free)); then
+        free=$((limit - used))
+    fi
+    echo "$free"
+}
+
+# What flash-attn is compiled for: this machine's GPUs; without any 90 (H100, H200).
+_pacs_gpu_archs() {
+    local archs
+    archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | sort -u | paste -sd ';') || true
+    [[ $archs =~ ^[0-9]+(;[0-9]+)*$ ]] || archs=90
+    echo "$archs"
 }
 
 _pacs_check_compiler() {
     if [[ -z ${PACS_FLASH_ATTN:-} && $(nvcc --version 2>/dev/null) != *'release 13'* ]]; then
         echo "error: no nvcc of CUDA 13: flash-attn is compiled here. Put its toolkit on the PATH, or set PACS_FLASH_ATTN to a" >&2
-        echo "       wheel of $(tail -n 1 "$PACS_ROOT/requirements/gpu-build.txt") for torch 2.11 and CUDA 13." >&2
+        echo "       wheel of $(grep -o '^flash-attn==[^ ]*' "$PACS_ROOT/requirements/gpu-build.txt") for torch 2.11 and CUDA 13." >&2
         exit 2
     fi
 }

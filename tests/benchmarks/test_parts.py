@@ -3,16 +3,20 @@
 import statistics
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
 
+from benchmarks.step import beside_plan
 from benchmarks.step.report import Bar, memory_bars, seconds, step_ratios, timing_table
 from benchmarks.step.rollouts import Rollouts, pad_responses, random_prompts, random_rollouts, response_lengths
 from benchmarks.step.settings import LONGEST, SHAPES, Settings
 from benchmarks.table import format_table
 
 ROOT = Path(__file__).parents[2]
+# benchmarks.step is the folder beside it.
+step = SourceFileLoader("step_script", str(ROOT / "benchmarks" / "step.py")).load_module()
 SETTINGS = Settings(
     shape="smoke",
     device="cpu",
@@ -21,7 +25,8 @@ SETTINGS = Settings(
     prompt_tokens=4,
     median_tokens=4,
     steps=1,
-    fused=False,
+    head="model",
+    attention="sdpa",
     seed=0,
 )
 
@@ -32,7 +37,7 @@ def run(script: str, *arguments: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("script", ["evaluate.py", "loss.py", "step.py"])
+@pytest.mark.parametrize("script", ["evaluate.py", "loss.py", "step.py", "step_against_plan.py"])
 def test_help_shows_the_command(script: str) -> None:
     assert f"python benchmarks/{script}" in run(script, "--help")
 
@@ -90,13 +95,8 @@ def test_a_budget_holds_a_group_of_longest_responses() -> None:
 
 
 def test_published_shapes() -> None:
-    """Parameters without norms, which are less than a thousandth: embedding, attention, MLP."""
-    millions = {}
-    for name, shape in SHAPES.items():
-        heads = (2 * shape.num_attention_heads + 2 * shape.num_key_value_heads) * shape.head_dim
-        layer = shape.hidden_size * (heads + 3 * shape.intermediate_size)
-        millions[name] = (shape.vocab_size * shape.hidden_size + shape.num_hidden_layers * layer) / 1e6
-    assert [round(millions[name]) for name in ("0.6b", "1.7b", "4b")] == [596, 1720, 4022]
+    millions = {name: round(shape.model.parameters / 1e6) for name, shape in SHAPES.items()}
+    assert [millions[name] for name in ("0.6b", "1.7b", "4b", "8b")] == [596, 1721, 4022, 8191]
 
 
 def test_a_table_has_even_columns() -> None:
@@ -131,3 +131,44 @@ def test_memory_bars_compare_cached_with_its_smallest_group() -> None:
     memory = {name: {"before": 1, "over": size, "micro_batch_tokens": 1} for name, size in over.items()}
     [bar] = memory_bars(memory)
     assert (bar.value, bar.holds) == (1.2, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--attn", "flash"], "--attn sdpa"),
+        (["--head", "triton"], "--head torch"),
+        (["--shape", "8b"], "invalid choice"),
+        (["--device", "cuda", "--attn", "flash"], "--attn sdpa"),
+    ],
+)
+def test_what_this_machine_cannot_run_is_refused(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        step.parse(arguments)
+    assert complaint in capsys.readouterr().err
+
+
+def test_without_vllm_the_rollouts_are_random_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(step, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        step.parse([])
+    assert "--no-generation" in capsys.readouterr().err
+    assert step.parse(["--no-generation"]).no_generation
+
+
+def test_out_of_memory_is_a_result_beside_the_plan() -> None:
+    planned = {phase: {"bytes": 3 * 2**30, "seconds": 2.0} for phase in beside_plan.PHASES}
+    found = {phase: {"seconds": [1.0, 3.0, 2.5], "peak_bytes": 6 * 2**30} for phase in beside_plan.PHASES}
+    noise = {"per_token": 0.03, "per_response_mean": 0.5, "per_response_max": 1.25, "tokens": 2048.0}
+    about = {"settings": {"shape": "8b", "head": "torch"}, "planned": planned}
+    results = [about | {"measured": {"phases": found, "packing_noise": noise}}, about | {"error": "out of memory"}]
+    lines = beside_plan.table(results).splitlines()
+    assert lines[2].split() == ["8b,", "torch,", "reference", "pass", "2.500", "2.000", "1.25", "6.00", "3.00", "2.00"]
+    assert "out of memory" in lines[5]
+    assert beside_plan.noise_table(results).splitlines()[2:] == [
+        "8b, torch                                   0.03         0.5      1.2              2,048"
+    ]

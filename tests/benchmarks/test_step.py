@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 LINES = ("GRPO", "PPO", "PACS grouped", "PACS cached", "padded groups, no entropy")
 
 
-def run(*arguments: str) -> str:
-    command = [sys.executable, "benchmarks/step.py", *arguments]
+def run(*arguments: str, script: str = "step.py") -> str:
+    command = [sys.executable, f"benchmarks/{script}", *arguments]
     finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, (finished.stdout + finished.stderr)[-6000:]
     return finished.stdout
@@ -47,6 +48,44 @@ def test_a_small_run_measures_everything(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_published_shape_on_one_gpu() -> None:
-    printed = run("--device", "cuda", "--shape", "0.6b", "--steps", "2")
-    for line in (*LINES, "PACS grouped over GRPO", "(vLLM)"):
+    """With what the machine has of vLLM and flash-attn."""
+    without = [] if find_spec("vllm") else ["--no-generation"]
+    without += [] if find_spec("flash_attn") else ["--attn", "sdpa"]
+    printed = run("--device", "cuda", "--shape", "0.6b", "--steps", "2", *without)
+    for line in (*LINES, "PACS grouped over GRPO", "random tokens" if "--no-generation" in without else "(vLLM)"):
         assert line in printed
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_step_beside_the_plan_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
+    arguments = ("--shape", "smoke", "--steps", "1", "--prompts", "2", "--out", str(tmp_path))
+    printed = run(*arguments, script="step_against_plan.py")
+    (file,) = tmp_path.iterdir()
+    result = json.loads(file.read_text())
+    assert file.name == "step_smoke_torch_sdpa.json"
+    assert result["machine"]["device"] in printed
+    for phase in ("reference pass", "policy pass", "update"):
+        assert len(result["measured"]["phases"][phase]["seconds"]) == 1
+        assert result["measured"]["phases"][phase]["peak_bytes"] > 0
+        assert result["planned"][phase]["bytes"] > 0
+    noise = result["measured"]["packing_noise"]
+    assert noise["per_response_mean"] < 1e-4
+    assert noise["tokens"] == 12
+
+    file.write_text(json.dumps(result | {"mark": 1}))
+    assert "there already" in run(*arguments, script="step_against_plan.py")
+    assert json.loads(file.read_text())["mark"] == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_both_heads_beside_the_plan_on_one_gpu(tmp_path: Path) -> None:
+    attention = "flash" if find_spec("flash_attn") else "sdpa"
+    arguments = ("--device", "cuda", "--shape", "0.6b", "--steps", "1", "--attn", attention, "--out", str(tmp_path))
+    printed = run(*arguments, script="step_against_plan.py")
+    print(printed)  # the table is what one wants to see
+    results = {file.name: json.loads(file.read_text()) for file in tmp_path.iterdir()}
+    assert set(results) == {f"step_0.6b_{head}_{attention}.json" for head in ("torch", "triton")}
+    assert [name for name, result in results.items() if "measured" not in result] == []

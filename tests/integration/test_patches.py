@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -88,3 +89,19 @@ def test_a_changed_module_stops_the_patch(anchor: str, expects: tuple[str, ...],
     patch = patches.Patch("example", "foreign", "a reason", anchor, expects, apply=lambda module: None)
     with pytest.raises(patches.PatchError, match=complaint):
         patch.check(module)
+
+
+def test_a_critic_has_the_attention_of_the_config_on_a_gpu_platform_too(tmp_path: Path) -> None:
+    """verl asks for flash attention whatever the config says: a GPU machine may have none."""
+    sizes = "hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1"
+    seen = run_python(
+        "import verl, torch\n"
+        "from transformers import Qwen3Config, Qwen3ForCausalLM\n"
+        "from verl.utils.model import load_valuehead_model\n"
+        f"config = Qwen3Config(vocab_size=64, head_dim=16, {sizes}, num_labels=1, attn_implementation='sdpa')\n"
+        f"Qwen3ForCausalLM(config).save_pretrained({str(tmp_path)!r})\n"
+        f"critic = load_valuehead_model({str(tmp_path)!r}, torch.float32, config, False)\n"
+        "print(type(critic).__name__, critic.config._attn_implementation)",
+        VERL_PLATFORM="nvidia",
+    )
+    assert seen == "Qwen3ForTokenClassification sdpa"

@@ -1,0 +1,142 @@
+"""A training step of PACS at published shapes on one GPU, beside what `pacs plan` says of the same setting.
+
+    python benchmarks/step_against_plan.py                                     a tiny Qwen3 on the CPU
+    python benchmarks/step_against_plan.py --device cuda                       0.6b, 1.7b, 4b, 8b, both fused heads
+    python benchmarks/step_against_plan.py --device cuda --attn sdpa --shape 8b --head triton
+
+Random weights (nothing is downloaded) in bf16 with Adam's state in bf16, gradients checkpointed, packed rows of the
+longest prompts and responses, `cached` strategy, so that each phase of the plan is there: the reference's log-
+probabilities (its weights come from the host), the policy's, and the update. Each setting runs in a process of its own:
+one step of warm-up, then the timed ones (medians), then one in which the peak of each phase is read. It also measures
+how far the log-ratio of identical weights is from 0 when the same rows are packed in two ways (docs/algorithm.md).
+
+Each result is written to OUT as soon as it is there, with the machine's name, and is not measured again: a run that
+was cut off goes on where it was. What ran out of memory is a result, too; any other failure is tried anew, after the
+other settings. The default OUT is meant to be committed.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.step.arguments import ATTENTION, ATTENTION_HELP, HEAD_HELP, HEADS, choose_layout
+from benchmarks.step.beside_plan import estimate, noise_table, overrides, table
+from benchmarks.step.child import ON_CPU, ROOT, one_rank, run_child
+from benchmarks.step.model import describe_machine, machine_slug, save_model
+from benchmarks.step.settings import SHAPES
+from pacs.planning.devices import GPUS
+
+#: Longest prompt and response; a group of eight fills a micro-batch of 18,432 tokens.
+LENGTHS = {"smoke": (4, 12), "tiny": (16, 112)}
+PUBLISHED_LENGTHS = (256, 2048)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--shape", choices=[*SHAPES], nargs="+", help="(default: all published ones; on the CPU tiny)")
+    parser.add_argument("--attn", choices=[*ATTENTION], help=ATTENTION_HELP)
+    parser.add_argument(
+        "--head", choices=HEADS, nargs="+", help=f"{HEAD_HELP} (default: torch triton; on the CPU torch)"
+    )
+    parser.add_argument("--steps", type=int, default=2, help="timed, after one of warm-up (default: 2)")
+    parser.add_argument("--prompts", type=int, default=8, help="a step of two updates, an even number (default: 8)")
+    parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
+    parser.add_argument("--gpu", choices=[*GPUS], help="whose data sheet to plan with (default: by the GPU's name)")
+    parser.add_argument("--out", type=Path, help="(default: benchmarks/results/MACHINE)")
+    a = parser.parse_args(arguments)
+    cpu = a.device == "cpu"
+    a.shape = a.shape or (["tiny"] if cpu else [name for name in SHAPES if name.endswith("b")])
+    a.head = a.head or (["torch"] if cpu else ["torch", "triton"])
+    choose_layout(parser, a)
+    if a.prompts < 2 or a.prompts % 2 or a.responses < 2 or a.steps < 1:
+        parser.error("--prompts must be even (two updates), --responses at least 2 and --steps at least 1")
+    a.machine = describe_machine(a.device)
+    if not cpu and a.gpu is None:
+        a.gpu = next((name for name in GPUS if name in a.machine["device"].lower()), None)
+        if a.gpu is None:
+            parser.error(f"{a.machine['device']} is not in pacs/planning/devices.py: add --gpu")
+    a.out = a.out or ROOT / "benchmarks" / "results" / machine_slug(a.machine)
+    return a
+
+
+def setting(a: argparse.Namespace, shape: str, head: str) -> dict[str, Any]:
+    """What is measured."""
+    prompt_tokens, response_tokens = LENGTHS.get(shape, PUBLISHED_LENGTHS)
+    return {
+        "device": a.device,
+        "shape": shape,
+        "head": head,
+        "attention": ATTENTION[a.attn],
+        "prompts": a.prompts,
+        "responses": a.responses,
+        "prompt_tokens": prompt_tokens,
+        "response_tokens": response_tokens,
+        "steps": a.steps,
+    }
+
+
+def measure(a: argparse.Namespace, settings: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Run one setting, whose model is in the folder; an `error` in place of `measured` if it fails."""
+    run = overrides(settings, folder / "model")
+    planned = estimate(run, a.gpu, settings["response_tokens"])
+    result = {"machine": a.machine, "settings": settings, "planned": planned}
+    (folder / "phases_settings.json").write_text(json.dumps(settings | {"overrides": run}))
+    env = one_rank() | (ON_CPU | {"MALLOC_MMAP_THRESHOLD_": "65536"} if a.device == "cpu" else {})
+    try:
+        run_child("phases", [str(folder)], env, folder / "phases.log")
+    except SystemExit as error:
+        said = str(error)
+        out_of_memory = "OutOfMemoryError" in said
+        print(said[-2000:] if not out_of_memory else "  out of memory", flush=True)
+        return result | {"error": "out of memory" if out_of_memory else said[-2000:]}
+    return result | {"measured": json.loads((folder / "phases.json").read_text())}
+
+
+def there(file: Path, a: argparse.Namespace, settings: dict[str, Any]) -> bool:
+    """Whether a file has this setting's result on this machine."""
+    if not file.is_file():
+        return False
+    found = json.loads(file.read_text())
+    return (found["settings"], found["machine"]) == (settings, a.machine)
+
+
+def main() -> int:
+    """Measure what is not there yet; print all that is. 1 if a setting failed otherwise than for want of memory."""
+    a = parse(sys.argv[1:])
+    a.out.mkdir(parents=True, exist_ok=True)
+    results, failed = [], []
+    for shape in a.shape:
+        with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:
+            for head in a.head:
+                settings = setting(a, shape, head)
+                file = a.out / f"step_{shape}_{head}_{a.attn}.json"
+                if there(file, a, settings):
+                    print(f"{file.name}: there already", flush=True)
+                    results.append(json.loads(file.read_text()))
+                    continue
+                print(f"{shape}, {head}", flush=True)
+                if not (Path(folder) / "model").is_dir():
+                    save_model(SHAPES[shape].model, Path(folder) / "model", a.device, seed=0)
+                result = measure(a, settings, Path(folder))
+                if result.get("error", "out of memory") == "out of memory":
+                    file.write_text(json.dumps(result, indent=1) + "\n")
+                    results.append(result)
+                else:
+                    failed.append(file.name)
+    print(f"\n{a.machine['device']}, torch {a.machine['torch']}, attention {ATTENTION[a.attn]}; results in {a.out}")
+    if results:
+        print(f"\n{table(results)}\n\n{noise_table(results)}")
+    if failed:
+        print(f"\nfailed, and will be tried anew: {', '.join(failed)}")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""Rows of tokens through a run's own engine, and how far its log-probabilities depend on how rows are packed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from tensordict import TensorDict
+from verl.utils import tensordict_utils as tu
+
+
+def random_row(length: int, config: Any, generator: torch.Generator) -> torch.Tensor:
+    """Random tokens (int64), less those that the model's config names: padding, images."""
+    named = {value for key, value in config.to_dict().items() if key.endswith(("token_id", "token_index"))}
+    vocabulary = config.get_text_config().vocab_size
+    usual = torch.tensor([token for token in range(min(vocabulary, 100_000)) if token not in named])
+    return usual[torch.randint(len(usual), (length,), generator=generator)]
+
+
+def row_values(engine: Any, rows: Sequence[torch.Tensor], temperature: float, **settings: Any) -> list[torch.Tensor]:
+    """Log-probabilities (a critic: values) of each row's tokens after the first, in float32 on the host.
+
+    Args:
+        engine: verl's, in one of its modes; every rank calls this with the same rows.
+        rows: tokens (int64), each (T,).
+        temperature: of the log-probabilities.
+        settings: verl's of a batch: its layout and its micro-batches.
+    """
+
+    def jagged(values: Sequence[torch.Tensor]) -> torch.Tensor:
+        return torch.nested.as_nested_tensor(list(values), layout=torch.jagged)
+
+    data = TensorDict(
+        {
+            "input_ids": jagged(rows),
+            "position_ids": jagged([torch.arange(len(row)) for row in rows]),
+            "loss_mask": jagged([torch.ones_like(row) for row in rows]),
+        },
+        batch_size=len(rows),
+    )
+    tu.assign_non_tensor(data, temperature=temperature, calculate_entropy=False, force_group_size=1, **settings)
+    output = engine.infer_batch(data)["model_output"]
+    values = output["values"] if "values" in output else output["log_probs"]
+    # The last log-probability is that of the token after the row.
+    return [row[:-1].float().cpu() for row in values.unbind()]
+
+
+def packing_noise(
+    engine: Any, rows: Sequence[torch.Tensor], prompt_tokens: int, temperature: float
+) -> dict[str, float]:
+    """The log-ratio of identical weights, the same rows in one micro-batch and one in each: 0 but for rounding.
+
+    Without rounding every token's difference d_it is 0. PACS sums a response's: what |sum_t d_it| is in nats, times
+    beta, is noise in its reward proxy r_i (Eq. 7).
+
+    Args:
+        engine: verl's FSDP engine of a policy; every rank calls this with the same rows.
+        rows: prompt and response (int64), each (T,).
+        prompt_tokens: at the start of each row, not counted.
+        temperature: of the log-probabilities.
+
+    Returns:
+        per_token: mean of |d_it|; per_response_mean and per_response_max: of |sum_t d_it|; tokens: of a response in
+        the mean. In nats.
+    """
+    layout = {
+        "use_remove_padding": bool(engine.model_config.use_remove_padding),
+        "use_fused_kernels": bool(engine.model_config.use_fused_kernels),
+        "use_dynamic_bsz": False,
+    }
+    with engine.eval_mode():
+        together, alone = (
+            row_values(engine, rows, temperature, micro_batch_size_per_gpu=size, max_token_len_per_gpu=None, **layout)
+            for size in (len(rows), 1)
+        )
+    # The first of a row's values is that of its second token.
+    differences = [(a - b)[prompt_tokens - 1 :].double() for a, b in zip(together, alone, strict=True)]
+    sums = torch.stack([difference.sum().abs() for difference in differences])
+    return {
+        "per_token": float(torch.cat(differences).abs().mean()),
+        "per_response_mean": float(sums.mean()),
+        "per_response_max": float(sums.max()),
+        "tokens": sum(map(len, differences)) / len(differences),
+    }
