@@ -15,6 +15,7 @@ from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
+from pacs.runs.requests import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
 
@@ -76,7 +77,7 @@ def train(config: DictConfig) -> int:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
     run_dir = Path(config.pacs.run_dir)
-    with _locked(run_dir):
+    with _locked(run_dir), StopRequests() as requests:
         clear_former_start(run_dir)
         check_former_run(config)
         checkpoint = choose_checkpoint(config)
@@ -101,7 +102,11 @@ def train(config: DictConfig) -> int:
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
         status = supervise(
-            "pacs.integration.driver", run_dir, Path(config.trainer.default_local_dir), resumed_from=resumed_from
+            "pacs.integration.driver",
+            run_dir,
+            Path(config.trainer.default_local_dir),
+            requests,
+            resumed_from=resumed_from,
         )
         _clear_cluster(config)
         return status

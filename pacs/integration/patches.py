@@ -160,6 +160,12 @@ def _with_token(original: Callable[..., None], token: str) -> Callable[..., None
     return init
 
 
+def _senders_are_watched(module: Any) -> None:
+    from pacs.integration.weight_transfer import WatchedSender
+
+    module.BucketedWeightSender = WatchedSender
+
+
 def _critic_without_flash_attention(module: Any) -> None:
     def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
         from transformers import AutoModelForTokenClassification
@@ -197,6 +203,17 @@ VERL_PATCHES = (
         anchor="",
         expects=("class BucketedWeightSender:", "class BucketedWeightReceiver:", WEIGHTS_SOCKET),
         apply=_weights_go_to_the_own_run,
+    ),
+    Patch(
+        name="senders of weights are watched",
+        module="verl.workers.rollout.vllm_rollout.vllm_rollout",
+        why="verl's sender waits for ever for a receiver that has raised or died",
+        anchor="ServerAdapter.update_weights",
+        expects=(
+            "future = await self._execute_method(\n",
+            "sender = BucketedWeightSender(\n            zmq_handle=self.zmq_handle,",
+        ),
+        apply=_senders_are_watched,
     ),
 )
 

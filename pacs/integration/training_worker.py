@@ -9,6 +9,7 @@ from verl.single_controller.base.decorator import Dispatch, make_nd_compute_data
 from verl.utils import tensordict_utils as tu
 from verl.utils.fsdp_utils import load_fsdp_model_to_gpu, offload_fsdp_model_to_cpu, offload_fsdp_optimizer
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
+from verl.workers.rollout import base as rollouts
 
 from pacs.integration.gradients import gradient_metrics
 from pacs.integration.optimizer_settings import settings_kept
@@ -18,6 +19,8 @@ from pacs.integration.reshard import dealt_out_alike, load_checkpoint
 
 #: Among the metrics of a baseline's update: the most updates in a row that were skipped since the start.
 SKIPPED_IN_A_ROW = "pacs/gradient/skipped_in_a_row"
+
+rollouts._ROLLOUT_REGISTRY["vllm", "async"] = "pacs.integration.weight_transfer.WatchedServerAdapter"
 
 
 class DurableTrainingWorker(TrainingWorker):

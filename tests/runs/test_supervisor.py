@@ -13,8 +13,9 @@ import pytest
 
 from pacs.runs.processes import orphaned_segments, processes_of
 from pacs.runs.settings import FaultSettings
+from pacs.runs.signals import SIGNALS
 from pacs.runs.state import read_progress, read_state
-from pacs.runs.supervisor import FAILED, FINISHED, SIGNALS, STOPPED
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 
 
 def heed_signals() -> None:
