@@ -161,9 +161,25 @@ def _with_token(original: Callable[..., None], token: str) -> Callable[..., None
 
 
 def _senders_are_watched(module: Any) -> None:
-    from pacs.integration.weight_transfer import WatchedSender
+    def watched(*args: Any, **options: Any) -> Any:
+        from pacs.integration.weight_transfer import WatchedSender  # which imports what is being imported here
 
-    module.BucketedWeightSender = WatchedSender
+        return WatchedSender(*args, **options)
+
+    module.BucketedWeightSender = watched
+
+
+def _receivers_say_what_has_failed(module: Any) -> None:
+    original = module.BucketedWeightReceiver.receive_weights
+
+    @wraps(original)
+    def receive(self: Any, on_bucket_received: Callable[..., None]) -> None:
+        try:
+            original(self, on_bucket_received)
+        except BufferError as error:
+            raise error.__context__ or error from None
+
+    module.BucketedWeightReceiver.receive_weights = receive
 
 
 def _critic_without_flash_attention(module: Any) -> None:
@@ -203,6 +219,15 @@ VERL_PATCHES = (
         anchor="",
         expects=("class BucketedWeightSender:", "class BucketedWeightReceiver:", WEIGHTS_SOCKET),
         apply=_weights_go_to_the_own_run,
+    ),
+    Patch(
+        name="a receiver of weights says what has failed",
+        module="verl.workers.rollout.vllm_rollout.bucketed_weight_transfer",
+        why="an exception in the midst still holds the shared memory, which verl then cannot close, and of which alone "
+        "it tells",
+        anchor="BucketedWeightReceiver",
+        expects=("        finally:\n            self._cleanup()", "self.shm.close()"),
+        apply=_receivers_say_what_has_failed,
     ),
     Patch(
         name="senders of weights are watched",
