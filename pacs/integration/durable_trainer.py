@@ -100,7 +100,7 @@ class DurableTrainer(ProgressTrainer):
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
         for loader in (self.train_dataloader, self.val_dataloader):
-            loader.worker_init_fn = signals.block
+            loader.worker_init_fn = signals.heed_parent_alone
 
     def on_init_end(self) -> None:
         """Send vLLM the weights, under watch."""
@@ -194,7 +194,8 @@ class DurableTrainer(ProgressTrainer):
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, with ids that say the prompts' order: rows can then be arranged alike in every run."""
         self._count_resampled(num_prompts)
-        batch = super()._next_train_batch(num_prompts)
+        with signals.blocked():  # it starts the loader's workers
+            batch = super()._next_train_batch(num_prompts)
         first = self.prompts_fetched
         self.prompts_fetched += len(batch)
         tu.assign_non_tensor_stack(batch, "uid", [f"{self.global_steps}-{first + i}" for i in range(len(batch))])

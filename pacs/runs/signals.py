@@ -19,25 +19,42 @@ from pacs.runs.processes import RUN_DIR
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
 
+_held = threading.local()
+
 
 @contextmanager
 def blocked() -> Iterator[None]:
     """What is started within has the signals blocked: a process, whatever its program, with all that it starts."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    _held.on_purpose = True
     try:
         yield
     finally:
+        _held.on_purpose = False
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def block(_: object = None) -> None:
-    """Block the signals in this thread, and in what it starts from now on; outside a run do nothing.
+def block() -> None:
+    """Block the signals in this thread, and in what it starts from now on; outside a run do nothing."""
+    if RUN_DIR in os.environ:
+        resource_tracker.ensure_running()  # else the first shared memory starts it, which lets two of them through
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+def heed_parent_alone(_: object = None) -> None:
+    """Let nobody but the parent end this process of a run; outside a run do nothing.
 
     The argument is not read: torch's DataLoader gives its workers' first function one.
     """
     if RUN_DIR in os.environ:
-        resource_tracker.ensure_running()  # else the first shared memory starts it, which lets two of them through
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        threading.Thread(target=_end_for, args=(os.getppid(),), daemon=True, name="pacs-signals").start()
+
+
+def _end_for(parent: int) -> None:
+    while (request := signal.sigwaitinfo(SIGNALS)).si_pid != parent:
+        pass
+    os._exit(128 + request.si_signo)
 
 
 def ignore() -> None:
@@ -46,7 +63,7 @@ def ignore() -> None:
         return
     for number in SIGNALS:
         signal.signal(number, _ignored)
-    os.register_at_fork(after_in_child=_heed)
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_heed)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
@@ -54,7 +71,18 @@ def _ignored(number: int, frame: FrameType | None) -> None:
     """A handler, not SIG_IGN: a program that this process starts would inherit that."""
 
 
+def _hold() -> None:
+    """Until a forked child heeds them: else it would lose one that comes at once."""
+    _held.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+def _release() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _held.mask)
+
+
 def _heed() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is _ignored:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    if not getattr(_held, "on_purpose", False):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
