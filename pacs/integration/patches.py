@@ -18,7 +18,7 @@ from typing import Any
 
 import wrapt
 
-from pacs.runs.processes import TOKEN
+from pacs.runs.processes import RUN_DIR, TOKEN
 
 #: How the names of verl's sockets for weights begin.
 WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
@@ -182,6 +182,18 @@ def _receivers_say_what_has_failed(module: Any) -> None:
     module.BucketedWeightReceiver.receive_weights = receive
 
 
+def _rays_daemons_are_killed(module: Any) -> None:
+    if RUN_DIR not in os.environ:  # its daemons heed SIGTERM
+        return
+    original = module.Node.kill_all_processes
+
+    @wraps(original)
+    def kill_all_processes(self: Any, check_alive: bool = True, allow_graceful: bool = False, **options: Any) -> None:
+        original(self, check_alive=check_alive, allow_graceful=False, **options)
+
+    module.Node.kill_all_processes = kill_all_processes
+
+
 def _critic_without_flash_attention(module: Any) -> None:
     def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
         from transformers import AutoModelForTokenClassification
@@ -239,6 +251,15 @@ VERL_PATCHES = (
             "sender = BucketedWeightSender(\n            zmq_handle=self.zmq_handle,",
         ),
         apply=_senders_are_watched,
+    ),
+    Patch(
+        name="Ray's daemons are killed",
+        module="ray._private.node",
+        why="a run's daemons have SIGTERM blocked (pacs/runs/signals.py), and at the end Ray waits a second for each of "
+        "them before it kills it",
+        anchor="Node.kill_all_processes",
+        expects=("check_alive: bool = True,\n        allow_graceful: bool = False,",),
+        apply=_rays_daemons_are_killed,
     ),
 )
 

@@ -14,7 +14,7 @@ from pacs.runs.signals import SIGNALS
 from pacs.runs.state import read_progress
 from tests.integration.real_run import REPEATABLE, RealRun, Start
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1900)]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_signals_to_every_process_are_one_request_to_stop(fresh: RealRun) -> Non
         for process in [psutil.Process(start.process.pid), *processes_of(token)]:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
-    assert start.ends(120) == 75, start.printed[-6000:]
+    assert start.ends(240) == 75, start.printed[-6000:]
     assert start.state.state == "stopped"
     assert "EngineDeadError" not in start.printed
     checkpoint, problems = newest_checkpoint(fresh.checkpoints)
@@ -49,7 +49,7 @@ def test_a_second_signal_after_the_save_leaves_it_a_saved_stop(fresh: RealRun) -
         lambda: (progress := read_progress(fresh.folder)) is not None and progress.phase == "stopped", at_once=True
     )
     start.process.send_signal(signal.SIGINT)
-    assert start.ends(120) == 75, start.printed[-6000:]
+    assert start.ends(240) == 75, start.printed[-6000:]
     assert start.state.state == "stopped"
 
 

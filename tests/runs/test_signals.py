@@ -11,7 +11,9 @@ from pacs.runs.processes import RUN_DIR
 
 def said(code: str, **environment: str) -> list[str]:
     env = {name: value for name, value in os.environ.items() if name != RUN_DIR} | environment
-    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=100, check=False
+    )
     return [*ran.stdout.splitlines(), str(ran.returncode)]
 
 
