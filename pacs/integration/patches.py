@@ -3,7 +3,7 @@
 Each patch says what it works around, waits for the module it changes to be imported (so that it costs nothing
 where that module is not used), and first checks that what it changes is still as it was when the patch was
 written: a new version of verl or vLLM that moved it stops with an error that names the patch, rather than
-running without it. All but `VERL_PATCHES` concern the CPU stack.
+running without it. All but `VERL_PATCHES` and `VLLM_PATCHES` concern the CPU stack.
 """
 
 import importlib.metadata
@@ -18,6 +18,7 @@ from typing import Any
 
 import wrapt
 
+from pacs.runs import signals
 from pacs.runs.processes import RUN_DIR, TOKEN
 
 #: How the names of verl's sockets for weights begin.
@@ -103,6 +104,17 @@ def _gloo_process_group(module: Any) -> None:
         original(timeout_second=timeout_second, backend=backend or "gloo")
 
     module.initialize_global_process_group_ray = initialize
+
+
+def _engines_are_started_blocked(module: Any) -> None:
+    original = module.CoreEngineProcManager.__init__
+
+    @wraps(original)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        with signals.blocked():
+            original(self, *args, **options)
+
+    module.CoreEngineProcManager.__init__ = init
 
 
 def _keep_linear_weights(module: Any) -> None:
@@ -255,8 +267,8 @@ VERL_PATCHES = (
     Patch(
         name="Ray's daemons are killed",
         module="ray._private.node",
-        why="a run's daemons have SIGTERM blocked (pacs/runs/signals.py), and at the end Ray waits a second for each of "
-        "them before it kills it",
+        why="a run's daemons have SIGTERM blocked (pacs/runs/signals.py), and at the end Ray waits a second for each, "
+        "and then kills it",
         anchor="Node.kill_all_processes",
         expects=("check_alive: bool = True,\n        allow_graceful: bool = False,",),
         apply=_rays_daemons_are_killed,
@@ -298,6 +310,17 @@ VERL_CPU_PATCHES = (
             'attn_implementation="flash_attention_2"',
         ),
         apply=_critic_without_flash_attention,
+    ),
+)
+
+VLLM_PATCHES = (
+    Patch(
+        name="engines are started with signals blocked",
+        module="vllm.v1.engine.utils",
+        why="a signal to every process of a run would end its engine, which handles some only once it is up",
+        anchor="CoreEngineProcManager.__init__",
+        expects=("context.Process(", "proc.start()"),
+        apply=_engines_are_started_blocked,
     ),
 )
 
@@ -348,6 +371,13 @@ def install_for_verl_on_cpu() -> None:
     install_distribution_alias()
     for patch in VERL_CPU_PATCHES:
         patch.install()
+
+
+def install_for_vllm() -> None:
+    """Patch vLLM in a run, on every platform; called in every vLLM process."""
+    if RUN_DIR in os.environ:
+        for patch in VLLM_PATCHES:
+            patch.install()
 
 
 def install_for_vllm_on_cpu() -> None:

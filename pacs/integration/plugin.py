@@ -1,6 +1,6 @@
 """Entry points: verl imports this module in every process, vLLM calls `load_vllm` in every engine process.
 
-Both are cheap, and all but two patches (see `patches`) wait for a run that was started with `trainer.device=cpu`.
+Both are cheap; the patches of the CPU stack (see `patches`) wait for a run that was started with `trainer.device=cpu`.
 """
 
 import ray
@@ -21,8 +21,8 @@ if is_cpu_selected():
 
 
 def load_vllm() -> None:
-    """Patch vLLM for the CPU stack; be ready to say where a hung engine hangs; leave stopping to the launcher."""
+    """Patch vLLM; be ready to say where a hung engine hangs."""
     stacks.register()
-    signals.block()
+    patches.install_for_vllm()
     if is_cpu_selected():
         patches.install_for_vllm_on_cpu()

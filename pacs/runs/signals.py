@@ -61,6 +61,7 @@ def ignore() -> None:
     """Ignore the signals in this process of a run, and let its children heed them; outside a run do nothing."""
     if RUN_DIR not in os.environ or threading.current_thread() is not threading.main_thread():
         return
+    resource_tracker.ensure_running()  # still with them blocked; and it would let two through when started later
     for number in SIGNALS:
         signal.signal(number, _ignored)
     os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_heed)

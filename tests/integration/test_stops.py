@@ -1,4 +1,4 @@
-"""Real runs that are stopped, and whose start fails: by signals to every process, and in the first transfer of weights."""
+"""Real runs that are stopped by signals to every process, and whose start fails in the first transfer of weights."""
 
 import os
 import signal
