@@ -37,7 +37,8 @@ def blocked() -> Iterator[None]:
 def block() -> None:
     """Block the signals in this thread, and in what it starts from now on; outside a run do nothing."""
     if RUN_DIR in os.environ:
-        resource_tracker.ensure_running()  # else the first shared memory starts it, which lets two of them through
+        with blocked():  # else the first shared memory starts it, which lets two of them through
+            resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 

@@ -148,7 +148,7 @@ class _Launcher:
             if self.ended_by_itself() is None:
                 (self.run_dir / STOP_REQUEST).touch()
                 say(
-                    f"pacs train: {name}: the run ends after this step and saves ({progress.step} are done); a second "
+                    f"pacs train: {self.requests.names[0]}: the run ends after this step and saves ({progress.step} are done); a second "
                     "signal ends it at once"
                 )
 

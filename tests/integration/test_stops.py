@@ -14,7 +14,7 @@ from pacs.runs.signals import SIGNALS
 from pacs.runs.state import read_progress
 from tests.integration.real_run import REPEATABLE, RealRun, Start
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1900)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
