@@ -35,7 +35,7 @@ for number in signals.SIGNALS:
 time.sleep(3)
 dead = [p for p in processes if not p.is_running() or p.status() == psutil.STATUS_ZOMBIE]
 print("says", [titles[process.pid] for process in dead], ray.get(worker.ready.remote()) == before)
-daemons = psutil.Process().children()
+daemons = [p for p in psutil.Process().children() if p.name() in ("raylet", "gcs_server")]
 ray.shutdown()
 psutil.wait_procs(daemons, timeout=10)
 print("says", not any(daemon.is_running() for daemon in daemons))
