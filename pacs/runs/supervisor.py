@@ -148,8 +148,8 @@ class _Launcher:
             if self.ended_by_itself() is None:
                 (self.run_dir / STOP_REQUEST).touch()
                 say(
-                    f"pacs train: {self.requests.names[0]}: the run ends after this step and saves ({progress.step} are "
-                    "done); a second signal ends it at once"
+                    f"pacs train: {self.requests.names[0]}: the run ends after this step and saves ({progress.step} "
+                    "are done); a second signal ends it at once"
                 )
 
     def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
