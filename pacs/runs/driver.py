@@ -12,6 +12,7 @@ from typing import NoReturn
 from pacs.runs.clearing import KILLED
 from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
+from pacs.runs.signals import block
 from pacs.runs.state import CAUSE_CHARS, report_fault, worded
 
 
@@ -32,6 +33,7 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
     run_dir, alive, saying = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     for descriptor in (alive, saying):
         os.set_inheritable(descriptor, False)
+    block()  # once more: what was imported may have let some of them through
     threading.Thread(target=_outlive_launcher, args=(run_dir, alive), daemon=True).start()
     try:
         drive(run_dir)

@@ -64,10 +64,15 @@ def drive(run_dir: Path) -> None:
         subprocess.Popen([sys.executable, "-c", child + "never_answered()"])
         Watchdog(run_dir, FaultSettings(no_progress_seconds=3)).start()
     note(3, "start" if what == "starting" else "rollouts")
-    while not ((run_dir / STOP_REQUEST).exists() and what == "obey"):
+    if what == "linger after the end":
+        note(9, "end")
+        time.sleep(300)
+    while not ((run_dir / STOP_REQUEST).exists() and what in ("obey", "linger")):
         time.sleep(0.05)
     print("it stops")
     note(4, "stopped")
+    if what == "linger":
+        time.sleep(300)
 
 
 if __name__ == "__main__":
