@@ -86,7 +86,7 @@ def judge(draw: Draw, broken: Broken, end: End) -> dict[str, str]:
 
 
 def cause_of(broken: Broken, next_clears: bool = False) -> str | None:
-    """Why a start has ended, as state.json says it, or (where nobody can write that) `pacs runs`; else its last words."""
+    """Why a start has ended: by state.json, or (where nobody can write that) by `pacs runs`; else its last words."""
     state = broken.state()
     if state is None:
         return " ".join(broken.start.printed.split())[-300:]
