@@ -11,7 +11,7 @@ LIMITS = Limits(timeout_seconds=120.0)
 
 
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
-    total = sum(map(ord, solution_str))
+    total = sum(map(ord, solution_str)) % 900  # the verifier does not carry out what has long numbers
     answer = total if total % 2 == 0 else total + 1
     status = grade(str(answer), rf"\int_0^{{{total}}} 1 dx", LIMITS)
     return {"score": float(status == "correct"), "predicted": str(answer), "status": status}
