@@ -13,12 +13,14 @@ import pytest
 
 from tests.chaos import outcome as outcomes
 from tests.chaos import start as starts
+from tests.chaos import strike as strikes
 from tests.chaos.faults import FAULTS, START, WHOLE_START, Draw, Fault, draw
 from tests.chaos.finder import Finder
 from tests.chaos.outcome import RESULTS, Outcome, judge, keep, kind_of, read
 from tests.chaos.page import BEGIN, END, PAGE, table, with_table
 from tests.chaos.place import Place
 from tests.chaos.start import Broken, Times
+from tests.chaos.strike import strike, targets, watch_end
 from tests.integration.real_run import RealRun
 
 #: A process of its own session whose parents are dead, and whose environment and title say nothing of where it is from.
@@ -139,7 +141,7 @@ def test_a_process_that_names_a_folder_is_found(by: str, tmp_path: Path) -> None
 def broken(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Broken]:
     """A stand-in for a run: what it gives as its cause, what it leaves, its status."""
     monkeypatch.setattr(starts, "LEFT_SECONDS", 0.3)
-    monkeypatch.setattr(starts, "LIMIT_SECONDS", 0.5)
+    monkeypatch.setattr(strikes, "LIMIT_SECONDS", 0.5)
     run = RealRun(tmp_path, tmp_path / "run")
     run.command = [sys.executable, "-c", TRAINS, str(run.folder), *request.param]
     broken = Broken(run, Place(), tmp_path / "compiled")
@@ -162,9 +164,9 @@ def broken(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.M
 )
 def test_what_does_not_hold_is_seen(broken: Broken, problems: set[str]) -> None:
     drawn = Draw(0, PART, START, 0, 0.5, 0.5)
-    assert broken.lives_until(lambda: broken.state() and broken.targets(drawn), lambda: None, 30)
-    broken.strike(drawn, broken.run.folder)
-    end = broken.watch_end(drawn)
+    assert broken.lives_until(lambda: broken.state() and targets(broken, drawn), lambda: None, 30)
+    strike(broken, drawn, broken.run.folder)
+    end = watch_end(broken, drawn)
     assert judge(drawn, broken, end).keys() == problems
     assert (end.seconds is None) == (outcomes.HANG in problems)
     assert broken.finder.living() == set()

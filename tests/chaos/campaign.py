@@ -17,6 +17,7 @@ from tests.chaos.faults import Draw, draw
 from tests.chaos.outcome import Outcome, cause_of, judge, keep, leavings
 from tests.chaos.place import MEMORY_LIMIT_MEGABYTES, SMALL_SHARED_MEMORY_MEGABYTES, Place
 from tests.chaos.start import MOMENT_SECONDS, Broken, Times
+from tests.chaos.strike import strike, targets, watch_end
 from tests.integration.real_run import REPEATABLE, STEPS, RealRun, equal, make_task
 
 OVERRIDES = (
@@ -126,7 +127,7 @@ class Campaign:
             comes = broken.lives_until(lambda: drawn and broken.at(drawn), lambda: self.note(broken), MOMENT_SECONDS)
             delay = time.monotonic() + (drawn.delay * self.times.within(drawn.moment) if drawn else 0)
             comes = comes and broken.lives_until(
-                lambda: time.monotonic() >= delay and (broken.targets(drawn) or not drawn.fault.titles),
+                lambda: time.monotonic() >= delay and (targets(broken, drawn) or not drawn.fault.titles),
                 lambda: self.note(broken),
                 MOMENT_SECONDS,
             )
@@ -143,8 +144,8 @@ class Campaign:
         self.drawn.append(drawn.index)
         at = broken.at_what()
         load = round(os.getloadavg()[0], 1)
-        broken.strike(drawn, disk)
-        end = broken.watch_end(drawn)
+        strike(broken, drawn, disk)
+        end = watch_end(broken, drawn)
         (disk / "filler").unlink(missing_ok=True)
         result = Outcome(drawn.fault.name, drawn.moment, self.seed, drawn.index, at, end.seconds, load=load)
         result.cause, result.status = cause_of(broken, drawn.fault.next_clears), broken.process.returncode

@@ -17,7 +17,8 @@ import psutil
 from pacs.runs.listing import list_runs
 from pacs.runs.supervisor import FINISHED, STOPPED
 from tests.chaos.faults import LIMIT_SECONDS, WHOLE_START, Draw
-from tests.chaos.start import Broken, End
+from tests.chaos.start import Broken
+from tests.chaos.strike import End
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.jsonl")

@@ -1,19 +1,16 @@
 """One start of a run that is broken at a drawn instant, and what comes of it."""
 
-import shutil
 import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pacs.runs.checkpoints import SAVING
 from pacs.runs.state import Progress, RunState, read_progress, read_state
-from pacs.runs.supervisor import STOPPED
 from tests.chaos.faults import (
     FIRST_TRANSFER,
-    LIMIT_SECONDS,
     SAVE,
     START,
     STEP,
@@ -21,7 +18,6 @@ from tests.chaos.faults import (
     VALIDATION,
     WHOLE_START,
     Draw,
-    Fault,
 )
 from tests.chaos.finder import Finder, Process
 from tests.chaos.place import Place
@@ -34,12 +30,6 @@ MOMENT_SECONDS = 1200.0
 SENDER, SENDING = "ray::WorkerDict", b"update_weights"
 #: How long it is looked whether what is left ends by itself.
 LEFT_SECONDS = 20.0
-#: So many bytes are left on the disk that fills up in a save, at most.
-ROOM_BYTES = 2 * 2**20
-#: A run that has done so many steps since a fault goes on in spite of it.
-GOES_ON_STEPS = 2
-#: A run that went on is then asked to stop, for which it has so long.
-STOP_SECONDS = 240.0
 
 
 @dataclass
@@ -53,27 +43,6 @@ class Times:
         """The span after the beginning of a moment within which a fault is to come."""
         short = {FIRST_TRANSFER: 2.0, TRANSFER: 0.5, SAVE: 0.3, VALIDATION: 1.0, WHOLE_START: 0.0}
         return {START: self.start, STEP: 2 * self.step, **short}[moment]
-
-
-@dataclass
-class End:
-    """How a start that was broken has ended.
-
-    Attributes:
-        seconds: from the fault to the end; None if the run went on, or did not end.
-        went_on: whether it trained on.
-        ended: whether it ended, by itself or asked to.
-        left: titles of the processes that were there after the end, and for how long they stayed.
-        segments: names of shared memory that is left.
-        files: names of temporary files that are left.
-    """
-
-    seconds: float | None = None
-    went_on: bool = False
-    ended: bool = True
-    left: list[str] = field(default_factory=list)
-    segments: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
 
 
 class Broken:
@@ -156,65 +125,6 @@ class Broken:
                 raise TimeoutError
             time.sleep(POLL_SECONDS)
         return True
-
-    def targets(self, draw: Draw) -> list[Process]:
-        """The processes that get the draw's signal; none as long as one of them is not there."""
-        found = [self.finder.with_title(title) for title in draw.fault.titles]
-        return [some[int(draw.size * len(some))] for some in found] if all(found) else []
-
-    def strike(self, draw: Draw, disk: Path) -> None:
-        """Do what was drawn, now."""
-        if draw.fault.kind == "signal":
-            for process in self.targets(draw):
-                process.signal(draw.fault.number)
-        elif draw.fault.kind == "signal all":
-            for process in sorted(self.finder.look(), key=lambda process: process.pid):
-                process.signal(draw.fault.number)
-        elif draw.fault.kind == "disk":
-            room = int(draw.size * ROOM_BYTES) if draw.moment == SAVE else 0
-            with suppress(OSError), (disk / "filler").open("wb") as filler:  # full before it is written, in a save
-                for _ in range(max(0, shutil.disk_usage(disk).free - room) // 4096):
-                    filler.write(bytes(4096))
-
-    def watch_end(self, draw: Draw) -> End:
-        """Wait until the run has ended after its fault (or goes on); see what is left, and end that."""
-        struck, fault, end = time.monotonic(), draw.fault, End()
-        before = self.progress()
-        step = before.step if before else 0
-        deadline = struck + 2 * LIMIT_SECONDS + fault.extra_seconds + (MOMENT_SECONDS if fault.may_go_on else 0)
-        while not self.has_ended(fault):
-            now, state = self.progress(), self.state()
-            resumed = max(step, (state.resumed_from or 0) if state else 0)
-            if (
-                STOPPED not in fault.statuses
-                and not end.went_on
-                and now is not None
-                and now.step >= resumed + GOES_ON_STEPS
-            ):
-                end.went_on, deadline = True, time.monotonic() + STOP_SECONDS
-                self.process.send_signal(signal.SIGTERM)
-            if time.monotonic() > deadline:
-                end.ended = False
-                break
-            time.sleep(0.05)
-        end.went_on |= self.process.poll() == 0
-        if end.ended and not end.went_on:
-            end.seconds = time.monotonic() - struck
-        if end.ended and not fault.next_clears:
-            end.left = self.left()
-            end.segments, end.files = self.place.segments(), self.place.files(self.token)
-        elif not end.ended:
-            self.kill()
-        return end
-
-    def has_ended(self, fault: Fault) -> bool:
-        """Whether `pacs train` has ended; where it was killed itself, whether all that belonged to it has."""
-        if self.process.poll() is None:
-            return False
-        if fault.statuses:
-            return True
-        state = self.state()
-        return not self.finder.look() and (fault.next_clears or state is None or state.state != "running")
 
     def left(self) -> list[str]:
         """What lives, and how long it goes on to; then it is ended."""
