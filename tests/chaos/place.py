@@ -19,6 +19,8 @@ SHARED_MEMORY_MEGABYTES = 12 * 1024
 #: What is tried as too small.
 SMALL_SHARED_MEMORY_MEGABYTES = (1, 128)
 MEMORY_LIMIT_MEGABYTES = (1500, 6000)
+#: In the temporary folder: Ray's logs, and what torch has compiled.
+MEANT_TO_STAY = ("ray", "torchinductor_")
 #: Runs a command in a namespace where another file system is at /dev/shm.
 _OWN_SHARED_MEMORY = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /dev/shm && exec "$@"']
 #: systemd makes a cgroup for a command and takes it away again.
@@ -106,9 +108,9 @@ class Place:
         return sorted(file.name for file in found)
 
     def files(self, token: str | None) -> list[str]:
-        """What is left in the temporary folder, but for Ray's logs; and in /tmp, if it bears the start's token."""
+        """What is left in the temporary folder, and in /tmp if it bears the start's token; without `MEANT_TO_STAY`."""
         found = [*self.temporary.iterdir(), *(Path("/tmp").glob(f"*{token}*") if token else ())]
-        return sorted(file.name for file in found if file.name != "ray")
+        return sorted(file.name for file in found if not file.name.startswith(MEANT_TO_STAY))
 
     def remove(self) -> None:
         """Leave nothing."""
