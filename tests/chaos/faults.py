@@ -60,9 +60,9 @@ class Fault:
 
 #: What a process is, in the words of Ray's and vLLM's titles -> in those that a cause may have.
 _PROCESSES = {
-    "raylet": ("raylet/raylet", r"raylet|node.*died|Ray"),
-    "GCS": ("gcs_server", r"GCS|gcs_server|Ray"),
-    "Ray's agent": ("ray::RuntimeEnvAgent", r"raylet|node|[Aa]gent|Ray"),
+    "raylet": ("raylet/raylet", r"raylet|[Nn]ode .*(died|dead|lost|gone)"),
+    "GCS": ("gcs_server", r"GCS|gcs_server"),
+    "Ray's agent": ("ray::RuntimeEnvAgent", r"raylet|[Nn]ode .*(died|dead|lost|gone)|[Aa]gent\b"),
     "trainer": ("ray::TaskRunnerV1", r"trainer|TaskRunner"),
     "training worker": ("ray::WorkerDict", r"training worker|WorkerDict"),
     "vLLM server": ("ray::vLLMHttpServer", r"vLLM"),
