@@ -95,10 +95,13 @@ def watch_end(broken: Broken, draw: Draw) -> End:
 
 
 def _has_ended(broken: Broken, fault: Fault) -> bool:
-    """Whether `pacs train` has ended; where it was killed itself, whether all that belonged to it has."""
+    """Whether `pacs train` has ended; where it was killed itself, whether the run has been ended in its place."""
     if broken.process.poll() is None:
         return False
     if fault.statuses:
         return True
+    if fault.next_clears:
+        return not broken.finder.look()
     state = broken.state()
-    return not broken.finder.look() and (fault.next_clears or state is None or state.state != "running")
+    clearing = [process for process in broken.finder.look() if "pacs.runs.clearing" in process.title]
+    return not clearing and (state is None or state.state != "running")
