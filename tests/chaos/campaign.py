@@ -15,7 +15,7 @@ import torch
 from tests.chaos import outcome, place
 from tests.chaos.faults import Draw, draw
 from tests.chaos.outcome import Outcome, cause_of, judge, keep, leavings
-from tests.chaos.place import MEMORY_LIMIT_MEGABYTES, SMALL_SHARED_MEMORY_MEGABYTES, Place
+from tests.chaos.place import Place, place_for, wait_for_memory
 from tests.chaos.start import MOMENT_SECONDS, Broken, Times
 from tests.chaos.strike import strike, targets, watch_end
 from tests.integration.real_run import REPEATABLE, STEPS, RealRun, equal, make_task
@@ -28,6 +28,8 @@ OVERRIDES = (
 )
 #: So many starts that end by themselves one after the other, and the run is given up.
 FAILED_STARTS = 3
+#: In Ray's words for a process that it has killed, lest the kernel do so: other work has taken the memory.
+NO_MEMORY = "running low on memory"
 #: Files of a run's folder that a start may leave there that was broken.
 ALLOWED = {"fault.json", "stacks"}
 
@@ -86,9 +88,7 @@ class Campaign:
             broken.lives_until(broken.progress, lambda: None, MOMENT_SECONDS)
             self.times.start = time.monotonic() - broken.begun
             broken.process.wait(MOMENT_SECONDS)
-            left = broken.left()
-            problems = {outcome.PROCESSES: "; ".join(left)} if left else {}
-            problems |= leavings(broken.place.segments(), broken.place.files(broken.token))
+            problems = leavings(broken.left(), broken.place.segments(), broken.place.files(broken.token))
             if broken.process.returncode:
                 raise RuntimeError(f"a run that is left alone fails: {broken.start.printed[-3000:]}")
             progress = broken.progress()
@@ -111,6 +111,7 @@ class Campaign:
         """Start a run, break it, and so on, until it is finished; False if it does not come to that."""
         self.drawn, failed = [], 0
         while failed < FAILED_STARTS:
+            wait_for_memory()
             drawn = draw(self.seed, self.index, self.names) if time.monotonic() < until else None
             with self.started(run, place_for(drawn), *(drawn.fault.overrides if drawn else ())) as broken:
                 if self.struck(broken, drawn, disk):
@@ -197,6 +198,9 @@ class Campaign:
             return
         result = Outcome("none (a start that was not touched)", drawn.moment if drawn else "its end", self.seed)
         result.at, result.cause, result.problems = broken.at_what(), cause_of(broken), {what: how}
+        if NO_MEMORY in how:
+            result.fault, result.moment = "the machine's memory ran out (not drawn)", ""
+            result.problems = leavings(broken.left(), broken.place.segments(), broken.place.files(broken.token))
         result.log = self.keep_log(broken, result)
         keep(result, self.results)
 
@@ -231,16 +235,6 @@ class Campaign:
         if extra:
             result.problems[outcome.FILES] = f"in the run's folder: {' '.join(sorted(extra))}"
         keep(result, self.results)
-
-
-def place_for(drawn: Draw | None) -> Place:
-    """Where a start is to run: as ever, or with too little of something from the start."""
-    ranges = {"shm": SMALL_SHARED_MEMORY_MEGABYTES, "memory": MEMORY_LIMIT_MEGABYTES}
-    if drawn is None or drawn.fault.kind not in ranges:
-        return Place()
-    low, high = ranges[drawn.fault.kind]
-    size = low * (high / low) ** drawn.size
-    return Place(size) if drawn.fault.kind == "shm" else Place(memory_megabytes=size)
 
 
 def newest_step(checkpoints: Path) -> int | None:

@@ -81,9 +81,7 @@ def judge(draw: Draw, broken: Broken, end: End) -> dict[str, str]:
             problems[STATUS] = f"{status} instead of {' or '.join(map(str, fault.statuses))}"
         if not re.search(fault.cause, cause or "") and not early:
             problems[CAUSE] = str(cause)
-    if end.left:
-        problems[PROCESSES] = "; ".join(end.left)
-    return problems | leavings(end.segments, end.files)
+    return problems | leavings(end.left, end.segments, end.files)
 
 
 def cause_of(broken: Broken, next_clears: bool = False) -> str | None:
@@ -97,10 +95,10 @@ def cause_of(broken: Broken, next_clears: bool = False) -> str | None:
     return f"state.json says that it is {state.state}" if state.cause is None else state.cause
 
 
-def leavings(segments: Sequence[str], files: Sequence[str]) -> dict[str, str]:
-    """The problems that shared memory and temporary files are."""
-    found = {SEGMENTS: segments, FILES: sorted(set(map(kind_of, files)))}
-    return {problem: " ".join(names) for problem, names in found.items() if names}
+def leavings(processes: Sequence[str], segments: Sequence[str], files: Sequence[str]) -> dict[str, str]:
+    """The problems that processes, shared memory and temporary files are."""
+    found = {PROCESSES: processes, SEGMENTS: segments, FILES: sorted(set(map(kind_of, files)))}
+    return {problem: ", ".join(names) for problem, names in found.items() if names}
 
 
 def kind_of(file: str) -> str:

@@ -9,9 +9,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import psutil
+
+from tests.chaos.faults import Draw
 
 DISK_MEGABYTES = 96
 SHARED_MEMORY = Path("/dev/shm")
@@ -21,6 +26,8 @@ SMALL_SHARED_MEMORY_MEGABYTES = (1, 128)
 MEMORY_LIMIT_MEGABYTES = (1500, 6000)
 #: In the temporary folder: Ray's logs, and what torch has compiled.
 MEANT_TO_STAY = ("ray", "torchinductor_")
+#: What a start takes of memory, and some more: a machine that has less now is busy with other work.
+MEMORY_BYTES = 9 * 2**30
 #: Runs a command in a namespace where another file system is at /dev/shm.
 _OWN_SHARED_MEMORY = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /dev/shm && exec "$@"']
 #: systemd makes a cgroup for a command and takes it away again.
@@ -117,3 +124,21 @@ class Place:
         if self.shared_memory != SHARED_MEMORY:
             unmount(self.shared_memory)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def place_for(drawn: Draw | None) -> Place:
+    """Where a start is to run: as ever, or with too little of something from the start."""
+    ranges = {"shm": SMALL_SHARED_MEMORY_MEGABYTES, "memory": MEMORY_LIMIT_MEGABYTES}
+    if drawn is None or drawn.fault.kind not in ranges:
+        return Place()
+    low, high = ranges[drawn.fault.kind]
+    size = low * (high / low) ** drawn.size
+    return Place(size) if drawn.fault.kind == "shm" else Place(memory_megabytes=size)
+
+
+def wait_for_memory() -> None:
+    """Wait until the machine has memory for a start."""
+    if psutil.virtual_memory().available < MEMORY_BYTES:
+        print("waiting for memory, which other work has taken", flush=True)
+    while psutil.virtual_memory().available < MEMORY_BYTES:
+        time.sleep(1)
