@@ -22,6 +22,8 @@ from tests.chaos.strike import End
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).with_name("results.jsonl")
+#: What a run is made of.
+PARTS = ("pacs", "configs", "requirements")
 #: What does not hold, in a word or two.
 HANG, SLOW, STATUS, CAUSE = "no end", "too late", "exit status", "cause"
 PROCESSES, SEGMENTS, FILES = "processes left", "shared memory left", "temporary files left"
@@ -125,18 +127,19 @@ def read(results: Path) -> list[Outcome]:
 @cache
 def about() -> dict[str, str]:
     """Of what code on what machine an outcome is."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True, check=True
+    commit, changed = (
+        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        for words in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "--", *PARTS))
     )
     memory = psutil.virtual_memory().total / 2**30
     machine = f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.machine()}, no GPU"
-    return {"commit": commit.stdout.strip(), "code": code(), "machine": machine}
+    return {"commit": f"{commit} and changes" if changed else commit, "code": code(), "machine": machine}
 
 
 @cache
 def code() -> str:
     """A hash of what a run is made of."""
-    files = [file for part in ("pacs", "configs", "requirements") for file in sorted((ROOT / part).rglob("*"))]
+    files = [file for part in PARTS for file in sorted((ROOT / part).rglob("*"))]
     digest = hashlib.sha256()
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts:
