@@ -111,6 +111,23 @@ def test_a_process_that_hides_is_found(tmp_path: Path) -> None:
             pass
 
 
+def test_the_next_start_does_not_belong_to_one_that_is_over(tmp_path: Path) -> None:
+    """Though the numbers of its session and its namespace be the former one's."""
+    waits = [sys.executable, "-c", "import time; time.sleep(100)"]
+    first, second = (subprocess.Popen(waits, start_new_session=True) for _ in range(2))
+    try:
+        finder = Finder(first.pid, [tmp_path])
+        finder.sessions.add(second.pid)
+        finder.start()
+        finder.freeze()
+        finder.known -= {process for process in finder.known if process.pid == second.pid}  # it may have looked before
+        assert {process.pid for process in finder.look()} == {first.pid}
+    finally:
+        for process in (first, second):
+            process.kill()
+            process.wait()
+
+
 @pytest.mark.parametrize("by", ["cwd", "file", "environment", "argument", "nothing"])
 def test_a_process_that_names_a_folder_is_found(by: str, tmp_path: Path) -> None:
     """One that does not descend from the launcher."""

@@ -74,7 +74,7 @@ class Finder(threading.Thread):
         self.sessions = {launcher}
         self.own_namespace = _namespace(os.getpid())
         self.namespaces: set[str] = set()
-        self.stopped = threading.Event()
+        self.stopped, self.frozen = threading.Event(), False
         self.lock = threading.Lock()
 
     def run(self) -> None:
@@ -87,12 +87,17 @@ class Finder(threading.Thread):
         self.stopped.set()
         self.join()
 
+    def freeze(self) -> None:
+        """Take up no more: the number of a session or a namespace that is gone may be the next start's."""
+        self.stop()
+        self.frozen = True
+
     def look(self) -> set[Process]:
         """The start's living processes, by their descent, session and namespace."""
         with self.lock:
             now = processes()
             by_pid = {process.pid: process for process in now}
-            while True:
+            while not self.frozen:
                 self.namespaces |= {_namespace(p.pid) for p in self.known if p in now} - {self.own_namespace, ""}
                 new = {
                     process

@@ -84,13 +84,15 @@ def watch_end(broken: Broken, draw: Draw) -> End:
             break
         time.sleep(0.05)
     end.went_on |= broken.process.poll() == 0
-    if end.ended and not end.went_on:
+    if end.ended and not end.went_on and not fault.next_clears:
         end.seconds = time.monotonic() - struck
     if end.ended and not fault.next_clears:
         end.left = broken.left()
         end.segments, end.files = broken.place.segments(), broken.place.files(broken.token)
     elif not end.ended:
         broken.kill()
+    else:
+        broken.finder.freeze()
     return end
 
 
@@ -98,10 +100,8 @@ def _has_ended(broken: Broken, fault: Fault) -> bool:
     """Whether `pacs train` has ended; where it was killed itself, whether the run has been ended in its place."""
     if broken.process.poll() is None:
         return False
-    if fault.statuses:
+    if fault.statuses or fault.next_clears:
         return True
-    if fault.next_clears:
-        return not broken.finder.look()
     state = broken.state()
     clearing = [process for process in broken.finder.look() if "pacs.runs.clearing" in process.title]
     return not clearing and (state is None or state.state != "running")
