@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from torch.distributed.tensor import DTensor
 
 from pacs.runs.processes import processes_of
 from pacs.runs.segments import SHARED_MEMORY
@@ -110,6 +111,11 @@ class RealRun:
         file = self.checkpoints / f"global_step_{step}/{part}/model_world_size_1_rank_0.pt"
         return {name: value.full_tensor() for name, value in torch.load(file, weights_only=False).items()}
 
+    def optimizer(self, step: int) -> dict[str, torch.Tensor]:
+        """The optimizer's tensors in a checkpoint by their names; needs a process group, as `policy` does."""
+        file = self.checkpoints / f"global_step_{step}/actor/optim_world_size_1_rank_0.pt"
+        return dict(_tensors(torch.load(file, weights_only=False)))
+
     def reference(self, step: int) -> dict[str, torch.Tensor]:
         """The reference's weights that a checkpoint refers to; needs a process group, as `policy` does."""
         name = json.loads((self.checkpoints / f"global_step_{step}/complete.json").read_text())["reference"]
@@ -123,18 +129,24 @@ class Start:
     Args:
         run: the run.
         command: what is started.
+        variables: of its environment, beside this process's.
+        own_session: whether it gets a session of its own.
     """
 
-    def __init__(self, run: RealRun, command: list[str]) -> None:
+    def __init__(
+        self, run: RealRun, command: list[str], variables: Mapping[str, str] | None = None, own_session: bool = False
+    ) -> None:
         self.run = run
         self.log = run.task / f"{run.folder.name}-{time.monotonic_ns()}.log"
         self.segments: set[Path] = set()
         self.family: set[psutil.Process] = set()
         self.sessions: set[str] = set()
         self.temporary: list[str] = []
-        env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
+        env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"} | dict(variables or {})
         with self.log.open("w") as stream:
-            self.process = subprocess.Popen(command, env=env, stdout=stream, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                command, env=env, stdout=stream, stderr=subprocess.STDOUT, start_new_session=own_session
+            )
 
     @property
     def printed(self) -> str:
@@ -211,6 +223,19 @@ class Start:
         maps = [Path(f"/proc/{process.pid}/maps") for process in processes_of(self.state.token)]
         lines = [line for file in maps if file.exists() for line in file.read_text().splitlines()]
         return {file for line in lines if (file := Path(line.split(maxsplit=5)[-1])).parent == SHARED_MEMORY}
+
+
+def _tensors(node: object, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
+    """What a nested state dict holds, numbers as tensors."""
+    if isinstance(node, dict):
+        for key, child in node.items():
+            yield from _tensors(child, f"{name}.{key}")
+    elif isinstance(node, list | tuple):
+        yield from _tensors(dict(enumerate(node)), name)
+    elif isinstance(node, torch.Tensor):
+        yield name, node.full_tensor() if isinstance(node, DTensor) else node
+    elif isinstance(node, int | float):
+        yield name, torch.tensor(node)
 
 
 def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
