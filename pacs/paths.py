@@ -6,6 +6,8 @@ from omegaconf import OmegaConf
 
 #: `${pacs.share:0.2,${data.max_response_length}}` in a config: that share of a number, as a whole number.
 OmegaConf.register_new_resolver("pacs.share", lambda share, whole: int(share * whole), replace=True)
+#: `${pacs.sum:${data.max_prompt_length},${data.max_response_length}}`: what numbers make together.
+OmegaConf.register_new_resolver("pacs.sum", lambda *numbers: sum(numbers), replace=True)
 
 
 def config_dir() -> Path:

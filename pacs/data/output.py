@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from pacs.data.errors import DataError
 from pacs.runs.files import write_atomically
+from pacs.runs.names import inside
 
 MANIFEST = "manifest.json"
 #: In every manifest of ours, and in no other.
@@ -81,12 +82,14 @@ class Output:
         whole = {**manifest, "sha256": {self._name: file_sha256(parquet)}}
         write_atomically(self._aside / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
         if self._folder.exists():
-            old = read_manifest(self._folder) or {"sha256": {}}
+            before = read_manifest(self._folder) or {"sha256": {}}
+            old = [inside(self._folder, name) for name in before["sha256"]]
             # The manifest last: until then the old one's hash is not the new file's, and `find_prepared` sees it.
             for name in (self._name, MANIFEST):
                 (self._aside / name).replace(self._folder / name)
-            for name in old["sha256"].keys() - {self._name}:
-                (self._folder / name).unlink(missing_ok=True)
+            for file in old:
+                if file.name != self._name:
+                    file.unlink(missing_ok=True)
         else:
             self._aside.chmod(0o755)  # mkdtemp's folders are private
             self._folder.parent.mkdir(parents=True, exist_ok=True)

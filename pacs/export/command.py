@@ -11,6 +11,7 @@ from pacs.export.source import find_source
 from pacs.report import RunError
 from pacs.runs.checkpoints import BrokenCheckpoint
 from pacs.runs.files import folder_bytes
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

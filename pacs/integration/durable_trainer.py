@@ -32,6 +32,7 @@ from pacs.runs.files import write_atomically
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
+from pacs.terminal import print
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
 MONITOR_SECONDS = 10.0
@@ -193,7 +194,8 @@ class DurableTrainer(ProgressTrainer):
                 super()._save_checkpoint()
             reference = self.save_algorithm_state(folder)
             torch.save(_random_states(), folder / TRAINER)
-            shutil.copyfile(self.run_dir / checkpoints.CONFIG, folder / checkpoints.CONFIG)
+            config = (self.run_dir / checkpoints.CONFIG).read_bytes()
+            write_atomically(folder / checkpoints.CONFIG, config, private=True)
             ranks = self.actor_rollout_wg.world_size
             for part in ("actor", "critic") if self.use_critic else ("actor",):
                 check_shards(folder / part, ranks)

@@ -15,8 +15,10 @@ from pacs.integration.checks.cluster import prepare_cluster
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
+from pacs.runs.names import open_lock
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, clear_former_start, supervise
+from pacs.terminal import print
 
 #: Held by the start that is training in the run's folder.
 LOCK = ".lock"
@@ -138,7 +140,7 @@ def _locked(run_dir: Path) -> Iterator[None]:
     """Make the run's folder and hold its lock; it goes with this process."""
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
-        lock = (run_dir / LOCK).open("w")
+        lock = open_lock(run_dir / LOCK)
     except OSError as error:
         problem = f"pacs.run_dir={run_dir} cannot be written ({error}): choose another folder."
         raise checks.ConfigError([problem]) from error

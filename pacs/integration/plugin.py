@@ -1,6 +1,6 @@
 """Entry points: verl imports this module in every process, vLLM calls `load_vllm` in every engine process.
 
-Both are cheap, and all but two patches (see `patches`) wait for a run that was started with `trainer.device=cpu`.
+Both are cheap, and most patches (see `patches`) wait for a run that was started with `trainer.device=cpu`.
 """
 
 from verl.plugin.platform.platform_manager import PlatformRegistry

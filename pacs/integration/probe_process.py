@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.integration.probe import LayoutError
 from pacs.integration.training_worker import BaselineWorker
 from pacs.integration.worker import PacsWorker
+from pacs.terminal import print
 
 
 def main(file: Path) -> None:

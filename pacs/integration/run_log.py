@@ -10,6 +10,7 @@ from typing import Any
 
 from pacs.runs.files import write_atomically
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
+from pacs.terminal import print
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.runs.files import write_atomically
+from pacs.runs.names import UnsafeName, inside
 
 MARKER = "complete.json"
 CONFIG = "config.yaml"
@@ -106,7 +107,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         raise BrokenCheckpoint(f"{folder}: it is of step {about['step']}, and was renamed; name it as it was")
     reference = None
     if about["reference"] is not None:
-        reference = folder.parent / REFERENCES / about["reference"]
+        reference = _named(folder, folder.parent / REFERENCES, about["reference"])
         if not reference.is_dir():
             raise BrokenCheckpoint(
                 f"{folder}: its reference, {reference}, is missing (a checkpoint is copied together with it)"
@@ -195,11 +196,19 @@ def _verified(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BrokenCheckpoint(f"{marker}: not readable ({error!r})") from error
     for name, size in about["files"].items():
-        found = _size(folder / name)
+        found = _size(_named(folder, folder, *str(name).split("/")))
         if found != size:
             what = "is missing" if found is None else f"has {found:,} bytes instead of {size:,}"
             raise BrokenCheckpoint(f"{folder}: {name} {what}")
     return about
+
+
+def _named(checkpoint: Path, folder: Path, *names: object) -> Path:
+    """What a checkpoint's marker names in a folder; BrokenCheckpoint if that leads elsewhere."""
+    try:
+        return inside(folder, *names)
+    except UnsafeName as error:
+        raise BrokenCheckpoint(f"{checkpoint}: its {MARKER} was not written by pacs: {error}") from None
 
 
 def _size(file: Path) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from pacs.redaction import redact
 from pacs.runs.clearing import KILLED
 from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
@@ -32,9 +33,9 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
         drive(run_dir)
         status = 0
     except BaseException as error:
-        cause = f"{type(error).__name__}: {error}".splitlines()[0]
+        cause = redact(f"{type(error).__name__}: {error}".splitlines()[0])
         os.write(saying, cause.encode())
-        say("".join(traceback.format_exception(error)), error=True)
+        say(redact("".join(traceback.format_exception(error))), error=True)
         status = 1
         report_fault(run_dir, cause)
     finally:

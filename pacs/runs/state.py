@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from pacs.redaction import redact
 from pacs.runs.files import read_json, write_atomically
 from pacs.runs.processes import TOKEN
 
@@ -107,7 +108,7 @@ def read_progress(run_dir: Path) -> Progress | None:
 def report_fault(run_dir: Path, cause: str) -> None:
     """Write why this process's start ends to fault.json, unless it has one: what comes later follows from the first."""
     token = os.environ.get(TOKEN)
-    fault = {"cause": cause, "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
+    fault = {"cause": redact(cause), "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
     aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
     write_atomically(aside, json.dumps(fault) + "\n")
     try:

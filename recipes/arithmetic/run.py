@@ -24,6 +24,7 @@ from pacs.report import format_table, read_run, write_report
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.files import write_atomically
 from pacs.runs.supervisor import STOPPED
+from pacs.terminal import print
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
 
