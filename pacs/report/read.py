@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
+from pacs.terminal import visible
+
 logger = logging.getLogger(__name__)
 
 METRICS = "metrics.jsonl"
@@ -124,7 +126,7 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
         except ValueError as error:
             if number != lines[-1][0]:
                 raise RunError(f"{path}:{number}: not a JSON object ({error})") from error
-            logger.warning("%s:%d: dropped the last line, which was not written to its end", path, number)
+            logger.warning("%s:%d: dropped the last line, which was not written to its end", visible(path), number)
             continue
         step, values = _parse_record(record, where=f"{path}:{number}")
         if step < latest:
@@ -153,10 +155,13 @@ def _parse_record(record: Any, *, where: str) -> tuple[int, dict[str, float]]:
 
 def _read_config(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        logger.warning("%s is missing: the settings of this run are not shown", path)
+        logger.warning("%s is missing: the settings of this run are not shown", visible(path))
         return {}
     try:
         config = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except PermissionError:
+        logger.warning("%s is for its owner alone: the settings of this run are not shown", visible(path))
+        return {}
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
         raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
     if not isinstance(config, dict):
@@ -166,7 +171,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 def _read_info(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        logger.warning("%s is missing: versions and command of this run are not shown", path)
+        logger.warning("%s is missing: versions and command of this run are not shown", visible(path))
         return {}
     try:
         info = json.loads(path.read_bytes())

@@ -21,7 +21,8 @@ def write_atomically(file: Path, content: str | bytes, *, private: bool = False)
     aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
         with open(aside, "wb", opener=_open_private if private else None) as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
+            # Half a surrogate pair, which JSON can name and UTF-8 cannot hold, is written as JSON names it.
+            stream.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         aside.replace(file)

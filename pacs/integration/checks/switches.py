@@ -53,7 +53,7 @@ ONLY: dict[str, tuple[tuple[object, ...], str]] = {
 MOVED = {
     "custom_reward_function": "reward.custom_reward_function",
     "reward_model": "reward",
-    "sandbox_fusion": "reward",
+    "sandbox_fusion": "reward.sandbox_fusion",
 }
 
 
