@@ -99,6 +99,8 @@ def read_workload(config: DictConfig, device: Device, mean_response_tokens: floa
             number_bytes=_number_bytes(rollout.dtype),
             max_sequences=int(rollout.max_num_seqs),
             batched_tokens=int(rollout.max_num_batched_tokens),
+            # With null vLLM takes all that the model has, which the plan's formulas do not know.
+            positions=max(row_tokens, int(rollout.max_model_len or 0)),
             frees_memory=bool(rollout.free_cache_engine),
             bucket_bytes=float(rollout.checkpoint_engine.update_weights_bucket_megabytes) * 2**20,
         ),

@@ -48,6 +48,7 @@ class Engine:
         tensor_parallel: GPUs of one engine.
         memory_share: of a GPU that it may take; on the CPU its cache has `cache_bytes`.
         batched_tokens: in one of its steps.
+        positions: of a sequence that it must be able to hold (`max_model_len`), at least those of the lengths.
         frees_memory: gives weights and cache back while the trainer works.
         bucket_bytes: in which weights are sent to it.
     """
@@ -58,6 +59,7 @@ class Engine:
     number_bytes: int
     max_sequences: int
     batched_tokens: int
+    positions: int
     frees_memory: bool
     bucket_bytes: float
 
