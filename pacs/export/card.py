@@ -94,8 +94,9 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[CheckpointEvalu
 
 def method_of(source: Source) -> str | None:
     """The primary config that was run: ppo and gae, dapo and grpo are not the same. Of older runs verl's estimator."""
-    method = source.setting(METHOD)
-    return method if method in METHODS else source.setting(ESTIMATOR)
+    method: str | None = source.setting(METHOD)
+    estimator: str | None = source.setting(ESTIMATOR)
+    return method if method in METHODS else estimator
 
 
 def _method_in_words(method: str | None) -> str | None:

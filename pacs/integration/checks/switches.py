@@ -107,12 +107,14 @@ def _validation_problems(config: DictConfig) -> Iterator[str]:
 def _set_keys(section: object, prefix: str) -> Iterator[str]:
     """The keys of a section that have a value."""
     if isinstance(section, DictConfig):
-        for name in section:
-            yield from _set_keys(section[name], f"{prefix}.{name}")
+        for name, below in section.items():
+            yield from _set_keys(below, f"{prefix}.{name!s}")
     elif section is not None and not (isinstance(section, ListConfig) and not section):
         yield prefix
 
 
 def _text(value: object) -> str:
     """As one writes it on the command line."""
-    return {True: "true", False: "false", None: "null"}.get(value, str(value)) if not isinstance(value, str) else value
+    if value is None or isinstance(value, bool):
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)
