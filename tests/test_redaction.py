@@ -16,6 +16,7 @@ from pacs.integration.shown_config import logger_problem, take_secrets_into_envi
 from pacs.redaction import BLANK, redact, redacted, redacted_command
 from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.files import write_atomically
+from pacs.runs.processes import TOKEN
 from pacs.runs.state import read_fault, report_fault
 
 SECRET = [
@@ -242,8 +243,8 @@ def test_ray_is_started_with_no_secret_and_its_children_have_it(monkeypatch: pyt
     """What `ray.init` is given is in logs that everyone can read; this process's environment is inherited."""
     for name in ("HF_TOKEN", "HTTPS_PROXY", "LANG_OF_IT"):
         monkeypatch.setenv(name, "before")
-    variables = {"HF_TOKEN": "hush", "HTTPS_PROXY": "https://me:hush@host", "LANG_OF_IT": "C"}
-    assert take_secrets_into_environment(variables) == {"LANG_OF_IT": "C"}
+    variables = {"HF_TOKEN": "hush", "HTTPS_PROXY": "https://me:hush@host", "LANG_OF_IT": "C", TOKEN: "of the start"}
+    assert take_secrets_into_environment(variables) == {"LANG_OF_IT": "C", TOKEN: "of the start"}
     seen = [os.environ[name] for name in ("HF_TOKEN", "HTTPS_PROXY", "LANG_OF_IT")]
     assert seen == ["hush", "https://me:hush@host", "before"]
 

@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.redaction import is_secret, redact, redacted
+from pacs.runs.processes import TOKEN
 
 #: What verl hands to a logger out of the config that it sends there.
 OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
@@ -60,6 +61,7 @@ def take_secrets_into_environment(variables: dict[str, str]) -> dict[str, str]:
 
     What `ray.init` is given Ray writes into its logs, which everyone on the machine can read.
     """
-    secret = {name for name, value in variables.items() if is_secret(name) or redact(value) != value}
+    # The start's own token is a name, by which its processes are found.
+    secret = {n for n, value in variables.items() if n != TOKEN and (is_secret(n) or redact(value) != value)}
     os.environ.update({name: variables[name] for name in secret})
     return {name: value for name, value in variables.items() if name not in secret}
