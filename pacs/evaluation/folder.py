@@ -157,7 +157,7 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
         EvaluationError: If one is of another model, or comes twice.
     """
     seen: set[Key] = set()
-    for file in shards(out, task):
+    for file in shards(task_folder(out, task)):
         for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line))):
             if of_model != model:
                 raise EvaluationError(f"{file} has samples of another model than settings.json: remove that file")
@@ -169,12 +169,12 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
 
 def has_samples(out: Path, settings: Settings) -> bool:
     """Whether anything was drawn for any task."""
-    return any(file.stat().st_size for task in settings.tasks for file in shards(out, task))
+    return any(file.stat().st_size for task in settings.tasks for file in shards(task_folder(out, task)))
 
 
-def shards(out: Path, task: str) -> list[Path]:
-    """The files of a task's samples, in their order."""
-    return [task_file(out, task, file.name) for file in sorted(task_folder(out, task).glob("generated-*.jsonl"))]
+def shards(folder: Path) -> list[Path]:
+    """The files of a task's samples, in their order; raises as `task_file`."""
+    return [within(folder, file.name) for file in sorted(folder.glob("generated-*.jsonl"))]
 
 
 def read_grades(out: Path, task: str) -> dict[Key, Grade]:

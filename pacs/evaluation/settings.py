@@ -151,8 +151,7 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
                 f"samples are only added: give --samples {name}={before.samples} or more, or another --out"
             )
         tasks[name] = task
-    # Where the model lies now; an older folder of it is the word of settings.json alone.
-    return replace(old, model=replace(old.model, folder=new.model.folder), tasks=tasks)
+    return replace(old, tasks=tasks)
 
 
 def _check_grading(old: Settings, new: Settings, out: Path) -> None:

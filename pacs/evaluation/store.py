@@ -36,7 +36,7 @@ class Store:
         if len(kept) < len(grades):
             replace_grades(out, task, list(kept.values()))
         self.graded = set(kept)
-        self._shard = Appender(shards(out, task)[-1]) if self._lines else self._new_shard()
+        self._shard = Appender(shards(task_folder(out, task))[-1]) if self._lines else self._new_shard()
         self._grades = Appender(task_file(out, task, GRADES))
 
     def add(self, sample: Sample) -> None:
