@@ -81,7 +81,7 @@ def test_a_task_of_a_stranger_s_evaluation_is_neither_read_nor_written_elsewhere
 def test_a_link_in_a_stranger_s_evaluation_leads_nowhere(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder, victim = tmp_path / "evaluation", tmp_path / "victim"
     write_evaluation(folder)
-    linked = folder / f"samples{what}"
+    linked = folder / what
     linked.rename(victim)
     linked.symlink_to(victim)
     for command in ("show", "grade"):
