@@ -35,6 +35,7 @@ from pacs.runs.processes import TOKEN
 from pacs.runs.room import FULL_BYTES
 from pacs.runs.state import Progress, read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
+from pacs.terminal import print
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
 MONITOR_SECONDS = 10.0
@@ -231,7 +232,8 @@ class DurableTrainer(ProgressTrainer):
             reference = self.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
             for name in (checkpoints.CONFIG, INPUTS):
-                shutil.copyfile(self.run_dir / name, folder / name)
+                private = name == checkpoints.CONFIG
+                write_atomically(folder / name, (self.run_dir / name).read_bytes(), private=private)
             workers = self.actor_rollout_wg
             for part in ("actor", "critic") if self.use_critic else ("actor",):
                 check_shards(folder / part, workers.world_size)

@@ -22,6 +22,7 @@ from pacs.runs.requests import StopRequests
 from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
+from pacs.terminal import print
 
 
 def prepare(config: DictConfig) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import wrapt
 
+from pacs.integration.shown_config import log_without_secrets, print_without_secrets
 from pacs.runs import signals
 from pacs.runs.processes import RUN_DIR, TOKEN
 
@@ -310,6 +311,25 @@ VERL_PATCHES = (
         anchor="Node.kill_all_processes",
         expects=("check_alive: bool = True,\n        allow_graceful: bool = False,",),
         apply=_rays_daemons_are_killed,
+    ),
+    Patch(
+        name="the config is printed without secrets",
+        module="verl.trainer.main_ppo",
+        why="verl prints the whole config, and what Ray is started with, to the console and into Ray's logs",
+        anchor="",
+        expects=(
+            'print(f"ray init kwargs: {ray_init_kwargs}")',
+            "pprint(OmegaConf.to_container(config, resolve=True))",
+        ),
+        apply=print_without_secrets,
+    ),
+    Patch(
+        name="loggers get the config without secrets",
+        module="verl.utils.tracking",
+        why="verl sends the whole config to W&B, MLflow and the like",
+        anchor="Tracking.__init__",
+        expects=("def __init__(self, project_name, experiment_name, default_backend: str | list[str]", "config=None)"),
+        apply=log_without_secrets,
     ),
 )
 

@@ -33,6 +33,7 @@ from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import update_metrics
 from pacs.runs.checkpoints import Checkpoint
+from pacs.terminal import print
 
 
 @register_trainer("pacs")

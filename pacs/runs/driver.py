@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from pacs.redaction import redact
 from pacs.runs.clearing import KILLED
 from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
@@ -40,10 +41,10 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
         status = 0
     except BaseException as error:
         said = str(error) if isinstance(error, RunFailed) else f"{type(error).__name__}: {error}".splitlines()[0]
-        cause = worded(said, run_dir)
+        cause = redact(worded(said, run_dir))
         # Never more than a pipe takes that nobody reads before this process has ended.
         os.write(saying, cause.encode(errors="backslashreplace")[: 4 * CAUSE_CHARS])
-        say("".join(traceback.format_exception(error)), error=True)
+        say(redact("".join(traceback.format_exception(error))), error=True)
         status = 1
         report_fault(run_dir, cause)
     finally:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from pacs.redaction import redact
 from pacs.runs.console import say
 from pacs.runs.files import read_json, write_atomically
 from pacs.runs.processes import TOKEN, birth_of
@@ -161,7 +162,7 @@ def report_fault(run_dir: Path, cause: str) -> None:
     Where it cannot be written, it is said on the console.
     """
     token = os.environ.get(TOKEN)
-    cause = worded(cause, run_dir)
+    cause = redact(worded(cause, run_dir))
     fault = {"cause": cause, "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
     aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
     try:

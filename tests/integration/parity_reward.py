@@ -1,9 +1,13 @@
 """A reward that an untrained model earns half of the time, so that nearly every group has both classes."""
 
+import os
+
 
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
     right = sum(map(ord, solution_str)) % 2 == 0
-    return {"score": float(right), "predicted": solution_str[:20], "status": "correct" if right else "wrong"}
+    # Of the run that is given a secret: whether it has reached this worker.
+    predicted = solution_str[:20] + f" {len(os.environ['PARITY_TOKEN'])}" * ("PARITY_TOKEN" in os.environ)
+    return {"score": float(right), "predicted": predicted, "status": "correct" if right else "wrong"}
 
 
 def compute_no_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:

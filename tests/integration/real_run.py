@@ -22,6 +22,8 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.processes import lives, ray_sessions, that_name
 
 RESET_EVERY = 3
+#: In the environment of the run that is left alone, whose reward asks for it.
+SECRET = "hush-hush-4711"
 STEPS = 10
 #: Settings with which the same run can be made again to the bit: each response has its own seed, and vLLM samples one
 #: at a time, since its arithmetic depends on which requests happen to share a batch.
@@ -73,6 +75,7 @@ class RealRun:
 
     def __init__(self, task: Path, folder: Path, *overrides: str, algorithm: str = "pacs") -> None:
         self.task, self.folder = task, folder
+        self.printed = ""
         self.checkpoints = folder / "checkpoints"
         self.command = [
             sys.executable, "-m", "pacs", "train", "--config-name", algorithm, "recipe=arithmetic",
