@@ -13,7 +13,7 @@ from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import task_file, task_folder
 from pacs.evaluation.lock import locked
 from pacs.evaluation.settings import FILE, read_settings
-from pacs.integration import checks, launch
+from pacs.integration import checks, hold_folder
 from pacs.runs.checkpoints import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
 from pacs.runs.names import UnsafeName, inside
 from tests.evaluation.folders import TASK, write_evaluation
@@ -104,11 +104,11 @@ def test_a_lock_that_is_a_link_does_not_empty_what_it_leads_to(tmp_path: Path):
     (folder / ".lock").symlink_to(victim)
     with pytest.raises(EvaluationError, match="cannot be written"), locked(folder):
         pass
-    with pytest.raises(checks.ConfigError, match="cannot be written"), launch._locked(folder):
+    with pytest.raises(checks.ConfigError, match="cannot be written"), hold_folder._locked(folder):
         pass
     assert victim.read_text() == "precious"
     (folder / ".lock").unlink()
-    with launch._locked(folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
+    with hold_folder._locked(folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
