@@ -192,7 +192,7 @@ LAUNCHERS = {
     for suffix, algorithm in (("", "pacs"), ("_grpo", "grpo"), ("_ppo", "ppo"))
 }
 #: One of each size; the others are for --all.
-FIRST_TRIED = ("train_qwen3_8b.sh", "train_qwen3_4b_ppo.sh")
+FIRST_TRIED = ("train_qwen3_8b.sh",)
 
 
 def test_there_are_launchers_of_the_paper_s_runs_alone() -> None:

@@ -64,9 +64,9 @@ def check_folder(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
     """
+    _check_contents(Path(config.pacs.run_dir))
     look_at(Path(config.pacs.run_dir))
     check_room(Path(config.pacs.run_dir), Path(config.trainer.default_local_dir))
-    _check_contents(Path(config.pacs.run_dir))
     check_former_run(config)
     choose_checkpoint(config)
 
@@ -89,8 +89,8 @@ def train(config: DictConfig) -> int:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
     run_dir = Path(config.pacs.run_dir)
+    _check_contents(run_dir)
     with held(run_dir, Path(config.trainer.default_local_dir)), StopRequests() as requests:
-        _check_contents(run_dir)
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)

@@ -24,17 +24,19 @@ ALGORITHMS = sorted(file.stem for file in config_dir().glob("*.yaml"))
 GROUPS = sorted(folder.name for folder in config_dir().iterdir() if folder.is_dir())
 #: Of other programs: explained in the docs, and not named in the code.
 NOT_OURS = {
+    "DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES",
     "HF_HOME",
     "HF_TOKEN",
     "PIP_EXTRA_INDEX_URL",
     "RLIMIT_NPROC",
     "VERL_USE_EXTERNAL_MODULES",
+    "VLLM_USE_V2_MODEL_RUNNER",
     "WANDB_API_KEY",
     "WANDB_RESUME",
     "WANDB_RUN_ID",
 }
 #: What our own processes tell each other.
-INTERNAL = {"PACS_CLUSTER_TOKEN", "PACS_RUN_DIR", "PACS_RUN_TMPDIR", "PACS_RUN_TOKEN"}
+INTERNAL = {"PACS_CLUSTER_TOKEN", "PACS_COLLECTIVE_SECONDS", "PACS_RUN_DIR", "PACS_RUN_TMPDIR", "PACS_RUN_TOKEN"}
 
 
 @cache
@@ -78,7 +80,7 @@ def unknown_options(page: Page) -> list[str]:
 
 def unknown_variables(page: Page) -> set[str]:
     """Names in capitals, of variables and constants, that the code does not have."""
-    words = (re.match(r"[A-Z]+(?:_[A-Z]+)+", word) for word in page.words)
+    words = (re.match(r"[A-Z]+(?:_[A-Z]+\d*)+", word) for word in page.words)
     return {match.group() for match in words if match} - code_words() - NOT_OURS
 
 

@@ -9,7 +9,8 @@ import ray
 from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.engines import start_engines
 from pacs.evaluation.stop import Stopped, StopRequest
-from pacs.runs.processes import TOKEN
+from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
+from pacs.runs.temporary import TEMPORARY
 
 
 @pytest.fixture
@@ -26,7 +27,8 @@ def taken() -> Iterator[None]:
 def test_gpus_that_are_taken_are_waited_for_and_the_wait_is_said(
     taken: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(TOKEN, "0")
+    for name in (TOKEN, TEMPORARY, KEEP_ENVIRONMENT):
+        monkeypatch.setenv(name, str(tmp_path))
     stop = StopRequest()
     stop.signal = "SIGTERM"
     settings = EngineSettings("model", "auto", 1, 0.9, 64, 1.0, 1.0, 32, token_entropy=False)

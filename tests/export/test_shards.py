@@ -99,7 +99,7 @@ def test_tokenizer_and_generation_config_come_along(sharded: Sharded, tmp_path: 
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "out")
     assert (model.generation_config.top_k, model.generation_config.eos_token_id) == (0, tokenizer.eos_token_id)
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        "README.md", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors",
+        "README.md", "SHA256SUMS", "chat_template.jinja", "config.json", "generation_config.json", "model.safetensors",
         "reward.yaml", "tokenizer.json", "tokenizer_config.json",
     ]  # fmt: skip
 

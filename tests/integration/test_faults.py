@@ -93,8 +93,8 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
     [
         pytest.param("pacs.integration.driver", "was ended by SIGKILL", id="driver"),
         pytest.param("VLLM::EngineCore", "vLLM engine 0 on ", id="vllm_engine"),
-        pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker"),
-        pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker"),
+        pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker", marks=pytest.mark.long),
+        pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker", marks=pytest.mark.long),
     ],
 )
 def test_process_killed_in_a_step(broken: RealRun, process: str, cause: str) -> None:

@@ -13,7 +13,8 @@ from pacs.composing import compose_run
 from pacs.integration import patches
 from pacs.integration.driver import environment
 from pacs.integration.patches import COLLECTIVE_SECONDS
-from pacs.runs.processes import RUN_DIR, TOKEN
+from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
+from pacs.runs.temporary import TEMPORARY
 
 
 def run_python(code: str, **environment: str) -> str:
@@ -43,7 +44,7 @@ def test_verl_patches_fit_the_installed_verl_and_take_effect() -> None:
 
 def test_the_time_of_collectives_is_the_config_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above shows that the variable reaches the process group that every worker of verl makes."""
-    for name in (TOKEN, RUN_DIR):
+    for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT):
         monkeypatch.setenv(name, "x")
     config = compose_run("ppo", ["recipe=arithmetic", "actor_rollout_ref.nccl_timeout=77"])[0]
     assert environment(config)[COLLECTIVE_SECONDS] == "77"

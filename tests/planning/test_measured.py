@@ -8,6 +8,7 @@ from benchmarks.plan import measure
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case",
     [

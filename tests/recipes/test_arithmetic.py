@@ -280,6 +280,7 @@ def test_help_teaches(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_warm_start_lands_in_its_window(tmp_path: Path) -> None:
     """A seed that nothing was tuned on; `make` itself raises outside the window."""
     before = make(tmp_path / "out", seed=1234)

@@ -40,6 +40,7 @@ def run(made: Path) -> Path:
         "data.max_response_length=128",
         f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS // 2}",
         f"pacs.sample_groups={PROMPTS}",
+        "pacs.rollouts.seeded=true",
         f"pacs.run_dir={folder}",
     ]  # fmt: skip
     env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}

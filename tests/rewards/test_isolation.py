@@ -375,8 +375,12 @@ isolated(work.loop, limits=limits)
 @pytest.mark.parametrize("forked", [[], ["fork"]], ids=["alone", "a fork lives on"])
 def test_nothing_is_left_of_a_parent_that_is_killed(end: signal.Signals, forked: list[str]) -> None:
     """Though one of the processes is at work."""
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background ignores it
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, *forked], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", f"{heed}\n{PARENT}", *forked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert parent.stdout is not None
     parent.stdout.readline()

@@ -124,6 +124,8 @@ def test_pacs_train_without_a_temporary_folder_is_refused() -> None:
     """Every folder that Python would take is full; in a namespace of mounts of its own."""
     full = "mount -t tmpfs -o size=1m tmpfs {0} && (head -c 2m /dev/zero > {0}/filler 2> /dev/null; true)"
     home = Path(__file__).parents[2]
+    if home.is_relative_to("/tmp"):
+        pytest.skip("this checkout is in a folder for temporary files")
     disks = [full.format(folder) for folder in ("/tmp", "/var/tmp", "/mnt")]
     train = f"exec {sys.executable} -m pacs train recipe=arithmetic"
     script = " && ".join(["mount --make-rprivate /", *disks, "cd /mnt", train])
