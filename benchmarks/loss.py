@@ -21,12 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.table import format_table
 from pacs.algorithm import (
-    PacsConfig,
-    class_balance_weights,
-    effective_advantages,
-    group_scores,
+    Pacs,
     score_responses,
     sequence_log_ratios,
+    weigh_rows,
 )
 
 ESTIMATORS = ("rloo", "grpo", "dr_grpo", "none")
@@ -50,23 +48,14 @@ def time_rows(rows: int, group: int, repeats: int) -> dict[str, float]:
     log_ratios = 0.3 * torch.randn(rows)
     labels = torch.randint(0, 2, (rows,)).float()
     lengths = torch.randint(1, 8193, (rows,))
-    weights = class_balance_weights(labels, ids)
 
-    def whole(config: PacsConfig) -> Callable[[], object]:
+    def whole(config: Pacs) -> Callable[[], object]:
         return lambda: score_responses(log_ratios, lengths, labels, ids, config)
 
-    def scores(estimator: str) -> Callable[[], object]:
-        return lambda: group_scores(log_ratios, ids, estimator=estimator)
-
-    def advantages(estimator: str) -> Callable[[], object]:
-        return lambda: effective_advantages(log_ratios, labels, weights, ids, beta=1.0, estimator=estimator)
-
     calls: dict[str, Callable[[], object]] = {
-        f"score_responses, {estimator}": whole(PacsConfig(estimator=estimator)) for estimator in ESTIMATORS
+        f"score_responses, {estimator}": whole(Pacs(estimator=estimator)) for estimator in ESTIMATORS
     }
-    calls |= {f"  group_scores, {estimator}": scores(estimator) for estimator in ESTIMATORS}
-    calls["  class_balance_weights"] = lambda: class_balance_weights(labels, ids)
-    calls |= {f"  effective_advantages, {estimator}": advantages(estimator) for estimator in ESTIMATORS}
+    calls["  weigh_rows"] = lambda: weigh_rows(labels, ids, Pacs())
     return {name: median_ms(call, repeats) for name, call in calls.items()}
 
 

@@ -26,7 +26,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the recipes are beside the package, not in it
 
-from pacs.algorithm import PacsConfig, pacs_loss
+from pacs.algorithm import Pacs, method_loss
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import (
     Prompts,
@@ -71,7 +71,7 @@ def train(setting: Setting, start: Path) -> dict[str, Any]:
     reference = copy.deepcopy(policy).eval()
     problems, held_out = read_prompts(start / "train.parquet"), read_prompts(start / "test.parquet")
     order = random.Random(setting.seed)
-    config = PacsConfig(beta=setting.beta)
+    config = Pacs(beta=setting.beta)
     optimizer, updates = _adam(policy, setting), 0
     torch.manual_seed(setting.seed)
 
@@ -88,7 +88,7 @@ def train(setting: Setting, start: Path) -> dict[str, Any]:
             part = _rows(rollouts, mini_batch)
             with torch.no_grad():
                 ref_log_probs = _log_probs(reference, part)
-            loss, _ = pacs_loss(
+            loss, _ = method_loss(
                 _log_probs(policy, part),
                 ref_log_probs,
                 part.response_mask,

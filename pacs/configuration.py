@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pacs.paths import config_dir
+from pacs.terminal import print
 
 #: The files whose `pacs` section has keys, and the algorithms that have these.
 FILES = {"shared/base.yaml": "all", "pacs.yaml": "pacs"}

@@ -8,6 +8,8 @@ from omegaconf import OmegaConf
 OmegaConf.register_new_resolver("pacs.share", lambda share, whole: int(share * whole), replace=True)
 #: `${pacs.if:${critic.enable},0.6,0.8}`: the first of the two numbers where the setting is true, else the second.
 OmegaConf.register_new_resolver("pacs.if", lambda setting, then, other: then if setting else other, replace=True)
+#: `${pacs.sum:${data.max_prompt_length},${data.max_response_length}}`: what numbers make together.
+OmegaConf.register_new_resolver("pacs.sum", lambda *numbers: sum(numbers), replace=True)
 
 
 def config_dir() -> Path:

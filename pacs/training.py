@@ -1,22 +1,27 @@
 """`pacs train`: compose a run with Hydra, check it, start it."""
 
 import difflib
+import io
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from typing import NoReturn
 
 import hydra
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.paths import config_dir
+from pacs.redaction import redact, redacted
 from pacs.runs.console import say
 from pacs.runs.supervisor import REFUSED
+from pacs.terminal import print
 
 HELP = """\
 usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [key=value ...]
@@ -78,10 +83,26 @@ def main(arguments: Sequence[str]) -> int:
         _dry_run if dry_run else _train
     )
     try:
-        application()
+        if any(option in ("-c", "-i") or option.startswith(("--cfg", "--info")) for option in options):
+            _show(application)
+        else:
+            application()
     except (HydraException, OmegaConfBaseException) as error:
         _refuse(composition_problem(error, arguments))
     return 0
+
+
+def _show(application: Callable[[], None]) -> None:
+    """Have Hydra print the config, or where its parts come from, without what is secret."""
+    with redirect_stdout(io.StringIO()) as said:
+        application()
+    text = said.getvalue()
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError:
+        config = None
+    # Hydra prints a config as YAML, and what it is asked to explain in lines of its own.
+    print(OmegaConf.to_yaml(OmegaConf.create(redacted(config))) if isinstance(config, dict) else redact(text), end="")
 
 
 def _train(config: DictConfig) -> None:
@@ -108,7 +129,7 @@ def _dry_run(config: DictConfig) -> None:
         checks.check_model(config)
     except checks.ConfigError as error:
         _refuse(str(error))
-    print(OmegaConf.to_yaml(config, resolve=True))
+    print(OmegaConf.to_yaml(OmegaConf.create(redacted(OmegaConf.to_container(config, resolve=True)))))
     print(f"# {strategy.outlook(config)}")
     for line in outline(config).splitlines():
         print(f"# {line}")
@@ -123,7 +144,7 @@ def _dry_run(config: DictConfig) -> None:
 
 
 def _refuse(problem: str) -> NoReturn:
-    say(f"pacs train: the run cannot start:\n{problem}", error=True)
+    say(f"pacs train: the run cannot start:\n{redact(problem)}", error=True)
     sys.exit(REFUSED)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pacs.composing import quoted
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.supervisor import STOPPED
+from pacs.terminal import print
 
 #: What the training run prints when one of its parts is up, in order.
 STAGES = (

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the tests: the quick ones and the smoke tests, which start Ray, FSDP2 and vLLM for real.
 #
-#   bash scripts/test.sh               all but what takes long (about 25 minutes on 2 cores)
+#   bash scripts/test.sh               all but what takes long (about 32 minutes on 2 cores)
 #   bash scripts/test.sh --all         everything that needs no GPU
 #   bash scripts/test.sh -m "not slow" the quick ones; any other pytest option works too
 set -euo pipefail

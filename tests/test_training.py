@@ -116,6 +116,8 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
     ("overrides", "setting", "mend"),
     [
         (["actor_rollout_ref.rollout.n=1"], "actor_rollout_ref.rollout.n=1", "at least 2"),
+        (["actor_rollout_ref.rollout.n=2", "pacs.estimator=grpo"], "actor_rollout_ref.rollout.n=2", "at least 3"),
+        (["pacs.method=pasc"], "pacs.method=pasc", "did you mean pacs"),
         (["pacs.reference.reset_every=0"], "pacs.reference.reset_every=0", "null for never"),
         (
             ["+reward.custom_reward_function.reward_kwargs.code.timeout=3"],
@@ -124,7 +126,7 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["+reward.custom_reward_function.reward_kwargs.maths={}"], "reward_kwargs.maths", "There are math,"),
         (["pacs.estimator=rlo"], "pacs.estimator=rlo", "did you mean rloo"),
-        (["pacs.beta=-1"], "pacs.beta=-1", "above 0"),
+        (["pacs.beta=-1"], "pacs.beta=-1", "greater than 0: the paper uses 1.0"),
         (["pacs.beta=strong"], "pacs.beta='strong'", "number"),
         (["pacs.estimater=rloo"], "pacs.estimater", "Did you mean pacs.estimator"),
         (
@@ -183,7 +185,11 @@ def test_help_names_the_recipes(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["pacs.update.strategy=cache"], "pacs.update.strategy=cache", "did you mean cached"),
         (["pacs.reference.warmup_steps=20"], "pacs.reference.warmup_steps=20", "fewer warm-up steps"),
-        (["pacs.reference.reset_at_saturation=80"], "pacs.reference.reset_at_saturation=80", "at most 1"),
+        (
+            ["pacs.reference.reset_at_saturation=80"],
+            "pacs.reference.reset_at_saturation=80",
+            "less than or equal to 1: a share of the rows",
+        ),
         (
             ["actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=3"],
             "=3 does not divide the 1",

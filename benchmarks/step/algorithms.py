@@ -17,7 +17,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from benchmarks.step.batch import Batch
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.integration import fields
 from pacs.integration.step_rows import step_rows
 from pacs.integration.worker import PacsWorker
@@ -89,7 +89,7 @@ def pacs(
     clock, data = Clock(), batch.data.copy()
     with clock.phase("advantages"):
         padding = [False] * len(data)
-        data.update(step_rows(batch.prompt_ids, padding, batch.labels, PacsConfig()).as_fields())
+        data.update(step_rows(batch.prompt_ids, padding, batch.labels, Pacs()).as_fields())
     split |= {fields.REFERENCE_IS_POLICY: after_reset, fields.LEARNING_RATE_FACTOR: 1.0, "calculate_entropy": entropy}
     if split[fields.STRATEGY] == "grouped":
         split["force_group_size"] = batch.group

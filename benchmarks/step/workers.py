@@ -14,7 +14,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.utils.losses import value_loss
 
 from benchmarks.step.settings import Settings
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.worker import PacsWorker
 from pacs.paths import config_dir
@@ -74,7 +74,7 @@ def pacs_worker(config: DictConfig) -> PacsWorker:
     """PACS's policy and reference, from the section `actor_rollout_ref` of a config."""
     worker = PacsWorker(config, role="actor")
     worker.init_model()
-    worker.set_loss_fn(PacsPolicyLoss(PacsConfig()))
+    worker.set_loss_fn(PacsPolicyLoss(Pacs()))
     reference = PacsWorker(config, role="ref")
     reference.init_model()
     worker.ref = reference.ref
@@ -85,7 +85,7 @@ def make_padded(settings: Settings, folder: Path) -> PaddedWorker:
     """PACS's policy on padded sequences in static micro-batches of a group."""
     worker = PaddedWorker(compose_config(settings, folder, padded=True).actor_rollout_ref, role="actor")
     worker.init_model()
-    worker.set_loss_fn(PacsPolicyLoss(PacsConfig()))
+    worker.set_loss_fn(PacsPolicyLoss(Pacs()))
     return worker
 
 

@@ -1,29 +1,31 @@
 """Argument checks that several files share; each raises a ValueError that names the argument and the mend."""
 
-import difflib
-from collections.abc import Iterable, Sequence
-
 import torch
 
-
-def nearest_word(word: object, known: Iterable[str]) -> str | None:
-    """The known word that a misspelt one is likely to mean, or None if none is near."""
-    nearest = difflib.get_close_matches(str(word).lower(), list(known), n=1)
-    return nearest[0] if nearest else None
-
-
-def check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
-    """Refuse a `value` that is not one of the `allowed` words."""
-    if value not in allowed:
-        nearest = nearest_word(value, allowed)
-        hint = f" (did you mean {nearest}?)" if nearest else ""
-        raise ValueError(f"{key}={value} is not known{hint}: choose one of {', '.join(allowed)}")
+from pacs.algorithm.groups import Groups
 
 
 def check_shape(name: str, tensor: torch.Tensor, shape: torch.Size) -> None:
     """Refuse a tensor of another shape: broadcasting would train on something else without a word."""
     if tensor.shape != shape:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}, where {tuple(shape)} is needed")
+
+
+def checked_labels(labels: torch.Tensor, groups: Groups, dtype: torch.dtype) -> torch.Tensor:
+    """The verifier's (B,) labels R_i as `dtype`, 0 in rows that take no part (one host sync).
+
+    Raises:
+        ValueError: another shape, or a label other than 0 and 1 in a row that takes part.
+    """
+    check_shape("labels", labels, groups.index.shape)
+    bad = groups.rows & (labels != 0) & (labels != 1)
+    if bad.any():
+        values = ", ".join(str(value) for value in torch.unique(labels[bad]).tolist()[:5])
+        raise ValueError(
+            f"labels must be 0 (wrong) or 1 (correct), but {int(bad.sum())} of {len(labels)} rows have "
+            f"others ({values}): map the verifier's score to 0 or 1 first"
+        )
+    return torch.where(groups.rows, labels.to(dtype), 0)
 
 
 def at_least_float32(*tensors: torch.Tensor) -> torch.dtype:

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import torch
 
-from pacs.algorithm.checks import check_shape
-
 
 @dataclass(frozen=True)
 class Groups:
@@ -64,7 +62,8 @@ def make_groups(group_ids: torch.Tensor, row_mask: torch.Tensor | None = None) -
     if row_mask is None:
         rows = torch.ones_like(group_ids, dtype=torch.bool)
     else:
-        check_shape("row_mask", row_mask, group_ids.shape)
+        if row_mask.shape != group_ids.shape:
+            raise ValueError(f"row_mask has shape {tuple(row_mask.shape)}, where {tuple(group_ids.shape)} is needed")
         rows = row_mask != 0
     ids, index = torch.unique(group_ids.long(), return_inverse=True)
     return Groups(ids, index, torch.ones_like(rows), torch.zeros_like(ids)).keep(rows)

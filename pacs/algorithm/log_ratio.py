@@ -1,4 +1,4 @@
-"""The reward proxy: the policy's own log-probability ratio to the reference (Eq. 7)."""
+"""The log-probability ratio of each response to the reference: what the reward proxy (Eq. 7) is made of."""
 
 from typing import NoReturn
 
@@ -9,39 +9,20 @@ from pacs.algorithm.checks import at_least_float32, check_shape
 CPU_PART_TOKENS = 2**16
 
 
-def log_ratio_rewards(
-    log_probs: torch.Tensor,
-    ref_log_probs: torch.Tensor,
-    response_mask: torch.Tensor,
-    *,
-    beta: float = 1.0,
-    normalize_by_length: bool = False,
+def sequence_log_ratios(
+    log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor, *, allow_not_finite: bool = False
 ) -> torch.Tensor:
-    """r_i = beta * sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)), Eq. 7.
+    """sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)).
 
     Args:
         log_probs: (B, T) of any floating dtype, log pi_theta of each token; carries the gradient.
         ref_log_probs: (B, T), log pi_ref of the same tokens. A constant: no gradient reaches it.
-        response_mask: (B, T) bool or number; nonzero marks the response's tokens. What stands elsewhere, inf
-            and NaN included, reaches neither the sum nor its gradient, which is exactly 0 there.
-        beta: scale of the proxy.
-        normalize_by_length: divide by the response's length |o_i| = sum_t m_it as well.
+        mask: (B, T) bool, the response's tokens. What stands elsewhere, inf and NaN included, reaches neither the sum
+            nor its gradient, which is exactly 0 there.
+        allow_not_finite: see below.
 
     Returns:
-        (B,) float32, or float64 if an input is. A row without a token has r_i = 0.
-
-    Raises:
-        ValueError: shapes differ, or a log-probability under the mask is not finite.
-    """
-    mask = response_mask != 0
-    ratios = sequence_log_ratios(log_probs, ref_log_probs, mask)
-    return proxy_rewards(ratios, mask.sum(dim=1), beta=beta, normalize_by_length=normalize_by_length)
-
-
-def sequence_log_ratios(
-    log_probs: torch.Tensor, ref_log_probs: torch.Tensor, mask: torch.Tensor, *, allow_not_finite: bool = False
-) -> torch.Tensor:
-    """sum_t m_it * (log pi_theta(o_it) - log pi_ref(o_it)): (B,), for a (B, T) bool mask.
+        (B,) float32, or float64 if an input is. A row without a token has 0.
 
     Raises:
         ValueError: shapes differ, or a log-probability under the mask is not finite; with `allow_not_finite` the
@@ -67,14 +48,6 @@ def sequence_log_ratios(
 def nan_if_not_finite(ratios: torch.Tensor) -> torch.Tensor:
     """(B,) `ratios` with NaN for inf: at a score of inf the loss has a finite gradient, which would hide it."""
     return ratios + (ratios - ratios).detach()
-
-
-def proxy_rewards(
-    ratios: torch.Tensor, lengths: torch.Tensor, *, beta: float, normalize_by_length: bool
-) -> torch.Tensor:
-    """Eq. 7 from (B,) sequence log-ratios and the (B,) numbers of tokens they were summed over: (B,)."""
-    rewards = beta * ratios
-    return rewards / lengths.clamp(min=1) if normalize_by_length else rewards
 
 
 def select(values: torch.Tensor, mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

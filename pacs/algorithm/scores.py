@@ -1,25 +1,20 @@
 """Scores psi: each response's reward proxy compared with the rest of its group (Eq. 6), and its variants."""
 
+from typing import Literal
+
 import torch
 
-from pacs.algorithm.checks import at_least_float32, check_choice, check_shape
-from pacs.algorithm.groups import Groups, make_groups
+from pacs.algorithm.groups import Groups
 
-ESTIMATORS = ("rloo", "grpo", "dr_grpo", "none")
+Estimator = Literal["rloo", "grpo", "dr_grpo", "none"]
 #: The fewest rows of a group that an estimator can compare; fewer are refused.
-SMALLEST_GROUP = {"rloo": 2, "grpo": 3, "dr_grpo": 2, "none": 1}
+SMALLEST_GROUP: dict[Estimator, int] = {"rloo": 2, "grpo": 3, "dr_grpo": 2, "none": 1}
 GRPO_EPSILON = 1e-6
 # Below this the division by the standard deviation (0 where policy and reference agree) has no use.
 GRPO_SMALLEST_STD = 1e-3
 
 
-def group_scores(
-    rewards: torch.Tensor,
-    group_ids: torch.Tensor,
-    *,
-    estimator: str = "rloo",
-    row_mask: torch.Tensor | None = None,
-) -> torch.Tensor:
+def group_scores(rewards: torch.Tensor, groups: Groups, estimator: Estimator) -> torch.Tensor:
     """psi_i for reward proxies r_i; for a group of G rows with mean r-bar and unbiased standard deviation s:
 
         rloo      r_i - (1/(G-1)) * sum_{j != i} r_j       Eq. 6
@@ -30,45 +25,36 @@ def group_scores(
     The gradient flows through every r_j of the group, through r-bar and s as well.
 
     Args:
-        rewards: (B,) finite reward proxies.
-        group_ids: (B,) int64, any values in any order.
+        rewards: (B,) reward proxies, float32 or float64.
+        groups: of B rows; one that has no row left contributes nothing.
         estimator: one of the four above.
-        row_mask: (B,) bool or number; rows that are 0 count in no group, and their score is 0. A group that
-            has no row left contributes nothing.
 
     Returns:
-        (B,) float32, or float64 if `rewards` is.
+        (B,), 0 in rows that take no part.
 
     Raises:
-        ValueError: an unknown estimator, shapes that differ, a group of one row (except with `none`), a group
-            of two with `grpo`.
+        ValueError: a group too small for the estimator.
     """
-    check_choice("estimator", estimator, ESTIMATORS)
-    check_shape("rewards", rewards, group_ids.shape)
-    return score_groups(rewards.to(at_least_float32(rewards)), make_groups(group_ids, row_mask), estimator)
-
-
-def score_groups(rewards: torch.Tensor, groups: Groups, estimator: str) -> torch.Tensor:
-    """`group_scores` of (B,) `rewards` for groups that are made already."""
-    check_group_sizes(groups, estimator)
+    _check_group_sizes(groups, estimator)
     if estimator == "none":
         return torch.where(groups.rows, rewards, 0)
     centered = groups.center(rewards)
     if estimator == "rloo":
-        return centered * rloo_factor(groups, rewards.dtype)
+        # r_i minus the mean of the others is (r_i - r-bar) * G/(G-1).
+        sizes = groups.of_rows(groups.sizes).to(rewards.dtype)
+        return centered * (sizes / (sizes - 1).clamp(min=1))
     if estimator == "grpo":
-        std, fallback = group_std(centered, groups)
+        std, fallback = _group_std(centered, groups)
         return centered / groups.of_rows(torch.where(fallback, 1, std + GRPO_EPSILON))
     return centered
 
 
-def rloo_factor(groups: Groups, dtype: torch.dtype) -> torch.Tensor:
-    """G/(G-1) for each row: (B,), since r_i minus the mean of the others is (r_i - r-bar) * G/(G-1)."""
-    sizes = groups.of_rows(groups.sizes).to(dtype)
-    return sizes / (sizes - 1).clamp(min=1)
+def falls_back(rewards: torch.Tensor, groups: Groups) -> torch.Tensor:
+    """The rows, (B,) bool, whose group's scores by `grpo` are those of dr_grpo."""
+    return groups.of_rows(_group_std(groups.center(rewards), groups)[1]) & groups.rows
 
 
-def group_std(centered: torch.Tensor, groups: Groups) -> tuple[torch.Tensor, torch.Tensor]:
+def _group_std(centered: torch.Tensor, groups: Groups) -> tuple[torch.Tensor, torch.Tensor]:
     """Unbiased standard deviation of (B,) centered rewards, and which groups fall back to dr_grpo: both (K,).
 
     The standard deviation of a group that falls back is given as 1.
@@ -79,7 +65,7 @@ def group_std(centered: torch.Tensor, groups: Groups) -> tuple[torch.Tensor, tor
     return torch.where(fallback, 1, variance).sqrt(), fallback
 
 
-def check_group_sizes(groups: Groups, estimator: str) -> None:
+def _check_group_sizes(groups: Groups, estimator: Estimator) -> None:
     """Refuse groups in which `estimator` has nothing to compare (one host sync)."""
     if SMALLEST_GROUP[estimator] == 1:
         return

@@ -20,6 +20,7 @@ from pacs.cluster.ray_node import RayNode
 from pacs.cluster.signals import exit_on_signals, ignore_signals
 from pacs.runs.state import this_host
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
+from pacs.terminal import print
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

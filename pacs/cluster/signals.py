@@ -6,7 +6,7 @@ from types import FrameType
 from typing import NoReturn
 
 from pacs.cluster.meeting import Meeting
-from pacs.runs.supervisor import SIGNALS
+from pacs.runs.signals import SIGNALS
 
 
 class Noted:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from pacs.data.errors import DataError
 from pacs.runs.files import write_atomically
+from pacs.runs.names import UnsafeName, inside
 
 MANIFEST = "manifest.json"
 #: In every manifest of ours, and in no other.
@@ -51,12 +52,17 @@ class Output:
         split: `train` or `test`.
 
     Raises:
-        DataError: If it cannot be written to.
+        DataError: If it cannot be written to, or its manifest names files elsewhere.
     """
 
     def __init__(self, folder: Path, split: str) -> None:
         self._folder = folder.absolute()
         self._name = f"{split}.parquet"
+        before = read_manifest(self._folder) or {"sha256": {}}
+        try:
+            self._old = [inside(self._folder, name) for name in before["sha256"]]
+        except UnsafeName as error:
+            raise DataError(f"{error}: its {MANIFEST} was not written here; choose another --out") from None
         place = next(path for path in (self._folder, *self._folder.parents) if path.exists())
         try:
             self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
@@ -81,12 +87,12 @@ class Output:
         whole = {**manifest, "sha256": {self._name: file_sha256(parquet)}}
         write_atomically(self._aside / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
         if self._folder.exists():
-            old = read_manifest(self._folder) or {"sha256": {}}
             # The manifest last: until then the old one's hash is not the new file's, and `find_prepared` sees it.
             for name in (self._name, MANIFEST):
                 (self._aside / name).replace(self._folder / name)
-            for name in old["sha256"].keys() - {self._name}:
-                (self._folder / name).unlink(missing_ok=True)
+            for file in self._old:
+                if file.name != self._name:
+                    file.unlink(missing_ok=True)
         else:
             self._aside.chmod(0o755)  # mkdtemp's folders are private
             self._folder.parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from pacs.data.load import FORMATS, local_revision
 from pacs.data.output import find_prepared
 from pacs.data.request import Request
 from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, SOURCES, Source, find_source
+from pacs.terminal import print
 
 # Options that say nothing about other sources.
 OF_LOCAL_FILES = ("question_column", "answer_column", "id_column", "difficulty_column", "split", "verifier")

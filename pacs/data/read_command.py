@@ -9,6 +9,7 @@ from pacs.data.sources import SOURCES
 from pacs.data.stats import read_rows, shorten, statistics
 from pacs.data.template import Template
 from pacs.report.table import format_table
+from pacs.terminal import print
 
 
 def stats(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.sample import GradedTask
 from pacs.report.figures import render_png
 from pacs.runs.files import write_atomically
+from pacs.terminal import print
 
 #: Problem -> the unit vectors of its selected responses.
 Units = dict[str, Array]

@@ -7,6 +7,7 @@ from typing import Any
 from pacs.diversity.measures import COSINE, MEASURES, Measured, difference
 from pacs.evaluation.bootstrap import Estimate
 from pacs.evaluation.markdown import ABSENT, table
+from pacs.terminal import visible
 
 EXPLANATION = """\
 Means over problems, with the 95% interval of the bootstrap over problems. The cosine distance is between the embeddings
@@ -74,7 +75,7 @@ def to_markdown(
         if task in pictures:
             parts.append("![{}]({})".format(*pictures[task]))
     rows = [[key.replace("_", " "), str(value)] for key, value in settings.items()]
-    return "\n\n".join([*parts, "## Settings", table(["setting", "value"], rows)]) + "\n"
+    return visible("\n\n".join([*parts, "## Settings", table(["setting", "value"], rows)])) + "\n"
 
 
 def results_table(names: Sequence[str], measured: Sequence[Measured]) -> str:

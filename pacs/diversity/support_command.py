@@ -13,6 +13,7 @@ from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.sample import GradedTask
 from pacs.report.figures import render_png
 from pacs.runs.files import write_atomically
+from pacs.terminal import print
 
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 

@@ -8,6 +8,7 @@ from pacs.diversity.document import interval
 from pacs.diversity.support import ZETA, Support, threshold, together
 from pacs.diversity.support_task import TaskSupport
 from pacs.evaluation.markdown import ABSENT, table
+from pacs.terminal import visible
 
 CATEGORIES = ("kept", "gained", "lost", "neither")
 #: Problems that the page lists of a category; all are in the JSON.
@@ -78,7 +79,8 @@ def to_markdown(
             f"{category} ({len(problems)}): {_listed(problems, result)}"
             for category, problems in (("gained", part.gained), ("lost", part.lost))
         ]
-    return "\n\n".join([*parts, "## Evaluations", table(["", ""], [[*item] for item in settings.items()])]) + "\n"
+    parts += ["## Evaluations", table(["", ""], [[*item] for item in settings.items()])]
+    return visible("\n\n".join(parts)) + "\n"
 
 
 def support_table(results: Mapping[str, TaskSupport]) -> str:

@@ -20,7 +20,7 @@ def find_tokenizer(folders: Sequence[Path]) -> tuple[str, Tokenize]:
     for folder in folders:
         model = read_settings(folder).model.folder
         try:
-            tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
         except (OSError, ValueError):
             continue  # the model has been moved: what is used instead is said
         return f"tokens of {model}", partial(_ids, tokenizer)

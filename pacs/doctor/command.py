@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pacs.doctor.finding import Finding
 from pacs.doctor.kernels import unusable_flash_attention
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

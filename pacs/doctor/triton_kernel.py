@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 
 from pacs.doctor.kernels import NOT_TRIED
+from pacs.terminal import print
 
 SIZE, BLOCK = 1000, 256
 

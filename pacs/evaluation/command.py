@@ -18,6 +18,7 @@ from pacs.export.errors import ExportError
 from pacs.report import RunError
 from pacs.runs.checkpoints import BrokenCheckpoint
 from pacs.runs.supervisor import FAILED, REFUSED, STOPPED
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -10,6 +10,7 @@ from pacs.evaluation.compare_page import comparison_json, comparison_page
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.reported import reported, reported_names
 from pacs.runs.files import write_atomically
+from pacs.terminal import print
 
 DESCRIPTION = """\
 Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap

@@ -8,6 +8,7 @@ from pacs.evaluation.bootstrap import Estimate
 from pacs.evaluation.compare import Evaluation, TaskComparison
 from pacs.evaluation.markdown import interval, percent, table
 from pacs.evaluation.reported import Reported, remarks
+from pacs.terminal import visible
 
 EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
 DIFFERENCES = """\
@@ -46,7 +47,7 @@ def comparison_page(
     if columns:
         sources = [f"- {_reported(c)}: {c.source}, {', '.join(c.tables)}." for c in columns]
         parts += ["## Reported", "\n".join([*sources, *(f"- {remark}" for remark in remarks())])]
-    return "\n\n".join(parts) + "\n"
+    return visible("\n\n".join(parts)) + "\n"
 
 
 def comparison_json(

@@ -189,6 +189,7 @@ def _await_death() -> None:
 def _print_to(log: Path) -> None:
     """Send what this process and its children print to a file; on another node without this folder, one is made."""
     log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)  # never through a link
     with log.open("wb") as stream:
         for standard in (1, 2):
             os.dup2(stream.fileno(), standard)

@@ -18,6 +18,7 @@ from pacs.evaluation.stop import StopRequest
 from pacs.integration.deaths import DEATHS, death_of
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY, temporary_variables
+from pacs.terminal import print
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20

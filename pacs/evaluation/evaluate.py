@@ -10,7 +10,7 @@ from pacs.data.output import file_sha256
 from pacs.data.template import Template
 from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.errors import EvaluationError
-from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, write_problems
+from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
 from pacs.evaluation.grade import check_settings_work
 from pacs.evaluation.grading import Grading, VerifierSettings, sentences
 from pacs.evaluation.lock import check_out, locked, nothing_left
@@ -32,6 +32,7 @@ from pacs.evaluation.settings import (
 from pacs.evaluation.stop import StopRequest
 from pacs.evaluation.tasks import Task, prepare_missing
 from pacs.runs.commit import git_commit
+from pacs.terminal import print
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
     old = before if before and has_samples(asked.out, before) else None
     folder, name = model.folder, asked.model
     if model.source:
-        folder = asked.out.absolute() / MODEL
+        folder = within(asked.out.absolute(), MODEL)
         step = model.source.checkpoint.folder.name
         name += "" if step in name else f" ({step})"
         if old and old.model.checkpoint != model.marker_sha256:

@@ -21,7 +21,9 @@ from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
 from pacs.evaluation.settings import Settings, read_settings
 from pacs.rewards.verdict import Status
 from pacs.runs.files import read_json, write_atomically
+from pacs.runs.names import UnsafeName, inside
 
+SAMPLES = "samples"
 MODEL = "model"
 LOGS = "logs"
 PROBLEMS = "problems.jsonl"
@@ -56,8 +58,29 @@ class Timing:
 
 
 def task_folder(out: Path, task: str) -> Path:
-    """Where a task's files are."""
-    return out / "samples" / task
+    """Where a task's files are.
+
+    Raises:
+        EvaluationError: If its name, which may be a stranger's, is not that of a folder in this one.
+    """
+    return within(out, SAMPLES, task)
+
+
+def task_file(out: Path, task: str, name: str) -> Path:
+    """A file of a task; raises as `task_folder`, also where the file is a link that leads out of the evaluation."""
+    return within(out, SAMPLES, task, name)
+
+
+def within(out: Path, *names: str) -> Path:
+    """What lies in an evaluation's folder, by its names one below the other (`pacs.runs.names.inside`).
+
+    Raises:
+        EvaluationError: If one is no plain name, or a link leads out of the folder.
+    """
+    try:
+        return inside(out, *names)
+    except UnsafeName as error:
+        raise EvaluationError(f"{error}: this is not how `pacs evaluate` writes a folder") from None
 
 
 def task_names(out: Path) -> list[str]:
@@ -100,7 +123,7 @@ def is_complete(out: Path, task: str, settings: Settings) -> bool:
 
 def has_problems(out: Path, task: str) -> bool:
     """Whether the task's problems are there."""
-    return (task_folder(out, task) / PROBLEMS).exists()
+    return task_file(out, task, PROBLEMS).exists()
 
 
 def read_problems(out: Path, task: str) -> list[Problem]:
@@ -109,7 +132,7 @@ def read_problems(out: Path, task: str) -> list[Problem]:
     Raises:
         EvaluationError: If the file is not there.
     """
-    file = task_folder(out, task) / PROBLEMS
+    file = task_file(out, task, PROBLEMS)
     if not has_problems(out, task):
         raise EvaluationError(f"{file} is missing: start the same `pacs evaluate` again, which writes it")
     return list(read_lines(file, lambda line: Problem(**line)))
@@ -150,18 +173,18 @@ def has_samples(out: Path, settings: Settings) -> bool:
 
 
 def shards(folder: Path) -> list[Path]:
-    """The files of a task's samples, in their order."""
-    return sorted(folder.glob("generated-*.jsonl"))
+    """The files of a task's samples, in their order; raises as `task_file`."""
+    return [within(folder, file.name) for file in sorted(folder.glob("generated-*.jsonl"))]
 
 
 def read_grades(out: Path, task: str) -> dict[Key, Grade]:
     """The verifier's word on each sample that was graded."""
-    return {grade.key: grade for grade in read_lines(task_folder(out, task) / GRADES, lambda line: Grade(**line))}
+    return {grade.key: grade for grade in read_lines(task_file(out, task, GRADES), lambda line: Grade(**line))}
 
 
 def read_timing(out: Path, task: str) -> Timing:
     """How long the generation took; nothing if that is not known."""
-    return Timing(**(read_json(task_folder(out, task) / TIMING) or {}))
+    return Timing(**(read_json(task_file(out, task, TIMING)) or {}))
 
 
 def write_timing(out: Path, task: str, timing: Timing) -> None:

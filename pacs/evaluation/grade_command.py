@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.grading import OPTION, parse_given
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -25,6 +25,7 @@ import psutil
 
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.settings import FILE
+from pacs.runs.names import open_lock
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
 from pacs.runs.segments import remove_segments, segments_there
 from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder
@@ -55,7 +56,7 @@ def locked(out: Path) -> Iterator[None]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / LOCK).open("a+", encoding="utf-8")
+        lock = open_lock(out / LOCK)
     except OSError as error:
         raise EvaluationError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:

@@ -17,6 +17,7 @@ from pacs.export.sums import read_sums
 from pacs.report.read import INFO
 from pacs.rewards.of_run import KEY, RunReward, read_reward, reward_of
 from pacs.runs.checkpoints import MARKER
+from pacs.terminal import print
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
 SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken", ".py")

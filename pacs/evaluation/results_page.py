@@ -6,6 +6,7 @@ from typing import Any
 from pacs.evaluation.grading import sentences
 from pacs.evaluation.markdown import interval, number, percent, table
 from pacs.evaluation.summary import TaskResult
+from pacs.terminal import visible
 
 EXPLANATION = """\
 In percent, with the 95% interval of the bootstrap over problems. pass@k is the unbiased estimate from all samples of a
@@ -44,7 +45,7 @@ def results_page(settings: Mapping[str, Any], results: Sequence[TaskResult], dat
         "## Settings",
         table(["setting", "value"], [[key, str(value)] for key, value in flattened(settings)]),
     ]
-    return "\n\n".join(parts) + "\n"
+    return visible("\n\n".join(parts)) + "\n"
 
 
 def _by_k(what: str, results: Sequence[TaskResult]) -> str:

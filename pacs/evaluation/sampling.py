@@ -10,7 +10,7 @@ from typing import Self
 from pacs.evaluation.clock import Clock
 from pacs.evaluation.engine import EngineSettings, Finished, Request
 from pacs.evaluation.failures import EngineFailure
-from pacs.evaluation.folder import LOGS, read_grades
+from pacs.evaluation.folder import LOGS, read_grades, within
 from pacs.evaluation.grade import Grader
 from pacs.evaluation.progress import Progress
 from pacs.evaluation.sample import Problem, Sample
@@ -18,6 +18,7 @@ from pacs.evaluation.seeds import sample_seed
 from pacs.evaluation.settings import Settings
 from pacs.evaluation.stop import StopRequest
 from pacs.evaluation.store import Store
+from pacs.terminal import print
 
 #: Between two looks for grades, once all samples are drawn.
 POLL_SECONDS = 0.2
@@ -112,7 +113,7 @@ class Work:
         with cluster(ray_address):
             stop.listen()  # Ray has set a handler of its own
             try:
-                ready = start_engines(settings, engines, self._out.absolute() / LOGS, stop)
+                ready = start_engines(settings, engines, within(self._out.absolute(), LOGS), stop)
                 self._start_progress()
                 self._clock.start()
                 generate(ready, self.queue, self._deliver, self._tick, stop)

@@ -9,6 +9,7 @@ from typing import Any
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.grading import NOT_RECORDED, OPTION, Grading, VerifierSettings, differences
 from pacs.runs.files import write_atomically
+from pacs.runs.names import inside
 
 FILE = "settings.json"
 #: The part of the model's hash that every sample carries.
@@ -104,6 +105,8 @@ def read_settings(out: Path) -> Settings:
     try:
         values = json.loads((out / FILE).read_text(encoding="utf-8"))
         tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
+        for name in tasks:
+            inside(out, "samples", name)
         model, sampling = ModelSettings(**values["model"]), Sampling(**values["sampling"])
         grading = Grading(**values["grading"]) if values.get("grading") else None
         return Settings(model, sampling, tasks, values["versions"], values.get("git_commit"), grading)

@@ -12,6 +12,7 @@ from pacs.evaluation.folder import Grade, read_grades, read_problems, read_sampl
 from pacs.evaluation.sample import Problem, Sample
 from pacs.evaluation.settings import read_settings
 from pacs.rewards.verdict import Status
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

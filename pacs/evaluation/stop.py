@@ -6,6 +6,8 @@ import sys
 from types import FrameType, TracebackType
 from typing import Self
 
+from pacs.terminal import print
+
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 
 

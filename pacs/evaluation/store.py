@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from pacs.evaluation.folder import GRADES, Grade, Key, read_grades, read_samples, shards, task_folder
+from pacs.evaluation.folder import GRADES, Grade, Key, read_grades, read_samples, shards, task_file, task_folder
 from pacs.evaluation.jsonl import Appender, to_line
 from pacs.evaluation.sample import Sample
 from pacs.runs.files import write_atomically
@@ -28,7 +28,6 @@ class Store:
 
     def __init__(self, out: Path, task: str, model: str, shard_lines: int = SHARD_LINES) -> None:
         self._out, self._task, self._model, self._shard_lines = out, task, model, shard_lines
-        self._folder = task_folder(out, task)
         self.sampled: set[Key] = {(sample.problem, sample.index) for sample in read_samples(out, task, model)}
         self._lines = len(self.sampled)
         grades = read_grades(out, task)
@@ -37,8 +36,8 @@ class Store:
         if len(kept) < len(grades):
             replace_grades(out, task, list(kept.values()))
         self.graded = set(kept)
-        self._shard = Appender(shards(self._folder)[-1]) if self._lines else self._new_shard()
-        self._grades = Appender(self._folder / GRADES)
+        self._shard = Appender(shards(task_folder(out, task))[-1]) if self._lines else self._new_shard()
+        self._grades = Appender(task_file(out, task, GRADES))
 
     def add(self, sample: Sample) -> None:
         """Append a sample that is not there yet."""
@@ -67,7 +66,7 @@ class Store:
         self._grades.close()
 
     def _new_shard(self) -> Appender:
-        return Appender(self._folder / f"generated-{self._lines // self._shard_lines:04d}.jsonl")
+        return Appender(task_file(self._out, self._task, f"generated-{self._lines // self._shard_lines:04d}.jsonl"))
 
 
 def replace_grades(out: Path, task: str, grades: list[Grade]) -> None:

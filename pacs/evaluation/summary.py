@@ -143,7 +143,7 @@ def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:
 
 
 def _count(problem: Problem, samples: Sequence[Graded]) -> ProblemCount:
-    gold = hashlib.sha256(problem.ground_truth.encode()).hexdigest()[:16]
+    gold = hashlib.sha256(problem.ground_truth.encode(errors="surrogatepass")).hexdigest()[:16]
     return ProblemCount(problem.id, gold, len(samples), sum(graded.status == "correct" for graded in samples))
 
 

@@ -11,6 +11,7 @@ from pacs.data import command as data_command
 from pacs.data.errors import DataError
 from pacs.data.sources import SOURCES
 from pacs.evaluation.errors import EvaluationError
+from pacs.terminal import print
 
 #: Of a prepared source.
 FILE = "test.parquet"

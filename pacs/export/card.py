@@ -2,20 +2,35 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from pacs.algorithm import PacsConfig
+from pacs.evaluation.markdown import interval
+from pacs.export.evaluations import CheckpointEvaluation
 from pacs.export.source import Source
+from pacs.redaction import redacted
 from pacs.report.read import METRICS, Run, read_run
 from pacs.rewards.of_run import KEY, reward_of
+from pacs.terminal import visible
 
-ALGORITHM, BASE_MODEL = "algorithm.adv_estimator", "actor_rollout_ref.model.path"
-PACS = "PACS, RLVR as supervised learning ([arXiv 2509.02522](https://arxiv.org/abs/2509.02522))"
+METHOD, ESTIMATOR = "trainer.v1.trainer_mode", "algorithm.adv_estimator"
+BASE_MODEL = "actor_rollout_ref.model.path"
+#: The methods by their primary configs: in words, and the paper.
+#: Keys of `pacs` that say how a run is watched and kept.
+NOT_OF_THE_METHOD = ("metrics", "run_dir", "sample_groups", "faults", "resume", "rollouts")
+METHODS = {
+    "pacs": ("PACS, RLVR as supervised learning", "2509.02522"),
+    "ppo": ("PPO", "1707.06347"),
+    "grpo": ("GRPO", "2402.03300"),
+    "dr_grpo": ("Dr. GRPO", "2503.20783"),
+    "dapo": ("DAPO", "2503.14476"),
+    "rloo": ("RLOO", "2402.14740"),
+}
+#: A model of the Hub in the cache of huggingface_hub.
+IN_CACHE = re.compile(r"models--([\w.-]+?)--([\w.-]+)/snapshots/")
 #: verl's settings that a reader asks for first.
 VERL_SETTINGS = (
     "data.train_batch_size",
@@ -26,35 +41,37 @@ VERL_SETTINGS = (
     "actor_rollout_ref.actor.ppo_mini_batch_size",
     "actor_rollout_ref.actor.optim.lr",
 )
-#: Of metrics.jsonl: what the training steps and the validations say of right answers.
-SHOWN_METRICS = ("critic/score/mean", "val-core/*")
+#: Of metrics.jsonl: what the training steps and the validations say of right answers; verl's of validation where ours
+#: are not (older runs, and scores other than 0 and 1).
+SCORE, PASS_AT_K, VERL_VALIDATION = "critic/score/mean", "pacs/validation/*/pass@*", "val-core/*"
 
 
-def model_card(source: Source, dtype: str) -> str:
+def model_card(source: Source, dtype: str, evaluations: Sequence[CheckpointEvaluation] = ()) -> str:
     """Write README.md.
 
     Args:
         source: what is exported.
         dtype: name of the dtype of the weights.
+        evaluations: of the checkpoint.
 
     Returns:
-        Markdown with a YAML head: `base_model`, `library_name`, `tags`, and the base model's licence if its folder has
-        a README.md that names one.
+        Markdown with a YAML head: `base_model` where that is a model of the Hub, `library_name`, `tags`, and the base
+        model's licence if its folder has a README.md that names one. No path of the machine, and no secret.
 
     Raises:
         RunError: If metrics.jsonl or run.json of the run cannot be read.
     """
-    step, algorithm, base = source.checkpoint.step, source.setting(ALGORITHM), source.setting(BASE_MODEL)
+    step, method, base = source.checkpoint.step, method_of(source), source.setting(BASE_MODEL)
     head = ModelCardData(
-        base_model=_base_model_name(base),
+        base_model=_hub_id(base),
         library_name="transformers",
-        tags=["rlvr", "verl", *([algorithm] if algorithm else [])],
+        tags=["rlvr", "verl", *([method] if method else [])],
         **_licence(base),
     )
     steps = source.setting("trainer.total_training_steps")
     about = {
-        "base model": head.base_model,
-        "algorithm": PACS if algorithm == "pacs" else algorithm,
+        "base model": head.base_model or (f"{Path(base).name}, a folder that is on no Hub" if base else None),
+        "algorithm": _method_in_words(method),
         "step": f"{step} of {steps}" if steps else step,
         "training data": _file_names(source.setting("data.train_files")),
         "validation data": _file_names(source.setting("data.val_files")),
@@ -68,18 +85,39 @@ def model_card(source: Source, dtype: str) -> str:
         "The policy of a training run, written by `pacs export`.",
         _table(("", ""), about.items()),
         *_section("Settings", ("key", "value"), _settings(source)),
+        *[part for evaluation in evaluations for part in _evaluation(evaluation)],
         *_section("Metrics", ("metric", "step", "value"), _metrics(run, step)),
         *_section("Versions at the run's last start", ("", ""), _versions(run)),
     ]
-    return "\n\n".join(sections) + "\n"
+    return visible("\n\n".join(sections)) + "\n"
 
 
-def _base_model_name(path: str | None) -> str | None:
-    """The name on the Hub, or of the folder: where it lay on the machine is of no use elsewhere."""
+def method_of(source: Source) -> str | None:
+    """The primary config that was run: ppo and gae, dapo and grpo are not the same. Of older runs verl's estimator.
+
+    Of PACS's trainer the import path of a method that is not ours.
+    """
+    method: str | None = source.setting(METHOD)
+    if method == "pacs":
+        return str(source.setting("pacs.method") or method)
+    estimator: str | None = source.setting(ESTIMATOR)
+    return method if method in METHODS else estimator
+
+
+def _method_in_words(method: str | None) -> str | None:
+    if method not in METHODS:
+        return method
+    words, paper = METHODS[method]
+    return f"{words} ([arXiv {paper}](https://arxiv.org/abs/{paper}))"
+
+
+def _hub_id(path: str | None) -> str | None:
+    """The model's name on the Hub, also of a snapshot in its cache; None of another folder."""
     if path is None:
         return None
-    on_hub = re.fullmatch(r"[\w.-]+/[\w.-]+", path) and not Path(path).exists()
-    return path if on_hub else Path(path).name
+    if cached := IN_CACHE.search(path):
+        return "/".join(cached.groups())
+    return path if re.fullmatch(r"[\w.-]+/[\w.-]+", path) and not Path(path).exists() else None
 
 
 def _licence(path: str | None) -> dict[str, Any]:
@@ -97,16 +135,16 @@ def _file_names(files: str | list[str] | None) -> str | None:
 
 
 def _settings(source: Source) -> Iterator[tuple[str, str]]:
-    ours = source.setting("pacs") if source.setting(ALGORITHM) == "pacs" else None
+    ours = source.setting("pacs") if source.setting(METHOD) == "pacs" else None
     if isinstance(ours, Mapping):
-        for name in [field.name for field in fields(PacsConfig) if field.name in ours and field.name != "metrics"]:
-            yield from _leaves(f"pacs.{name}", ours[name])
+        for name in [name for name in ours if name not in NOT_OF_THE_METHOD]:
+            yield from _leaves(f"pacs.{name}", redacted(ours[name]))
     for key in VERL_SETTINGS:
         if (value := source.setting(key)) is not None:
             yield key, _shown(value)
     if (reward := reward_of(source.setting(KEY))) is not None:
         yield KEY, reward.function or "by each row's verifier"
-        yield from _leaves("reward.custom_reward_function.reward_kwargs", reward.settings or {})
+        yield from _leaves("reward.custom_reward_function.reward_kwargs", redacted(reward.settings or {}))
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -126,10 +164,24 @@ def _metrics(run: Run | None, last_step: int) -> Iterator[tuple[str, int, str]]:
     """The newest value of each that is not after the checkpoint's step."""
     if run is None:
         return
-    for key in [key for pattern in SHOWN_METRICS for key in run.keys(pattern)]:
+    for key in [*run.keys(SCORE), *(run.keys(PASS_AT_K) or run.keys(VERL_VALIDATION))]:
         points = [(step, value) for step, value in zip(*run.series(key), strict=True) if step <= last_step]
         if points:
             yield key, points[-1][0], f"{points[-1][1]:.4g}"
+
+
+def _evaluation(evaluation: CheckpointEvaluation) -> list[str]:
+    """pass@k of each task, and how it was sampled."""
+    ks = sorted({k for task in evaluation.tasks for k in task.pass_at} | {1})
+    rows = []
+    for task in evaluation.tasks:
+        shares = [interval(task.accuracy if k == 1 else task.pass_at.get(k)) for k in ks]
+        rows.append((task.task, len(task.problems), task.samples, *shares))
+    how = ", ".join(f"{name} {_shown(value)}" for name, value in evaluation.sampling.items())
+    return [
+        *_section("Evaluation", ("task", "problems", "samples", *(f"pass@{k}" for k in ks)), rows),
+        f"By `pacs evaluate`, in percent, with the 95% interval of the bootstrap over problems. Sampling: {how}.",
+    ]
 
 
 def _versions(run: Run | None) -> Iterator[tuple[str, Any]]:

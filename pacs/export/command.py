@@ -11,6 +11,7 @@ from pacs.export.source import find_source
 from pacs.report import RunError
 from pacs.runs.checkpoints import BrokenCheckpoint
 from pacs.runs.files import folder_bytes
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -45,6 +46,15 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to make; must not exist")
     parser.add_argument("--dtype", choices=DTYPES, help="of the weights; default: what vLLM sampled with in the run")
+    parser.add_argument(
+        "--evaluation",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="--out of `pacs evaluate` of this checkpoint, for the model card; again for another (those of a sweep are "
+        "found)",
+    )
     parser.set_defaults(handler=main)
     return parser
 
@@ -61,11 +71,11 @@ def main(args: argparse.Namespace) -> int:
         # Not before the arguments are known to be right: torch and transformers take seconds to import.
         from pacs.export.folder import export
 
-        parameters = export(source, args.out, dtype)
+        parameters = export(source, args.out, dtype, args.evaluation)
     except (ExportError, BrokenCheckpoint, RunError, OSError) as error:
         print(f"pacs export: {error}", file=sys.stderr)
         return 2
-    print(f"wrote {args.out}: {parameters} parameters, {folder_bytes(args.out):,} bytes")
+    print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
     # vLLM takes a dtype of 16 bits by itself if the weights have 32.
     print(f"load it: vllm serve {args.out}" + (" --dtype float32" if dtype == "float32" else ""))
     return 0

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -11,6 +12,7 @@ from transformers.utils.logging import tqdm
 
 from pacs.export.card import model_card
 from pacs.export.errors import ExportError
+from pacs.export.evaluations import find_evaluations
 from pacs.export.merge import merge, open_shards
 from pacs.export.model import check_shards, empty_model, own_parameters
 from pacs.export.source import Source
@@ -28,27 +30,28 @@ NOT_COPIED = (
 SMALL_FILES_BYTES = 1_000_000
 
 
-def export(source: Source, out: Path, dtype: str) -> int:
+def export(source: Source, out: Path, dtype: str, evaluations: Sequence[Path] = ()) -> int:
     """Write the folder; with any error, nothing of it is left behind.
 
     Args:
         source: the checkpoint.
         out: the folder to make; its parents are made too.
         dtype: torch's name of the dtype of the weights.
+        evaluations: folders of `pacs evaluate` whose results go into the model card, beside those in the run's folder.
 
     Returns:
-        Number of parameters (tensors) that were written.
+        Number of parameters (numbers, not tensors) that were written; tied ones count once.
 
     Raises:
         RunError: If the run's metrics.jsonl or run.json cannot be read.
-        ExportError: If `out` exists, the disk is too small, the shards are not those of the model, a value is not
-            finite in `dtype`, or the weights cannot be written.
+        ExportError: If `out` exists, an evaluation is not of this checkpoint, the disk is too small, the shards are not
+            those of the model, a value is not finite in `dtype`, or the weights cannot be written.
     """
     if out.exists():
         raise ExportError(f"{out} exists already: give another --out, or remove it")
     model = empty_model(source.huggingface, getattr(torch, dtype))
-    names = list(own_parameters(model))
-    card = model_card(source, dtype)
+    parameters = own_parameters(model)
+    card = model_card(source, dtype, find_evaluations(source, evaluations))
     place = next(folder for folder in out.absolute().parents if folder.is_dir())
     check_space(place, model, source.huggingface)
     shards = open_shards(source.actor, source.checkpoint.ranks)
@@ -57,7 +60,7 @@ def export(source: Source, out: Path, dtype: str) -> int:
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=place))
     try:
         state = {}
-        for name in tqdm(names, desc="Merging shards"):
+        for name in tqdm(parameters, desc="Merging shards"):
             state[name] = merge(name, [shard[name] for shard in shards], model.dtype)
             if not torch.isfinite(state[name]).all():
                 raise ExportError(f"{name} has values that are not finite in {dtype}: try another --dtype, or step")
@@ -80,7 +83,7 @@ def export(source: Source, out: Path, dtype: str) -> int:
         raise ExportError(f"{place}: the weights cannot be written, or not be read again: {error}") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return len(names)
+    return sum(parameter.numel() for parameter in parameters.values())
 
 
 def check_space(place: Path, model: PreTrainedModel, huggingface: Path) -> None:

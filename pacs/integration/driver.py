@@ -11,9 +11,11 @@ from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
 from pacs.integration.cpu_platform import PLATFORM_VARIABLE
+from pacs.integration.daemons import DaemonWatch
 from pacs.integration.deaths import DEATHS, cause_of, death_of
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.patches import COLLECTIVE_SECONDS
+from pacs.integration.shown_config import take_secrets_into_environment
 from pacs.integration.task_runner import PacsTaskRunner
 from pacs.runs import stacks
 from pacs.runs.checkpoints import CONFIG
@@ -34,17 +36,21 @@ def drive(run_dir: Path) -> None:
     """Train the run in `run_dir`; an exception in any part of it is raised here."""
     config = OmegaConf.load(run_dir / CONFIG)
     assert isinstance(config, DictConfig)
-    OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", environment(config), force_add=True)
+    variables = environment(config)
     if config.ray_kwargs.ray_init.get("address") is None:
         # With null Ray joins whatever cluster `ray start` has left on this machine.
         OmegaConf.update(config, "ray_kwargs.ray_init.address", "local", force_add=True)
+        variables = take_secrets_into_environment(variables)
     else:
         for key in OF_THE_MACHINE:
             config.ray_kwargs.ray_init.pop(key, None)
+    OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", variables, merge=False, force_add=True)
     if config.pacs.rollouts.seeded:
         config.actor_rollout_ref.rollout.agent.agent_loop_manager_class = SEEDED_MANAGER
     stacks.register()
     Watchdog(run_dir, FaultSettings(**config.pacs.faults), dump_on_other_nodes).start()
+    daemons = DaemonWatch(run_dir)
+    daemons.start()
     try:
         run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
     except DEATHS as error:
@@ -52,6 +58,7 @@ def drive(run_dir: Path) -> None:
     except ray.exceptions.RayError as error:
         raise _failed(run_dir, cause_of(error)) from error
     finally:
+        daemons.stop()
         ray.shutdown()
 
 

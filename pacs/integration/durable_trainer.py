@@ -20,7 +20,8 @@ from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.utils import tensordict_utils as tu
 
 from pacs.export.torch_file import only_safe_loads, read_torch_file
-from pacs.integration.deaths import cause_of, is_death
+from pacs.integration.deaths import is_death
+from pacs.integration.failed_prompts import failure_of
 from pacs.integration.inputs import INPUTS
 from pacs.integration.monitor import Monitor
 from pacs.integration.nodes import host_of
@@ -28,13 +29,14 @@ from pacs.integration.progress import ProgressTrainer
 from pacs.integration.random_states import random_states, restore_random_states
 from pacs.integration.run_log import RunLog
 from pacs.integration.shard_checks import check_checkpoint, check_shards, seal_checked
-from pacs.runs import checkpoints
+from pacs.runs import checkpoints, signals
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
 from pacs.runs.files import write_atomically
 from pacs.runs.processes import TOKEN
 from pacs.runs.room import FULL_BYTES
-from pacs.runs.state import read_state, report_fault, write_progress
+from pacs.runs.state import Progress, read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
+from pacs.terminal import print
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
 MONITOR_SECONDS = 10.0
@@ -60,6 +62,7 @@ class DurableTrainer(ProgressTrainer):
         self.prompts_fetched = 0
         self.stopping = False
         super().__init__(config)
+        self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
 
     # verl compares the mode with "sync" by name, and takes any other for an asynchronous one.
     @property
@@ -91,8 +94,41 @@ class DurableTrainer(ProgressTrainer):
     def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
         """Take up what `save_algorithm_state` wrote."""
 
+    def init(self) -> None:
+        """Start all that the run needs, under watch."""
+        self.monitor.start()
+        with self.causes_named():
+            super().init()
+
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        for loader in (self.train_dataloader, self.val_dataloader):
+            loader.worker_init_fn = signals.heed_parent_alone
+
+    def on_init_end(self) -> None:
+        """Send vLLM the weights, under watch."""
+        # A machine that is gone may be told by its engine before Ray has given it up.
+        addresses = self.llm_server_manager.get_addresses()
+        engines = {f"vLLM engine {i} on {host_of(address)}": address for i, address in enumerate(addresses)}
+        self.monitor.watch(self._actors(), engines)
+        super().on_init_end()
+
     def fit(self, agent_loop_manager: Any) -> None:
         """Train, under watch; return at the last step or after the step in which a stop was asked for."""
+        self.monitor.watch(
+            {f"agent-loop worker {i}": worker for i, worker in enumerate(agent_loop_manager.agent_loop_workers)}, {}
+        )
+        with self.causes_named():
+            self._fit(agent_loop_manager)
+        self.monitor.stop()
+        self.phase = "stopped" if self.stopping else "end"
+        write_progress(self.run_dir, self.progress())
+        # Before Ray ends what they have started: a server whose engine is gone reports that as a fault.
+        for replica in self.llm_server_manager.get_replicas():
+            for server in replica.servers:
+                ray.kill(server)
+
+    def _fit(self, agent_loop_manager: Any) -> None:
         # Both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
         if self.steps_per_epoch == 0:
             raise RuntimeError(
@@ -109,36 +145,35 @@ class DurableTrainer(ProgressTrainer):
                 flush=True,
             )
             return
-        monitor = Monitor(
-            self.run_dir,
-            self._actors(agent_loop_manager),
-            # A machine that is gone may be told by its engine before Ray has given it up.
-            {f"vLLM engine {i} on {host_of(a)}": a for i, a in enumerate(self.llm_server_manager.get_addresses())},
-            self.progress,
-            lambda: self.logger.finish(exit_code=1),
-        )
-        monitor.start()
+        super().fit(agent_loop_manager)
+
+    @contextmanager
+    def causes_named(self) -> Iterator[None]:
+        """Report why what is done within fails."""
         try:
-            super().fit(agent_loop_manager)
+            yield
         except Exception as error:
             # Before verl takes down the queue, whose death would be taken for the cause. Of a dead engine verl may say
             # only that rollouts have failed.
-            if is_death(error) or monitor.suspects():
-                monitor.join(MONITOR_SECONDS)
-            report_fault(self.run_dir, cause_of(error))
-            monitor.stop()
+            if is_death(error) or self.monitor.suspects():
+                self.monitor.join(MONITOR_SECONDS)
+            report_fault(self.run_dir, failure_of(error, self.run_dir))
+            self.monitor.stop()
             raise
-        monitor.stop()
-        self.phase = "stopped" if self.stopping else "end"
-        write_progress(self.run_dir, self.progress())
 
-    def _actors(self, agent_loop_manager: Any) -> dict[str, Any]:
+    def _known_progress(self) -> Progress | None:
+        return self.progress() if self.last_step > 0 else None
+
+    def _close_logs(self) -> None:
+        if (logger := getattr(self, "_logger", None)) is not None:
+            logger.finish(exit_code=1)
+
+    def _actors(self) -> dict[str, Any]:
         """The actors of the run, by what they are."""
         groups = {
             "training worker": self.actor_rollout_wg.workers,
             "critic worker": self.critic_wg.workers if self.use_critic else [],
             "reward worker": self.get_reward_handles() or [],
-            "agent-loop worker": agent_loop_manager.agent_loop_workers,
             "vLLM server": [s for replica in self.llm_server_manager.get_replicas() for s in replica.servers],
             "TransferQueue controller": [ray.get_actor("TransferQueueController", namespace="transfer_queue")],
             "TransferQueue storage": (tq_interface._TQ_STORAGE or {}).get("SimpleStorage", {}).values(),
@@ -152,7 +187,9 @@ class DurableTrainer(ProgressTrainer):
             # Before the engines wake up and take the memory that a save may need.
             if self.saved_step != self.global_steps:
                 self._save_checkpoint()
-            self.total_training_steps = self.global_steps
+            self.trained_steps = self.total_training_steps = self.global_steps
+            self.phase = "stopped"
+            write_progress(self.run_dir, self.progress())
             with open_dict(self.config):
                 self.config.trainer.test_freq = -1
         super().on_step_end()
@@ -160,7 +197,8 @@ class DurableTrainer(ProgressTrainer):
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, with ids that say the prompts' order: rows can then be arranged alike in every run."""
         self._count_resampled(num_prompts)
-        batch = super()._next_train_batch(num_prompts)
+        with signals.blocked():  # it starts the loader's workers
+            batch = super()._next_train_batch(num_prompts)
         first = self.prompts_fetched
         self.prompts_fetched += len(batch)
         tu.assign_non_tensor_stack(batch, "uid", [f"{self.global_steps}-{first + i}" for i in range(len(batch))])
@@ -195,7 +233,8 @@ class DurableTrainer(ProgressTrainer):
             reference = self.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
             for name in (checkpoints.CONFIG, INPUTS):
-                shutil.copyfile(self.run_dir / name, folder / name)
+                private = name == checkpoints.CONFIG
+                write_atomically(folder / name, (self.run_dir / name).read_bytes(), private=private)
             workers = self.actor_rollout_wg
             for part in ("actor", "critic") if self.use_critic else ("actor",):
                 check_shards(folder / part, workers.world_size)

@@ -26,7 +26,7 @@ REFERENCE = "ref_log_prob"
 DENOMINATOR = "pacs_denominator"
 UPDATE = "pacs_update"
 SELF_REFERENCE = "pacs_self_reference"
-#: (B, len(ROW_COLUMNS)): what is known of each row before the gradient pass of `cached`.
+#: (B, C), `row_columns`: what is known of each row before the gradient pass of `cached`.
 SCORED = "pacs_scored"
 
 #: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its

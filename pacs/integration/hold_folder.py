@@ -10,6 +10,7 @@ from typing import TextIO
 
 from pacs.integration.checks import ConfigError
 from pacs.runs.clearing import launcher_lives
+from pacs.runs.names import open_lock
 from pacs.runs.room import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
 from pacs.runs.state import RunState, read_state
 
@@ -80,7 +81,7 @@ def _no_room(what: str, folder: Path, error: OSError, mend: str) -> str:
 def _locked(run_dir: Path) -> Iterator[None]:
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
-        lock = (run_dir / LOCK).open("w")
+        lock = open_lock(run_dir / LOCK)
     except OSError as error:
         there = next(parent for parent in (run_dir, *run_dir.parents) if parent.exists())
         raise ConfigError([_no_room(f"pacs.run_dir={run_dir}", there, error, "choose another folder")]) from error

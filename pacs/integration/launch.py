@@ -18,9 +18,11 @@ from pacs.integration.run_folder import write_run_folder
 from pacs.runs.checkpoints import Checkpoint, newest_checkpoint
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.folder_check import damaged_metrics, folder_problems
+from pacs.runs.requests import StopRequests
 from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
+from pacs.terminal import print
 
 
 def prepare(config: DictConfig) -> None:
@@ -88,7 +90,7 @@ def train(config: DictConfig) -> int:
     """
     run_dir = Path(config.pacs.run_dir)
     _check_contents(run_dir)
-    with held(run_dir, Path(config.trainer.default_local_dir)):
+    with StopRequests() as requests, held(run_dir, Path(config.trainer.default_local_dir)):
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
@@ -122,7 +124,11 @@ def train(config: DictConfig) -> int:
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
         status = supervise(
-            "pacs.integration.driver", run_dir, Path(config.trainer.default_local_dir), resumed_from=resumed_from
+            "pacs.integration.driver",
+            run_dir,
+            Path(config.trainer.default_local_dir),
+            requests,
+            resumed_from=resumed_from,
         )
         _clear_cluster(config)
         return status

@@ -1,4 +1,4 @@
-"""PACS's loss as verl's workers call it: `fn(model_output, data, dp_group) -> (loss, metrics)`."""
+"""A method's loss as verl's workers call it: `fn(model_output, data, dp_group) -> (loss, metrics)`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from verl.workers.utils.padding import no_padding_2_padding
 
-from pacs.algorithm import ROW_COLUMNS, PacsConfig, check_whole_groups, pacs_loss, surrogate_loss
+from pacs.algorithm import Method, check_whole_groups, method_loss, row_columns, surrogate_loss
 from pacs.integration import fields
 
 #: log pi of each response token as vLLM gave it (jagged); verl's name.
@@ -16,7 +16,7 @@ ROLLOUT = "rollout_log_probs"
 
 @dataclass(frozen=True)
 class PacsPolicyLoss:
-    """Eq. 8 for one micro-batch: of whole groups (`grouped`), or of any rows once they are scored (`cached`).
+    """The loss of one micro-batch: of whole groups (`grouped`), or of any rows once they are scored (`cached`).
 
     FSDP averages gradients over the data-parallel ranks, so the loss is multiplied by their number: the gradient
     is that of the whole mini-batch, however it is split.
@@ -25,7 +25,7 @@ class PacsPolicyLoss:
     wait for this one for ever: its gradient is NaN, the norm over all ranks with it, and each rank skips the update.
     """
 
-    config: PacsConfig
+    method: Method
 
     def __call__(
         self, model_output: Mapping[str, torch.Tensor], data: Any, dp_group: Any = None
@@ -43,7 +43,7 @@ class PacsPolicyLoss:
         log_probs = no_padding_2_padding(model_output["log_probs"], data)
         mask = data["response_mask"].to_padded_tensor(0) != 0
         if data[fields.STRATEGY] == "cached":
-            rows = dict(zip(ROW_COLUMNS, data[fields.SCORED].unbind(dim=1), strict=True))
+            rows = dict(zip(row_columns(self.method), data[fields.SCORED].unbind(dim=1), strict=True))
             loss = surrogate_loss(
                 log_probs,
                 mask,
@@ -54,13 +54,13 @@ class PacsPolicyLoss:
         else:
             check_whole_groups(data[fields.GROUP_IDS], data[fields.GROUP_SIZES], data[fields.ROW_MASK])
             own = data[fields.SELF_REFERENCE]
-            loss, rows = pacs_loss(
+            loss, rows = method_loss(
                 log_probs,
                 log_probs.detach() if own else data[fields.REFERENCE].to_padded_tensor(0),
                 mask,
                 data[fields.LABELS],
                 data[fields.GROUP_IDS],
-                self.config,
+                self.method,
                 row_mask=data[fields.ROW_MASK],
                 denominator=data[fields.DENOMINATOR],
                 weights=data[fields.WEIGHTS],

@@ -1,14 +1,16 @@
 """In the trainer's process: are the run's actors and vLLM's engines alive, and how far is the trainer?
 
 verl's trainer learns of a dead process only from a call to it. During generation it makes none: it waits for rollouts
-that a dead engine, agent loop or reward worker never delivers.
+that a dead engine, agent loop or reward worker never delivers. While it starts, the call that it waits for may itself
+wait for another process, which is dead.
 """
 
 import os
 import threading
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -20,6 +22,7 @@ from pacs.integration.deaths import DEATHS, cause_of, death_of
 from pacs.integration.nodes import lost_nodes
 from pacs.runs.state import Progress, report_fault, write_progress
 from pacs.runs.supervisor import FAILED
+from pacs.terminal import print
 
 POLL_SECONDS = 1.0
 #: Looks at an engine that must fail before it is taken for dead; a busy server may be slow to answer once.
@@ -34,28 +37,37 @@ CLOSE_SECONDS = 5.0
 class Monitor(threading.Thread):
     """Watches until it is stopped; a death ends this process with its cause in fault.json.
 
+    It watches every actor of this process's namespace that has a name, as soon as Ray knows of it, and what it is given
+    beside.
+
     Args:
         run_dir: the run's folder.
-        actors: the actors that the run cannot do without, by what they are.
-        engines: addresses ("host:port") of vLLM's servers, by what they are.
-        progress: what the trainer is at; called from this thread.
+        progress: what the trainer is at, None before it trains; called from this thread.
         close: closes the run's logs; called before the process is ended.
     """
 
-    def __init__(
-        self,
-        run_dir: Path,
-        actors: Mapping[str, Any],
-        engines: Mapping[str, str],
-        progress: Callable[[], Progress],
-        close: Callable[[], None],
-    ) -> None:
+    def __init__(self, run_dir: Path, progress: Callable[[], Progress | None], close: Callable[[], None]) -> None:
         super().__init__(daemon=True, name="pacs-monitor")
-        self.run_dir, self.actors, self.engines, self.progress, self.close = run_dir, actors, engines, progress, close
+        self.run_dir, self.progress, self.close = run_dir, progress, close
         self.stopped = threading.Event()
-        self.failed_looks = dict.fromkeys(engines, 0)
+        self.names: dict[Any, str] = {}
+        self.found: set[str] = set()
+        self.engines: dict[str, str] = {}
+        # An answer may wait behind an actor's work as long as it likes; a death answers at once.
+        self.pings: dict[Any, Any] = {}
         # So that an engine that is slow to answer keeps no other, and no word of progress, waiting.
         self.pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="pacs-health")
+
+    def watch(self, actors: Mapping[str, Any], engines: Mapping[str, str]) -> None:
+        """Watch these, too; actors that are watched already get these names.
+
+        Args:
+            actors: actors that the run cannot do without, by what they are.
+            engines: addresses ("host:port") of vLLM's servers, by what they are.
+        """
+        self.names |= {handle._actor_id: name for name, handle in actors.items()}
+        self.pings |= {handle.__ray_ready__.remote(): handle for handle in actors.values()}
+        self.engines |= engines
 
     def run(self) -> None:
         """Look once a second."""
@@ -65,35 +77,48 @@ class Monitor(threading.Thread):
             self._end(f"the monitor failed: {cause_of(error)}")
 
     def _watch(self) -> None:
-        # An answer may wait behind an actor's work as long as it likes; a death answers at once.
-        pings = {handle.__ray_ready__.remote(): name for name, handle in self.actors.items()}
-        looks = {name: self.pool.submit(health_problem, address) for name, address in self.engines.items()}
+        looks: dict[str, Future[str | None]] = {}
+        failed = Counter[str]()
         written = None
         while not self.stopped.wait(POLL_SECONDS):
             progress = self.progress()
-            if progress != written:
+            if progress is not None and progress != written:
                 with suppress(OSError):  # a file system that is full or away for a moment; the next look writes again
                     write_progress(self.run_dir, progress)
                     written = progress
-            for ping in ray.wait(list(pings), num_returns=len(pings), timeout=0)[0]:
-                name = pings.pop(ping)
-                try:
-                    ray.get(ping)
-                except ray.exceptions.ActorUnavailableError:
-                    pass  # Ray's word for one that may be back
-                except DEATHS as error:
-                    self._end(f"{name} died: {death_of(error)}{lost_nodes()}")
-                pings[self.actors[name].__ray_ready__.remote()] = name
-            for name in [name for name, look in looks.items() if look.done()]:
-                problem = looks[name].result()
-                self.failed_looks[name] = 0 if problem is None else self.failed_looks[name] + 1
-                if self.failed_looks[name] == FAILED_LOOKS:
-                    self._end(f"{name} died or does not answer ({problem})")
-                looks[name] = self.pool.submit(health_problem, self.engines[name])
+            self._find_actors()
+            self._look_at_actors()
+            for name, address in list(self.engines.items()):
+                if name not in looks:
+                    looks[name] = self.pool.submit(health_problem, address)
+                elif looks[name].done():
+                    problem = looks.pop(name).result()
+                    failed[name] = 0 if problem is None else failed[name] + 1
+                    if failed[name] == FAILED_LOOKS:
+                        self._end(f"{name} died or does not answer ({problem})")
+
+    def _find_actors(self) -> None:
+        for name in set(ray.util.list_named_actors()) - self.found:
+            with suppress(ValueError):  # it is gone again; who waits for it is told
+                handle = ray.get_actor(name)
+                if handle._actor_id not in self.names:
+                    self.watch({f"actor {name}": handle}, {})
+            self.found.add(name)
+
+    def _look_at_actors(self) -> None:
+        for ping in ray.wait(list(self.pings), num_returns=len(self.pings), timeout=0)[0]:
+            handle = self.pings.pop(ping)
+            try:
+                ray.get(ping)
+            except ray.exceptions.ActorUnavailableError:
+                pass  # Ray's word for one that may be back
+            except DEATHS as error:
+                self._end(f"{self.names[handle._actor_id]} died: {death_of(error)}{lost_nodes()}")
+            self.pings[handle.__ray_ready__.remote()] = handle
 
     def suspects(self) -> bool:
         """Whether an engine does not answer now; if it is dead, the looks to come will say so."""
-        return any(problem is not None for problem in self.pool.map(health_problem, self.engines.values()))
+        return any(problem is not None for problem in self.pool.map(health_problem, list(self.engines.values())))
 
     def stop(self) -> None:
         """Stop watching."""

@@ -3,7 +3,7 @@
 Each patch says what it works around, waits for the module it changes to be imported (so that it costs nothing
 where that module is not used), and first checks that what it changes is still as it was when the patch was
 written: a new version of verl or vLLM that moved it stops with an error that names the patch, rather than
-running without it. All but `VERL_PATCHES` concern the CPU stack.
+running without it. All but `VERL_PATCHES` and `VLLM_PATCHES` concern the CPU stack.
 """
 
 import importlib.metadata
@@ -18,7 +18,9 @@ from typing import Any
 
 import wrapt
 
-from pacs.runs.processes import TOKEN
+from pacs.integration.shown_config import log_without_secrets, print_without_secrets
+from pacs.runs import signals
+from pacs.runs.processes import RUN_DIR, TOKEN
 
 #: How the names of verl's sockets for weights begin.
 WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
@@ -119,6 +121,17 @@ def _gloo_process_group(module: Any) -> None:
     module.initialize_global_process_group_ray = initialize
 
 
+def _engines_are_started_blocked(module: Any) -> None:
+    original = module.CoreEngineProcManager.__init__
+
+    @wraps(original)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        with signals.blocked():
+            original(self, *args, **options)
+
+    module.CoreEngineProcManager.__init__ = init
+
+
 def _keep_linear_weights(module: Any) -> None:
     original = module.dispatch_cpu_unquantized_gemm
 
@@ -172,6 +185,40 @@ def _with_token(original: Callable[..., None], token: str) -> Callable[..., None
         original(self, zmq_handle.replace(WEIGHTS_SOCKET, f"{WEIGHTS_SOCKET}{token}-"), *args, **kwargs)
 
     return init
+
+
+def _senders_are_watched(module: Any) -> None:
+    def watched(*args: Any, **options: Any) -> Any:
+        from pacs.integration.weight_transfer import WatchedSender  # which imports what is being imported here
+
+        return WatchedSender(*args, **options)
+
+    module.BucketedWeightSender = watched
+
+
+def _receivers_say_what_has_failed(module: Any) -> None:
+    original = module.BucketedWeightReceiver.receive_weights
+
+    @wraps(original)
+    def receive(self: Any, on_bucket_received: Callable[..., None]) -> None:
+        try:
+            original(self, on_bucket_received)
+        except BufferError as error:
+            raise error.__context__ or error from None
+
+    module.BucketedWeightReceiver.receive_weights = receive
+
+
+def _rays_daemons_are_killed(module: Any) -> None:
+    if RUN_DIR not in os.environ:  # its daemons heed SIGTERM
+        return
+    original = module.Node.kill_all_processes
+
+    @wraps(original)
+    def kill_all_processes(self: Any, check_alive: bool = True, allow_graceful: bool = False, **options: Any) -> None:
+        original(self, check_alive=check_alive, allow_graceful=False, **options)
+
+    module.Node.kill_all_processes = kill_all_processes
 
 
 def _critic_with_the_configs_attention(module: Any) -> None:
@@ -236,6 +283,54 @@ VERL_PATCHES = (
         ),
         apply=_critic_with_the_configs_attention,
     ),
+    Patch(
+        name="a receiver of weights says what has failed",
+        module="verl.workers.rollout.vllm_rollout.bucketed_weight_transfer",
+        why="an exception in the midst still holds the shared memory, which verl then cannot close, and of which alone "
+        "it tells",
+        anchor="BucketedWeightReceiver",
+        expects=("        finally:\n            self._cleanup()", "self.shm.close()"),
+        apply=_receivers_say_what_has_failed,
+    ),
+    Patch(
+        name="senders of weights are watched",
+        module="verl.workers.rollout.vllm_rollout.vllm_rollout",
+        why="verl's sender waits for ever for a receiver that has raised or died",
+        anchor="ServerAdapter.update_weights",
+        expects=(
+            "future = await self._execute_method(\n",
+            "sender = BucketedWeightSender(\n            zmq_handle=self.zmq_handle,",
+        ),
+        apply=_senders_are_watched,
+    ),
+    Patch(
+        name="Ray's daemons are killed",
+        module="ray._private.node",
+        why="a run's daemons have SIGTERM blocked (pacs/runs/signals.py), and at the end Ray waits a second for each, "
+        "and then kills it",
+        anchor="Node.kill_all_processes",
+        expects=("check_alive: bool = True,\n        allow_graceful: bool = False,",),
+        apply=_rays_daemons_are_killed,
+    ),
+    Patch(
+        name="the config is printed without secrets",
+        module="verl.trainer.main_ppo",
+        why="verl prints the whole config, and what Ray is started with, to the console and into Ray's logs",
+        anchor="",
+        expects=(
+            'print(f"ray init kwargs: {ray_init_kwargs}")',
+            "pprint(OmegaConf.to_container(config, resolve=True))",
+        ),
+        apply=print_without_secrets,
+    ),
+    Patch(
+        name="loggers get the config without secrets",
+        module="verl.utils.tracking",
+        why="verl sends the whole config to W&B, MLflow and the like",
+        anchor="Tracking.__init__",
+        expects=("def __init__(self, project_name, experiment_name, default_backend: str | list[str]", "config=None)"),
+        apply=log_without_secrets,
+    ),
 )
 
 VERL_CPU_PATCHES = (
@@ -262,6 +357,17 @@ VERL_CPU_PATCHES = (
         anchor="initialize_global_process_group_ray",
         expects=('backend = backend or f"cpu:gloo,{get_device_name()}:{get_nccl_backend()}"',),
         apply=_gloo_process_group,
+    ),
+)
+
+VLLM_PATCHES = (
+    Patch(
+        name="engines are started with signals blocked",
+        module="vllm.v1.engine.utils",
+        why="a signal to every process of a run would end its engine, which handles some only once it is up",
+        anchor="CoreEngineProcManager.__init__",
+        expects=("context.Process(", "proc.start()"),
+        apply=_engines_are_started_blocked,
     ),
 )
 
@@ -312,6 +418,13 @@ def install_for_verl_on_cpu() -> None:
     install_distribution_alias()
     for patch in VERL_CPU_PATCHES:
         patch.install()
+
+
+def install_for_vllm() -> None:
+    """Patch vLLM in a run, on every platform; called in every vLLM process."""
+    if RUN_DIR in os.environ:
+        for patch in VLLM_PATCHES:
+            patch.install()
 
 
 def install_for_vllm_on_cpu() -> None:

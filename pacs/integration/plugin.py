@@ -1,24 +1,30 @@
 """Entry points: verl imports this module in every process, vLLM calls `load_vllm` in every engine process.
 
-Both are cheap, and all but `patches.VERL_PATCHES` wait for a run that was started with `trainer.device=cpu`.
+Both are cheap; the patches of the CPU stack (see `patches`) wait for a run that was started with `trainer.device=cpu`.
 """
 
+import ray
 from verl.plugin.platform.platform_manager import PlatformRegistry
 
 from pacs.integration import patches
 from pacs.integration.cpu_platform import CpuPlatform, is_cpu_selected
-from pacs.runs import stacks
+from pacs.integration.failed_prompts import note_failures
+from pacs.runs import signals, stacks
 
 PlatformRegistry.register(platform="cpu")(CpuPlatform)
 
 stacks.register()
+if ray.is_initialized():  # a worker of Ray's: verl is imported before the driver starts Ray
+    signals.ignore()
+    note_failures()
 patches.install_for_verl()
 if is_cpu_selected():
     patches.install_for_verl_on_cpu()
 
 
 def load_vllm() -> None:
-    """Patch vLLM for the CPU stack; be ready to say where a hung engine hangs."""
+    """Patch vLLM; be ready to say where a hung engine hangs."""
     stacks.register()
+    patches.install_for_vllm()
     if is_cpu_selected():
         patches.install_for_vllm_on_cpu()

@@ -12,6 +12,7 @@ from pacs.runs.checkpoints import CONFIG, BrokenCheckpoint, Checkpoint, newest_c
 from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.listing import METRICS, last_metrics
 from pacs.runs.state import read_state
+from pacs.terminal import print
 
 
 def choose_checkpoint(config: DictConfig) -> Checkpoint | None:

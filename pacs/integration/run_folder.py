@@ -9,6 +9,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.redaction import redacted_command
+from pacs.runs.checkpoints import CONFIG
 from pacs.runs.commit import git_commit
 from pacs.runs.files import write_atomically
 
@@ -20,13 +22,14 @@ DISTRIBUTIONS = (
 
 
 def write_run_folder(config: DictConfig) -> Path:
-    """Write `config.yaml` (resolved) and `run.json` into `pacs.run_dir`; return the folder."""
+    """Write `config.yaml` (resolved; mode 0600) and `run.json` (no secrets) into `pacs.run_dir`; return the folder."""
     folder = Path(config.pacs.run_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "config.yaml", OmegaConf.to_yaml(config, resolve=True))
+    # The driver starts from it, so that it has what is secret, too: it is for its owner alone. run.json may be shown.
+    write_atomically(folder / CONFIG, OmegaConf.to_yaml(config, resolve=True), private=True)
     about = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": ["pacs", "train", *sys.argv[1:]],
+        "command": redacted_command(["pacs", "train", *sys.argv[1:]]),
         "git_commit": git_commit(),
         "python": platform.python_version(),
         "versions": installed_versions(),

@@ -11,6 +11,7 @@ from typing import Any
 from pacs.runs.files import write_atomically
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
 from pacs.runs.metrics_file import read_lines
+from pacs.terminal import print
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (

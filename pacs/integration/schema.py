@@ -7,12 +7,12 @@ from omegaconf import DictConfig, OmegaConf
 #: Algorithms of verl; each has a primary config of this name.
 BASELINES = ("ppo", "grpo", "dr_grpo", "dapo", "rloo")
 
-#: Keys of `pacs` about the run; all others are fields of `PacsConfig`, and there only under PACS.
+#: Keys of `pacs` about the run; all others are fields of `Pacs`, and there only under PACS.
 RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts")
 
 
 def algorithm_section(config: DictConfig) -> dict[str, Any]:
-    """The keys of `pacs` that make a `PacsConfig`."""
+    """The keys of `pacs` that make a `Pacs`."""
     section = OmegaConf.to_container(config.pacs, resolve=True)
     assert isinstance(section, dict)
     return {str(key): value for key, value in section.items() if key not in RUN_KEYS}

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from pacs.terminal import visible
+
 #: Of a prompt, in an error.
 PROMPT_CHARS = 300
 
@@ -27,7 +29,7 @@ def not_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Se
     first = wrong[0]
     return ValueError(
         f"{when}: {len(wrong)} of {len(scores)} scores are not finite. The first is {scores[first]}, of data source "
-        f"{data_sources[first]}, for the prompt {prompts[first][:PROMPT_CHARS]!r}. Mend the reward function "
+        f"{visible(data_sources[first])}, for the prompt {prompts[first][:PROMPT_CHARS]!r}. Mend the reward function "
         "(reward.custom_reward_function), so that every score is a finite number."
     )
 

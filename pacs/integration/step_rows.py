@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from pacs.algorithm import SMALLEST_GROUP, PacsConfig, class_balance_weights, counted_rows
+from pacs.algorithm import Method, weigh_rows
 from pacs.integration import fields
 
 
@@ -18,7 +18,7 @@ class StepRows:
         group_ids: int64, the number of the row's prompt.
         group_sizes: int64, how many rows of its group take part.
         padding: bool, rows that fill the batch up.
-        alone: bool, responses of which too few others are left to compare them with (`SMALLEST_GROUP`).
+        alone: bool, responses of which too few others are left to compare them with (`Method.smallest_group`).
         counted: bool, rows that count in N.
         weights: float, w_i of Eq. 8 over the whole train batch.
     """
@@ -44,14 +44,14 @@ class StepRows:
         }
 
 
-def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tensor, config: PacsConfig) -> StepRows:
+def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tensor, method: Method) -> StepRows:
     """Group, check and weigh the rows of a train batch.
 
     Args:
         uids: the prompt's id of every row.
         padding: which rows fill the batch up.
         rewards: (B,) the reward function's scores.
-        config: the algorithm.
+        method: with its settings.
 
     Raises:
         ValueError: a reward other than 0 and 1.
@@ -59,11 +59,11 @@ def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tenso
     is_padding = torch.tensor(padding, dtype=torch.bool)
     group_ids = dense_ids(uids)
     sizes = torch.bincount(group_ids[~is_padding], minlength=int(group_ids.max()) + 1)[group_ids]
-    alone = ~is_padding & (sizes < SMALLEST_GROUP[config.estimator])
+    alone = ~is_padding & (sizes < method.smallest_group)
     row_mask = ~is_padding & ~alone
     check_labels(rewards[row_mask])
     labels = torch.where(is_padding, 0, rewards)
-    counted = counted_rows(labels, group_ids, config, row_mask=row_mask)
+    counted, weights = weigh_rows(labels, group_ids, method, row_mask)
     return StepRows(
         labels=labels,
         group_ids=group_ids,
@@ -71,7 +71,7 @@ def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tenso
         padding=is_padding,
         alone=alone,
         counted=counted,
-        weights=class_balance_weights(labels, group_ids, scope=config.weight_scope, row_mask=counted),
+        weights=weights,
     )
 
 

@@ -13,6 +13,11 @@ from pacs.runs.state import report_fault
 class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[misc]
     """Registers our trainers with verl before verl looks one up."""
 
+    def init_agent_loop_manager(self) -> None:
+        """verl's, under the trainer's watch."""
+        with self.trainer.causes_named():
+            super().init_agent_loop_manager()
+
     def run(self, config: DictConfig) -> None:
         """Build the trainer and train."""
         # verl only logs an entry point that fails, at debug level; here its error is the run's.

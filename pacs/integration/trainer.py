@@ -19,7 +19,7 @@ from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.utils.metric import reduce_metrics
 from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
 
-from pacs.algorithm import PacsConfig, ReferenceSchedule
+from pacs.algorithm import ReferenceSchedule, method_of
 from pacs.integration import fields
 from pacs.integration.batching import blocks_of, padded_row_count, row_order, sampling_order
 from pacs.integration.graded_trainer import GradedTrainer, is_padding
@@ -33,6 +33,7 @@ from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import update_metrics
 from pacs.runs.checkpoints import Checkpoint
+from pacs.terminal import print
 
 
 @register_trainer("pacs")
@@ -44,8 +45,8 @@ class PacsTrainer(GradedTrainer):
     """
 
     def __init__(self, config: DictConfig) -> None:
-        self.pacs_config = PacsConfig.from_mapping(algorithm_section(config))
-        self.reference = ReferenceSchedule(self.pacs_config.reference)
+        self.method = method_of(algorithm_section(config))
+        self.reference = ReferenceSchedule(self.method.reference)
         self.choice = choose(config, 0)
         self.announced = False
         self.skipped = SkippedUpdates(config.pacs.faults.skipped_updates)
@@ -63,7 +64,7 @@ class PacsTrainer(GradedTrainer):
 
     def on_init_end(self) -> None:
         """Give the workers PACS's loss, then (as verl does) the engine its weights."""
-        self.actor_rollout_wg.set_loss_fn(PacsPolicyLoss(self.pacs_config))
+        self.actor_rollout_wg.set_loss_fn(PacsPolicyLoss(self.method))
         self.data_parallel_size = max(self.actor_rollout_wg._query_dispatch_info("actor")) + 1
         super().on_init_end()
 
@@ -104,7 +105,7 @@ class PacsTrainer(GradedTrainer):
         return super()._compute_old_log_prob(batch, metrics) if self._wants_old_log_probs() else batch
 
     def _wants_old_log_probs(self) -> bool:
-        every = self.pacs_config.metrics.old_log_prob_every
+        every = self.method.metrics.old_log_prob_every
         return every is not None and self.global_steps % every == 0
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
@@ -114,7 +115,7 @@ class PacsTrainer(GradedTrainer):
             [prompt_uid(key) for key in batch.keys],
             [is_padding(tag) for tag in batch.tags],
             row_sums(data["rm_scores"]),
-            self.pacs_config,
+            self.method,
         )
         metrics.update(self.grade_metrics(batch, data, rows.labels, rows.group_ids, rows.alone))
         # verl's metrics read advantages; PACS has none on this side, and `_compute_metrics` leaves them out.
@@ -127,7 +128,7 @@ class PacsTrainer(GradedTrainer):
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Update the policy on every mini-batch, then reset the reference if a trigger fires."""
         actor, n = self.config.actor_rollout_ref.actor, self.config.actor_rollout_ref.rollout.n
-        entropy_every = self.pacs_config.metrics.entropy_every
+        entropy_every = self.method.metrics.entropy_every
         batch.extra_info.update(
             {
                 "calculate_entropy": entropy_every is not None and self.global_steps % entropy_every == 0,
@@ -194,7 +195,7 @@ class PacsTrainer(GradedTrainer):
         metrics["pacs/reference/reset_count"] = float(event is not None)
         if event is not None:
             self.references.forget()
-            self.actor_rollout_wg.reset_reference(self.pacs_config.reference.reset_optimizer)
+            self.actor_rollout_wg.reset_reference(self.method.reference.reset_optimizer)
             print(f"step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})", flush=True)
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:

@@ -9,6 +9,7 @@ from verl.single_controller.base.decorator import Dispatch, make_nd_compute_data
 from verl.utils import tensordict_utils as tu
 from verl.utils.fsdp_utils import load_fsdp_model_to_gpu, offload_fsdp_model_to_cpu, offload_fsdp_optimizer
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
+from verl.workers.rollout import base as rollouts
 
 from pacs.export.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.gradients import gradient_metrics
@@ -20,6 +21,8 @@ from pacs.integration.shard_checks import CheckedFile, check_files, share_of
 
 #: Among the metrics of a baseline's update: the most updates in a row that were skipped since the start.
 SKIPPED_IN_A_ROW = "pacs/gradient/skipped_in_a_row"
+
+rollouts._ROLLOUT_REGISTRY["vllm", "async"] = "pacs.integration.weight_transfer.WatchedServerAdapter"
 
 
 class DurableTrainingWorker(TrainingWorker):

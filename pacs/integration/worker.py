@@ -11,7 +11,7 @@ from verl.utils.device import get_torch_device
 from verl.utils.profiler import DistProfiler
 from verl.workers.utils.padding import response_from_nested
 
-from pacs.algorithm import ROW_COLUMNS, check_whole_groups, score_responses, sequence_log_ratios
+from pacs.algorithm import check_whole_groups, row_columns, score_responses, sequence_log_ratios
 from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.shards import copy_shards, load_shards, save_shards
@@ -73,14 +73,16 @@ class PacsTrainingWorker(DurableTrainingWorker):
         return response_from_nested(log_probs, mask)  # type: ignore[no-any-return]
 
     def _score(self, data: Any) -> torch.Tensor:
-        """`ROW_COLUMNS` of this rank's rows at the current weights: (B, C). A group's rows may be on any rank."""
+        """`row_columns` of this rank's rows at the current weights: (B, C). A group's rows may be on any rank."""
         mask = data["response_mask"].to_padded_tensor(0) != 0
-        if data[fields.SELF_REFERENCE]:
-            log_ratios = torch.zeros(len(data))
-        else:
+        method, own_reference = self.loss_fn.method, data[fields.SELF_REFERENCE]
+        log_ratios, log_likelihoods = torch.zeros(2, len(data))
+        if method.needs_log_likelihoods or not own_reference:
             start = perf_counter()
             current = self.log_probs(data, disable_auto_offload=True).to_padded_tensor(0)
             self.policy_pass_seconds += perf_counter() - start
+            log_likelihoods = torch.where(mask, current, 0).sum(dim=1)
+        if not own_reference:
             # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
             reference = data[fields.REFERENCE].to_padded_tensor(0)
             log_ratios = sequence_log_ratios(current, reference, mask, allow_not_finite=True)
@@ -89,6 +91,7 @@ class PacsTrainingWorker(DurableTrainingWorker):
                 column.double()
                 for column in (
                     log_ratios,
+                    log_likelihoods,
                     mask.sum(dim=1),
                     data[fields.LABELS],
                     data[fields.WEIGHTS],
@@ -101,19 +104,22 @@ class PacsTrainingWorker(DurableTrainingWorker):
         group = self.engine.get_data_parallel_group()
         ranks = [torch.empty_like(own) for _ in range(self.engine.get_data_parallel_size())]
         torch.distributed.all_gather(ranks, own, group=group)
-        log_ratios, lengths, labels, weights, row_mask, group_ids, group_sizes = torch.cat(ranks, dim=1).cpu()
+        log_ratios, log_likelihoods, lengths, labels, weights, row_mask, group_ids, group_sizes = torch.cat(
+            ranks, dim=1
+        ).cpu()
         check_whole_groups(group_ids.long(), group_sizes.long(), row_mask)
         columns = score_responses(
             log_ratios,
             lengths,
             labels,
             group_ids.long(),
-            self.loss_fn.config,
+            method,
+            log_likelihoods=log_likelihoods,
             row_mask=row_mask,
             weights=weights,
         )
         first = self.engine.get_data_parallel_rank() * len(data)
-        return torch.stack([columns[name][first : first + len(data)] for name in ROW_COLUMNS], dim=1).float()
+        return torch.stack([columns[name][first : first + len(data)] for name in row_columns(method)], dim=1).float()
 
 
 class PacsWorker(ProbedWorker):

@@ -28,8 +28,10 @@ from pacs.metrics.over import (
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
-#: What it holds where it was computed.
-OPTIONAL_UPDATE_COLUMNS = frozenset({"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"})
+#: What it holds where the method has it (the first two) or it was computed.
+OPTIONAL_UPDATE_COLUMNS = frozenset(
+    {"score", "grpo_fallback", "entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
+)
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -95,6 +97,11 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1
+    selections = {COUNTED: torch.ones_like(correct), CORRECT: correct, WRONG: ~correct}
+    if "update" in rows:
+        selections[FRESH] = rows["update"] == 0
+    if "score" not in rows:
+        return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])
     residual = (probability - rows["correct"]).abs()
     bins = _bins(probability)
@@ -105,9 +112,6 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         "accurate": ((rows["score"] > 0) == correct).double(),
         "calibration_error": _calibration_errors(probability, rows["correct"], bins),
     }
-    selections = {COUNTED: torch.ones_like(correct), CORRECT: correct, WRONG: ~correct}
-    if "update" in rows:
-        selections[FRESH] = rows["update"] == 0
     metrics = not_finite | _reduce(columns, selections)
     for number in range(CALIBRATION_BINS):
         family = _reduce(columns, {BIN: bins == number})

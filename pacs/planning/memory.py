@@ -132,8 +132,10 @@ def _pass_parts(work: Workload, model: Trained, activations: Activations, *, gra
 
 def _generation(work: Workload) -> Phase:
     obstacle = None
-    if full_sequences(work) < 1:
-        obstacle = f"vLLM's cache holds {cache_tokens(work):,} tokens, and a sequence may have {work.row_tokens:,}"
+    if cache_tokens(work) < work.engine.positions:
+        obstacle = (
+            f"vLLM's cache holds {cache_tokens(work):,} tokens, and a sequence may have {work.engine.positions:,}"
+        )
     parts = resident(work) | _others(work, awake=True)
     return Phase("generation", parts, work.device.memory_bytes, obstacle)
 

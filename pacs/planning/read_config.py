@@ -107,6 +107,8 @@ def read_workload(
             prefix_caching=bool(rollout.enable_prefix_caching),
             watermark=float(OmegaConf.select(rollout, "engine_kwargs.vllm.watermark") or 0),
             clients=int(rollout.agent.num_workers),
+            # With null vLLM takes all that the model has, which the plan's formulas do not know.
+            positions=max(row_tokens, int(rollout.max_model_len or 0)),
             frees_memory=bool(rollout.free_cache_engine),
             bucket_bytes=float(rollout.checkpoint_engine.update_weights_bucket_megabytes) * 2**20,
         ),

@@ -52,6 +52,7 @@ class Engine:
         prefix_caching: text that is the same is calculated once.
         watermark: share of the cache that must stay free when a sequence is let in beside others.
         clients: verl's agent-loop workers, which ask the engines for responses side by side.
+        positions: of a sequence that it must be able to hold (`max_model_len`), at least those of the lengths.
         frees_memory: gives weights and cache back while the trainer works.
         bucket_bytes: in which weights are sent to it.
     """
@@ -65,6 +66,7 @@ class Engine:
     prefix_caching: bool
     watermark: float
     clients: int
+    positions: int
     frees_memory: bool
     bucket_bytes: float
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacs.report.table import Cell, format_cell, format_table
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     from pacs.integration.poison import Evidence

@@ -7,12 +7,14 @@ import base64
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as escape_html
 
+from pacs.redaction import redacted, redacted_command
 from pacs.report.groups import Group, experiment
 from pacs.report.read import Run
-from pacs.report.settings import blank_secret, differing, flatten
+from pacs.report.settings import differing, flatten
 from pacs.report.table import Table, column_names, format_cell
+from pacs.terminal import visible
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 58rem;
@@ -91,6 +93,11 @@ def build_page(
     for run in runs:
         body += [f"<h2>{escape(run.name)}</h2>", _info(run), _settings(run)]
     return HEAD.format(title=escape(title), style=STYLE) + "\n".join(body) + "\n</body>\n</html>\n"
+
+
+def escape(text: str) -> str:
+    """A text as HTML shows it: markup is none, nor what would turn round the direction of writing."""
+    return escape_html(visible(text))
 
 
 def _title(groups: Sequence[Group]) -> str:
@@ -183,11 +190,11 @@ def _differences(groups: Sequence[Group]) -> list[str]:
 
 def _info(run: Run) -> str:
     rows = []
-    for name, value in run.info.items():
+    for name, value in redacted(run.info).items():
         if isinstance(value, Mapping):
             cell = escape(", ".join(f"{key} {item}" for key, item in value.items()))
         elif isinstance(value, list):
-            cell = f"<code>{escape(shlex.join(blank_secret(str(word)) for word in value))}</code>"
+            cell = f"<code>{escape(shlex.join(redacted_command([str(word) for word in value])))}</code>"
         else:
             cell = escape(str(value))
         rows.append(f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td class="text">{cell}</td></tr>')

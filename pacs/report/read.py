@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from omegaconf import OmegaConf
 
 from pacs.runs.metrics_file import read_lines
+from pacs.terminal import visible
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +123,7 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
     for line in lines:
         if line.step is None:
             last = " (the last line, which was not written to its end)" if line is lines[-1] else ""
-            logger.warning("%s:%d: dropped: no step's metrics: %s%s", path, line.number, line.damage, last)
+            logger.warning("%s:%d: dropped: no step's metrics: %s%s", visible(path), line.number, line.damage, last)
             continue
         if line.step < latest:
             steps = {earlier: row for earlier, row in steps.items() if earlier <= line.step}
@@ -135,10 +136,13 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
 
 def _read_config(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        logger.warning("%s is missing: the settings of this run are not shown", path)
+        logger.warning("%s is missing: the settings of this run are not shown", visible(path))
         return {}
     try:
         config = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except PermissionError:
+        logger.warning("%s is for its owner alone: the settings of this run are not shown", visible(path))
+        return {}
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
         raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
     if not isinstance(config, dict):
@@ -148,7 +152,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 def _read_info(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        logger.warning("%s is missing: versions and command of this run are not shown", path)
+        logger.warning("%s is missing: versions and command of this run are not shown", visible(path))
         return {}
     try:
         info = json.loads(path.read_bytes())

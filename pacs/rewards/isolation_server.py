@@ -26,7 +26,8 @@ _LOOK_SECONDS: Final = 1.0
 def main() -> None:
     """Fork a process for every message, until the parent ends. Arguments: the module to import, the parent's pid."""
     module, parent = sys.argv[1], int(sys.argv[2])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the parent to handle
+    # For the parent to handle, which kills what is to end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP))
     channel = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from pacs.runs.marker import MARKER as MARKER
 from pacs.runs.marker import BrokenCheckpoint as BrokenCheckpoint
+from pacs.runs.marker import named, verified
 from pacs.runs.marker import seal as seal
-from pacs.runs.marker import verified
 
 CONFIG = "config.yaml"
 REFERENCES = "references"
@@ -80,7 +80,7 @@ def read_checkpoint(folder: Path, *, content: bool = True) -> Checkpoint:
         raise BrokenCheckpoint(f"{folder}: it is of step {about['step']}, and was renamed; name it as it was")
     reference = None
     if about["reference"] is not None:
-        reference = folder.parent / REFERENCES / about["reference"]
+        reference = named(folder, folder.parent / REFERENCES, about["reference"])
         if not reference.is_dir():
             raise BrokenCheckpoint(
                 f"{folder}: its reference, {reference}, is missing (a checkpoint is copied together with it)"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pacs.report.table import Table, format_table
 from pacs.runs.listing import ListedRun, list_runs
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

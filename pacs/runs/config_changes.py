@@ -12,6 +12,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.redaction import is_secret, redacted
+
 #: How an actor, a critic or a reference is calculated. `rollout_n` repeats rollout.n; no engine reads `grad_clip`
 #: (it is optim.clip_grad); verl sets optim.total_training_steps itself.
 _WORKER = (
@@ -29,14 +31,16 @@ _MODEL = (
     "override_config.attn_implementation", "tiled_mlp", "use_fused_kernels", "use_liger", "use_remove_padding",
     "use_shm",
 )  # fmt: skip
-#: How an inference engine is run, watched and given its weights; and validation's sampling.
+#: How an inference engine is run, watched and given its weights; and validation's sampling. A `max_model_len` that
+#: would cut a response off is refused.
 _ENGINE = (
     "agent.num_workers", "calculate_log_probs", "checkpoint_engine", "cudagraph_capture_sizes", "data_parallel_size",
     "disable_log_stats", "disaggregation", "enable_chunked_prefill", "enable_prefix_caching", "enable_sleep_mode",
     "enforce_eager", "engine_kwargs.vllm.watermark",
     "expert_parallel_size", "free_cache_engine", "gpu_memory_utilization", "layered_summon",
     "load_format", "log_prob_max_token_len_per_gpu", "log_prob_micro_batch_size", "log_prob_micro_batch_size_per_gpu",
-    "log_prob_use_dynamic_bsz", "max_num_batched_tokens", "max_num_seqs", "mode", "moe_load_balance_metrics_interval",
+    "log_prob_use_dynamic_bsz", "max_model_len", "max_num_batched_tokens", "max_num_seqs", "mode",
+    "moe_load_balance_metrics_interval",
     "multi_stage_wake_up", "n_gpus_per_node", "nnodes", "pipeline_model_parallel_size", "profiler", "prometheus",
     "router_config_path", "scheduling_policy", "skip_tokenizer_init", "tensor_model_parallel_size", "trace",
     "val_kwargs",
@@ -106,7 +110,7 @@ def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | 
     """The changes of the algorithm from one resolved config to another, a sentence each.
 
     A key that only one of the two has (of another version of verl or of PACS) is null in the other. Paths are the same
-    if they lead to the same file from here, however they are written.
+    if they lead to the same file from here, however they are written. A secret may be renewed.
 
     Args:
         before: of the run that wrote the checkpoint.
@@ -116,7 +120,7 @@ def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | 
     return [
         f"{key}: {_shown(then, key)} in the checkpoint, {_shown(here, key)} now"
         for key in dict.fromkeys([*here, *then])
-        if counts(key) and matters(key, then, here) and not _same(then.get(key), here.get(key))
+        if counts(key) and not is_secret(key) and matters(key, then, here) and not _same(then.get(key), here.get(key))
     ]
 
 
@@ -187,5 +191,5 @@ def _file(text: str) -> str:
 def _shown(config: Mapping[str, Any], key: str) -> str:
     if key not in config:
         return "not set"
-    value = config[key]
+    value = redacted(config[key], key)
     return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -4,6 +4,8 @@ import os
 import sys
 from typing import TextIO
 
+from pacs.terminal import print
+
 
 def say(text: str, *, error: bool = False) -> None:
     """Print a line to standard output, or to standard error; without a console the run goes on."""

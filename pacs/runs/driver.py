@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from pacs.redaction import redact
 from pacs.runs.clearing import KILLED
 from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
+from pacs.runs.signals import block
 from pacs.runs.state import CAUSE_CHARS, report_fault, worded
 
 
@@ -32,16 +34,17 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
     run_dir, alive, saying = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     for descriptor in (alive, saying):
         os.set_inheritable(descriptor, False)
+    block()  # once more: what was imported may have let some of them through
     threading.Thread(target=_outlive_launcher, args=(run_dir, alive), daemon=True).start()
     try:
         drive(run_dir)
         status = 0
     except BaseException as error:
         said = str(error) if isinstance(error, RunFailed) else f"{type(error).__name__}: {error}".splitlines()[0]
-        cause = worded(said, run_dir)
+        cause = redact(worded(said, run_dir))
         # Never more than a pipe takes that nobody reads before this process has ended.
         os.write(saying, cause.encode(errors="backslashreplace")[: 4 * CAUSE_CHARS])
-        say("".join(traceback.format_exception(error)), error=True)
+        say(redact("".join(traceback.format_exception(error))), error=True)
         status = 1
         report_fault(run_dir, cause)
     finally:

@@ -7,21 +7,31 @@ from pathlib import Path
 from typing import Any
 
 
-def write_atomically(file: Path, content: str | bytes) -> None:
+def write_atomically(file: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write `content` (text as UTF-8) beside `file` and put it in its place: a reader sees the old content or the new.
+
+    Args:
+        file: to be written.
+        content: of it.
+        private: for its owner alone (mode 0600), from the first byte on; what was there before may have been another's.
 
     Raises:
         OSError: If it cannot be written; the old content stays, and nothing is left beside it.
     """
     aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        with aside.open("wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
+        with open(aside, "wb", opener=_open_private if private else None) as stream:
+            # Half a surrogate pair, which JSON can name and UTF-8 cannot hold, is written as JSON names it.
+            stream.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _open_private(file: str, flags: int) -> int:
+    return os.open(file, flags, 0o600)
 
 
 def read_json(file: Path) -> dict[str, Any] | None:

@@ -9,11 +9,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from pacs.runs.files import write_atomically
 from pacs.runs.integrity import SMALL_BYTES, damage_of, differs, digest_of, is_quickly_checked, unreadable
+from pacs.runs.names import UnsafeName, inside
 
 MARKER = "complete.json"
 DAMAGED = "damaged.txt"
@@ -86,11 +87,10 @@ def read_marker(folder: Path) -> dict[str, Any]:
         raise BrokenCheckpoint(f"{folder}: no {MARKER}; its save did not end, or it was not written by pacs") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BrokenCheckpoint(f"{marker}: not readable ({error!r})") from error
-    numbers = [step, ranks, *sizes.values()]
-    inside = [name for name in sizes if not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts]
-    named = reference is None or (isinstance(reference, str) and PurePosixPath(reference).name == reference)
-    if not all(type(number) is int for number in numbers) or len(inside) < len(sizes) or not named:
+    if not all(type(number) is int for number in (step, ranks, *sizes.values())):
         raise BrokenCheckpoint(f"{marker}: not readable (it is not what pacs writes)")
+    for name in sizes:
+        named(folder, folder, *name.split("/"))
     return {"step": step, "ranks": ranks, "reference": reference, "files": sizes, "sha256": digests}
 
 
@@ -120,6 +120,18 @@ def verified(folder: Path, content: bool) -> dict[str, Any]:
     except OSError as error:
         raise BrokenCheckpoint(f"{folder}: not readable ({error})") from error
     return about
+
+
+def named(checkpoint: Path, folder: Path, *names: object) -> Path:
+    """What a checkpoint's marker names in a folder.
+
+    Raises:
+        BrokenCheckpoint: If that leads elsewhere.
+    """
+    try:
+        return inside(folder, *names)
+    except UnsafeName as error:
+        raise BrokenCheckpoint(f"{checkpoint}: its {MARKER} was not written by pacs: {error}") from None
 
 
 def _own_digest(about: Mapping[str, Any]) -> str:

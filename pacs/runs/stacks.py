@@ -16,6 +16,7 @@ from typing import TextIO
 
 import psutil
 
+from pacs.redaction import redacted_command
 from pacs.runs.processes import RUN_DIR, processes_of
 
 SIGNAL = signal.SIGUSR2
@@ -84,7 +85,7 @@ def _read(part: Path) -> str:
 
 def _title(process: psutil.Process) -> str:
     try:
-        return f"{' '.join(process.cmdline())[:120]} (pid {process.pid}, {process.status()})"
+        return f"{' '.join(redacted_command(process.cmdline()))[:120]} (pid {process.pid}, {process.status()})"
     except psutil.NoSuchProcess:
         return f"pid {process.pid}, now gone"
 

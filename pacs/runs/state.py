@@ -12,12 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from pacs.redaction import redact
 from pacs.runs.console import say
 from pacs.runs.files import read_json, write_atomically
 from pacs.runs.processes import TOKEN, birth_of
 from pacs.runs.room import with_full_disk, write_at_any_rate
 
 STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
+#: Why a prompt of this start has failed, one of the last (`pacs.integration.failed_prompts`).
+FAILED_PROMPT = "failed_prompt.txt"
 
 Ending = Literal["finished", "stopped", "failed"]
 
@@ -161,7 +164,7 @@ def report_fault(run_dir: Path, cause: str) -> None:
     Where it cannot be written, it is said on the console.
     """
     token = os.environ.get(TOKEN)
-    cause = worded(cause, run_dir)
+    cause = redact(worded(cause, run_dir))
     fault = {"cause": cause, "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
     aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
     try:
@@ -186,5 +189,5 @@ def read_fault(run_dir: Path, token: str | None = None) -> str | None:
 
 def forget_former_start(run_dir: Path) -> None:
     """Remove what the former start in this folder said of its end and its progress."""
-    for name in (PROGRESS, FAULT):
+    for name in (PROGRESS, FAULT, FAILED_PROMPT):
         (run_dir / name).unlink(missing_ok=True)

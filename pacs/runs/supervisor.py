@@ -10,21 +10,22 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Any
 from uuid import uuid4
 
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.clearing import clear, clear_former_start
 from pacs.runs.console import say
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
+from pacs.runs.requests import STOPPED as STOPPED
+from pacs.runs.requests import StopRequests
 from pacs.runs.room import write_at_any_rate
 from pacs.runs.segments import note_segments
+from pacs.runs.signals import blocked
 from pacs.runs.state import (
     CAUSE_CHARS,
     forget_former_start,
@@ -38,16 +39,20 @@ from pacs.runs.state import (
 from pacs.runs.temporary import TEMPORARY, make_temporary, temporary_folder
 
 #: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
-FINISHED, FAILED, REFUSED, STOPPED = 0, 1, 2, 75
+FINISHED, FAILED, REFUSED = 0, 1, 2
 #: Makes the trainer end after the step it is in.
 STOP_REQUEST = "stop"
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
 POLL_SECONDS = 0.2
+#: Signals within this time of the first are one request: a service manager sends SIGTERM and SIGHUP, a `timeout` one to
+#: its program and one to the group, and who has started the launcher may pass on what it has got itself.
+ONE_REQUEST_SECONDS = 1.0
 #: Seconds in which the processes of a run that has ended by itself are to end, before they are killed.
 GRACE_SECONDS = 3.0
 
 
-def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: int | None) -> int:
+def supervise(
+    module: str, run_dir: Path, checkpoints: Path, requests: StopRequests, *, resumed_from: int | None
+) -> int:
     """Run the driver until it ends; say how it ended, and leave nothing behind.
 
     Args:
@@ -55,6 +60,7 @@ def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: in
             has asked for the number of GPUs cannot be forked into one that uses them.
         run_dir: the run's folder; this process holds its lock.
         checkpoints: the folder of its checkpoints.
+        requests: entered by the caller, who leaves it when all is cleared up: a signal must not cut that off.
         resumed_from: the step it goes on from, for the record.
 
     Returns:
@@ -72,20 +78,23 @@ def supervise(module: str, run_dir: Path, checkpoints: Path, *, resumed_from: in
     os.environ |= {TOKEN: token, RUN_DIR: str(run_dir), TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
     before = note_segments(run_dir)
     make_temporary(temporary)
-    launcher = _Launcher(run_dir, state.token)
-    with launcher.listening():
-        write_state(run_dir, state)
-        status, cause = launcher.run(module)
-        ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
-        grace_seconds = 0.0 if ended == "failed" else GRACE_SECONDS
-        clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=before)
-        final = replace(state, state=ended, ended=now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
-        try:
-            write_state(run_dir, final)
-        except OSError as error:  # a full disk: the exit status and the console still tell
-            say(f"pacs train: the run's state cannot be written: {error}", error=True)
-        if ended != "finished":
-            say(ending(ended, cause, checkpoints), error=True)
+    requests.heeded = True
+    launcher = _Launcher(run_dir, token, requests)
+    write_state(run_dir, state)
+    status, cause = launcher.run(module)
+    grace_seconds = 0.0 if status == FAILED or launcher.at_once else GRACE_SECONDS
+    clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=before)
+    if launcher.at_once:
+        # Only now is it certain whether the save was done.
+        status, cause = launcher.ended_by_itself() or (status, cause)
+    ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
+    final = replace(state, state=ended, ended=now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
+    try:
+        write_state(run_dir, final)
+    except OSError as error:  # a full disk: the exit status and the console still tell
+        say(f"pacs train: the run's state cannot be written: {error}", error=True)
+    if ended != "finished":
+        say(ending(ended, cause, checkpoints), error=True)
     return status
 
 
@@ -104,23 +113,9 @@ def ending(state: str, cause: str | None, checkpoints: Path) -> str:
 class _Launcher:
     """The launcher's side of one start."""
 
-    def __init__(self, run_dir: Path, token: str) -> None:
-        self.run_dir, self.token = run_dir, token
-        self.signals: list[str] = []
-        self.before: dict[int, Any] = {}
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Take note of signals, to the end: one that comes while the run is cleared up must not cut that off."""
-        self.before = {number: signal.getsignal(number) for number in SIGNALS}
-        for number, handler in self.before.items():
-            if handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
-                signal.signal(number, self._note)
-        try:
-            yield
-        finally:
-            for number, handler in self.before.items():
-                signal.signal(number, handler)
+    def __init__(self, run_dir: Path, token: str, requests: StopRequests) -> None:
+        self.run_dir, self.token, self.requests = run_dir, token, requests
+        self.at_once = False
 
     def run(self, module: str) -> tuple[int, str | None]:
         """Start the driver and wait for its end; the exit status and the cause."""
@@ -128,7 +123,8 @@ class _Launcher:
         said, saying = os.pipe()
         os.set_blocking(said, False)
         command = [sys.executable, "-m", module, str(self.run_dir), str(alive), str(saying)]
-        driver = subprocess.Popen(command, pass_fds=(alive, saying), start_new_session=True)
+        with blocked():  # this process alone heeds the signals
+            driver = subprocess.Popen(command, pass_fds=(alive, saying), start_new_session=True)
         try:
             return self._wait(driver, said)
         except Exception as error:  # a shared file system that is away; what is running must not go on alone
@@ -145,26 +141,31 @@ class _Launcher:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return self._outcome(driver.wait(POLL_SECONDS), said)
-            if len(self.signals) == asked:
+            if len(self.requests.names) == asked:
                 continue
-            asked = len(self.signals)
-            name, progress = self.signals[-1], read_progress(self.run_dir)
-            if asked > 1:
-                return 128 + signal.Signals[name], f"{name}, at once, by a second signal"
+            name, progress = self.requests.names[-1], read_progress(self.run_dir)
             if progress is None or progress.phase == "start":
                 return STOPPED, f"{name}, before the first step"
-            write_at_any_rate(self.run_dir / STOP_REQUEST, "")
-            say(
-                f"pacs train: {name}: the run ends after this step and saves ({progress.step} are done); a second "
-                "signal ends it at once"
-            )
+            if asked > 0:
+                self.at_once = True
+                return 128 + signal.Signals[name], f"{name}, at once, by a second signal"
+            time.sleep(ONE_REQUEST_SECONDS)
+            asked = len(self.requests.names)
+            if self.ended_by_itself() is None:
+                write_at_any_rate(self.run_dir / STOP_REQUEST, "")
+                say(
+                    f"pacs train: {self.requests.names[0]}: the run ends after this step and saves ({progress.step} "
+                    "are done); a second signal ends it at once"
+                )
 
     def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
-        fault, progress = read_fault(self.run_dir, self.token), read_progress(self.run_dir)
+        progress = read_progress(self.run_dir)
+        if status != 0 and self.requests.names and (progress is None or progress.phase == "start"):
+            # A part that was still starting may have died of the signal, if that came to all of them: no fault.
+            return STOPPED, f"{self.requests.names[-1]}, before the first step"
+        fault = read_fault(self.run_dir, self.token)
         if status == 0 and fault is None:
-            if progress is not None and progress.phase == "stopped":
-                return STOPPED, f"{self.signals[-1] if self.signals else STOP_REQUEST}, after step {progress.step}"
-            return FINISHED, None
+            return self.ended_by_itself() or (FINISHED, None)
         if fault is None and status < 0:
             name = signal.Signals(-status).name
             hint = "; the kernel does so when memory runs out (see dmesg)" if name == "SIGKILL" else ""
@@ -174,8 +175,12 @@ class _Launcher:
                 fault = os.read(said, 4 * CAUSE_CHARS).decode(errors="replace")
         return FAILED, worded(fault or f"the driver ended with status {status}; its error is above", self.run_dir)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.signals.append(signal.Signals(number).name)
-        before = self.before[number]
-        if callable(before) and before is not signal.default_int_handler:
-            before(number, frame)  # whoever has started this run (a sweep) is to know it, too
+    def ended_by_itself(self) -> tuple[int, str | None] | None:
+        """The exit status and the cause of a run whose trainer has nothing left to save; else None."""
+        progress = read_progress(self.run_dir)
+        if progress is not None and progress.phase == "end":
+            return FINISHED, None
+        if progress is not None and progress.phase == "stopped":
+            names = self.requests.names
+            return STOPPED, f"{names[0] if names else STOP_REQUEST}, after step {progress.step}"
+        return None

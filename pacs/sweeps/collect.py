@@ -11,9 +11,9 @@ from omegaconf import OmegaConf
 from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import read_results
+from pacs.redaction import redacted, redacted_command
 from pacs.report.groups import Group
 from pacs.report.read import Run, RunError, read_run
-from pacs.report.settings import blank_secret
 from pacs.report.validation import PASS_AT_K, sources_of
 from pacs.runs.listing import list_runs
 from pacs.sweeps import measures
@@ -52,11 +52,11 @@ def collect(
         differing = {key: value for key, value in settings.items() if len(swept[key]) > 1}
         together.setdefault(label_of(differing or settings) or sweep.name, []).append(run)
     config = runs[0].config
-    return {
+    results = {
         "format": FORMAT,
         "sweep": sweep.name,
         "description": sweep.description,
-        "command": [blank_secret(word) for word in command],
+        "command": redacted_command(command),
         "algorithms": list(sweep.algorithms),
         "recipe": dict(word.split("=", 1) for word in runs[0].overrides)["recipe"],
         "model": config.actor_rollout_ref.model.path,
@@ -82,6 +82,8 @@ def collect(
         "runs": found,
         "notes": _grading_notes(runs),
     }
+    shown: dict[str, Any] = redacted(results)
+    return shown
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def _run(
         "algorithm": planned.algorithm,
         "settings": planned.settings,
         "seed": planned.config.data.seed,
-        "command": [blank_secret(word) for word in planned.command],
+        "command": redacted_command(planned.command),
         "state": state,
         "cause": cause,
         "step": planned.step if planned.is_finished else (listed.step if listed and listed.step else 0),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
+from pacs.terminal import print
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

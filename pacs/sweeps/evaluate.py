@@ -20,6 +20,7 @@ from pacs.rewards.of_run import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.stop import StopRequest
+from pacs.terminal import print
 
 #: In a run's folder; in it a folder a step.
 EVALUATION = "evaluation"

@@ -4,7 +4,7 @@ import signal
 from types import FrameType, TracebackType
 from typing import Self
 
-from pacs.runs.supervisor import SIGNALS
+from pacs.runs.signals import SIGNALS
 
 
 class StopRequest:

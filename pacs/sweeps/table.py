@@ -6,6 +6,7 @@ from typing import Any
 
 from pacs.evaluation.markdown import ABSENT, percent, table
 from pacs.report.table import Table
+from pacs.terminal import visible
 
 Results = Mapping[str, Any]
 
@@ -25,7 +26,7 @@ def results_page(results: Results) -> str:
     if gaps := _gaps(results):
         parts += ["## Finished, but", "\n".join(f"- {line}" for line in gaps)]
     parts += ["## What made it", "\n".join(f"- {line}" for line in provenance(results))]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return visible("\n\n".join(part for part in parts if part)) + "\n"
 
 
 def measure_table(results: Results) -> Table:

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pacs.runs.names import open_lock
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.definition import SweepError
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.stop import StopRequest
+from pacs.terminal import print
 
 LOCK = ".lock"
 
@@ -25,7 +27,7 @@ def locked(out: Path) -> Iterator[None]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / LOCK).open("w")
+        lock = open_lock(out / LOCK)
     except OSError as error:
         raise SweepError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:

@@ -17,6 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 from pacs.evaluation import pass_at_k
 from pacs.rewards.math import compute_score
 from pacs.rewards.of_run import read_reward
+from pacs.terminal import print
 
 SAMPLES = 8
 MAX_RESPONSE_TOKENS = 24  # the longest right response has 19

@@ -19,6 +19,7 @@ from pacs.export.folder import export
 from pacs.export.source import find_source
 from pacs.report import format_table, read_run, write_report
 from pacs.runs.files import write_atomically
+from pacs.terminal import print
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
 from recipes.training import train_in

@@ -24,6 +24,7 @@ from pacs.planning.errors import PlanError
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import full
 from pacs.runs.files import write_atomically
+from pacs.terminal import print
 from recipes.smoke.gates import Gate, gates
 from recipes.smoke.make import SHAPES, make
 from recipes.training import train_in

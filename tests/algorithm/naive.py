@@ -5,11 +5,11 @@ from itertools import product
 
 import torch
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 
 ESTIMATORS = ["rloo", "grpo", "dr_grpo", "none"]
 ALL_CONFIGS = [
-    PacsConfig(
+    Pacs(
         beta=0.7,
         estimator=e,
         weight_scope=s,
@@ -21,7 +21,7 @@ ALL_CONFIGS = [
 ]
 
 
-def config_name(config: PacsConfig) -> str:
+def config_name(config: Pacs) -> str:
     flags = ["length"] * config.normalize_by_length + ["pg"] * config.policy_gradient_term
     return "-".join([config.estimator, config.weight_scope, config.single_class_groups, *flags])
 
@@ -38,6 +38,10 @@ class Batch:
     @property
     def inputs(self) -> tuple[torch.Tensor, ...]:
         return self.log_probs, self.ref_log_probs, self.response_mask, self.labels, self.group_ids
+
+    @property
+    def log_likelihoods(self) -> torch.Tensor:
+        return torch.where(self.response_mask & self.row_mask[:, None], self.log_probs, 0).sum(dim=1)
 
     def take(self, rows: torch.Tensor) -> "Batch":
         return Batch(*(value[rows] for value in vars(self).values()))
@@ -88,7 +92,7 @@ def make_batch(
     return batch.take(torch.randperm(rows + padding_rows, generator=random))
 
 
-def naive_rewards(batch: Batch, config: PacsConfig) -> dict[int, torch.Tensor]:
+def naive_rewards(batch: Batch, config: Pacs) -> dict[int, torch.Tensor]:
     rewards = {}
     for i in range(len(batch.labels)):
         if batch.row_mask[i]:
@@ -122,14 +126,14 @@ def naive_score(i: int, members: list[int], rewards: dict[int, torch.Tensor], es
     return rewards[i] - mean
 
 
-def naive_counted(batch: Batch, config: PacsConfig) -> list[int]:
+def naive_counted(batch: Batch, config: Pacs) -> list[int]:
     rows = [i for i in range(len(batch.labels)) if batch.row_mask[i]]
     if config.single_class_groups == "keep":
         return rows
     return [i for i in rows if len({int(batch.labels[j]) for j in naive_members(batch, i)}) == 2]
 
 
-def naive_weight(i: int, batch: Batch, config: PacsConfig) -> float:
+def naive_weight(i: int, batch: Batch, config: Pacs) -> float:
     if config.weight_scope == "none":
         return 1.0
     pool = naive_members(batch, i) if config.weight_scope == "group" else naive_counted(batch, config)
@@ -137,7 +141,7 @@ def naive_weight(i: int, batch: Batch, config: PacsConfig) -> float:
     return 1.0 if len(same) == len(pool) else len(pool) / (2 * len(same))
 
 
-def naive_loss(batch: Batch, config: PacsConfig) -> torch.Tensor:
+def naive_loss(batch: Batch, config: Pacs) -> torch.Tensor:
     rewards = naive_rewards(batch, config)
     counted = naive_counted(batch, config)
     total = torch.zeros((), dtype=torch.float64)
@@ -146,7 +150,8 @@ def naive_loss(batch: Batch, config: PacsConfig) -> torch.Tensor:
         weighted = -naive_weight(i, batch, config) * torch.log(sigma if batch.labels[i] == 1 else 1 - sigma)
         total = total + weighted
         if config.policy_gradient_term:
-            total = total + weighted.detach() * batch.log_probs[i][batch.response_mask[i]].sum()
+            likelihood = batch.log_probs[i][batch.response_mask[i]].sum()
+            total = total + weighted.detach() * (likelihood - likelihood.detach())
     return total / len(counted)
 
 

@@ -5,14 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.algorithm import (
-    PacsConfig,
-    class_balance_weights,
-    counted_rows,
-    effective_advantages,
-    log_ratio_rewards,
-    pacs_loss,
-)
+from pacs.algorithm import Pacs, method_loss, score_responses, sequence_log_ratios, weigh_rows
 
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch
 
@@ -20,37 +13,42 @@ from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_b
 CONFIGS = [config for config in ALL_CONFIGS if not config.policy_gradient_term]
 
 
-def advantages_of(batch: Batch, config: PacsConfig) -> torch.Tensor:
+def effective_advantages(
+    rewards: torch.Tensor,
+    labels: torch.Tensor,
+    weights: torch.Tensor,
+    ids: torch.Tensor,
+    *,
+    beta: float,
+    estimator: str,
+    lengths: torch.Tensor | None = None,
+    row_mask: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Those of rewards r_i; with `lengths` these are divided by the length."""
+    method = Pacs(beta=beta, estimator=estimator, normalize_by_length=lengths is not None)
+    given = torch.ones(len(ids)) if lengths is None else lengths
+    log_ratios = rewards / beta * given.clamp(min=1)
+    rows = score_responses(log_ratios, given, labels, ids, method, row_mask=row_mask, weights=weights)
+    return rows["effective_advantage"]
+
+
+def advantages_of(batch: Batch, config: Pacs) -> torch.Tensor:
     """As a trainer calls it, from the log-probabilities at the current weights."""
-    rewards = log_ratio_rewards(
-        batch.log_probs,
-        batch.ref_log_probs,
-        batch.response_mask & batch.row_mask[:, None],
-        beta=config.beta,
-        normalize_by_length=config.normalize_by_length,
-    )
-    counted = counted_rows(batch.labels, batch.group_ids, config, batch.row_mask)
-    weights = class_balance_weights(batch.labels.double(), batch.group_ids, scope=config.weight_scope, row_mask=counted)
-    return effective_advantages(
-        rewards,
-        batch.labels,
-        weights,
-        batch.group_ids,
-        beta=config.beta,
-        estimator=config.estimator,
-        lengths=batch.response_mask.sum(dim=1) if config.normalize_by_length else None,
-        row_mask=batch.row_mask,
-    )
+    mask = batch.response_mask & batch.row_mask[:, None]
+    log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask)
+    _, weights = weigh_rows(batch.labels.double(), batch.group_ids, config, batch.row_mask)
+    rest = mask.sum(dim=1), batch.labels, batch.group_ids, config
+    return score_responses(log_ratios, *rest, row_mask=batch.row_mask, weights=weights)["effective_advantage"]
 
 
-def autograd_advantages(batch: Batch, config: PacsConfig) -> torch.Tensor:
+def autograd_advantages(batch: Batch, config: Pacs) -> torch.Tensor:
     """-N * dL/dlog pi at every position: (B, T)."""
     leaf = batch.log_probs.clone().requires_grad_()
-    loss, _ = pacs_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
-    return -counted_rows(batch.labels, batch.group_ids, config, batch.row_mask).sum() * gradient(loss, leaf)
+    loss, _ = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
+    return -weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)[0].sum() * gradient(loss, leaf)
 
 
-def assert_equals_autograd(batch: Batch, config: PacsConfig, rtol: float, atol: float) -> None:
+def assert_equals_autograd(batch: Batch, config: Pacs, rtol: float, atol: float) -> None:
     mask = batch.response_mask & batch.row_mask[:, None]
     every_token = torch.where(mask, advantages_of(batch, config)[:, None], 0)
     torch.testing.assert_close(every_token, autograd_advantages(batch, config), rtol=rtol, atol=atol)
@@ -69,7 +67,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=config_name)
-def test_equal_autograd_at_every_token(config: PacsConfig) -> None:
+def test_equal_autograd_at_every_token(config: Pacs) -> None:
     """Uneven groups, both proxies, padding, and a single-class group that is kept or dropped."""
     assert_equals_autograd(make_batch(seed=9), config, rtol=1e-9, atol=1e-13)
 
@@ -80,7 +78,7 @@ def test_equal_autograd_at_every_token(config: PacsConfig) -> None:
     config=st.sampled_from(CONFIGS),
     seed=st.integers(0, 2**31),
 )
-def test_equal_autograd_for_any_groups(sizes: list[int], config: PacsConfig, seed: int) -> None:
+def test_equal_autograd_for_any_groups(sizes: list[int], config: Pacs, seed: int) -> None:
     assert_equals_autograd(make_batch(seed, tuple(sizes)), config, rtol=1e-7, atol=1e-11)
 
 
@@ -92,8 +90,8 @@ def test_equal_autograd_where_grpo_falls_back() -> None:
     mask = batch.response_mask & batch.row_mask[:, None]
     shift = torch.where(mask, (batch.ref_log_probs - batch.log_probs) * near, 0)
     batch = replace(batch, ref_log_probs=torch.where(mask, batch.log_probs + shift, batch.ref_log_probs))
-    config = PacsConfig(estimator="grpo")
-    _, rows = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
+    config = Pacs(estimator="grpo")
+    _, rows = method_loss(*batch.inputs, config, row_mask=batch.row_mask)
     fell_back = batch.row_mask & ((batch.group_ids == 0) | (batch.group_ids == 7))
     assert rows["grpo_fallback"].bool().tolist() == fell_back.tolist()
     assert_equals_autograd(batch, config, rtol=1e-9, atol=1e-13)
@@ -109,7 +107,7 @@ def test_a_row_without_a_token_is_finite() -> None:
 
 def test_a_token_wise_surrogate_has_the_gradient_however_it_is_split() -> None:
     """A row at a time, groups torn apart: -(1/N) sum_it m_it A_i log pi(o_it) has Eq. 8's gradient."""
-    batch, config = make_batch(seed=11), PacsConfig()
+    batch, config = make_batch(seed=11), Pacs()
     advantages = advantages_of(batch, config)
     leaf = batch.log_probs.clone().requires_grad_()
     n = batch.row_mask.sum()
@@ -137,7 +135,7 @@ def test_in_a_group_of_one_class_they_vanish_at_the_reference() -> None:
 
     def advantages(labels: list[int], estimator: str) -> list[float]:
         given = torch.tensor(labels)
-        weights = class_balance_weights(given, ids)
+        _, weights = weigh_rows(given, ids, Pacs())
         return effective_advantages(rewards, given, weights, ids, beta=1.0, estimator=estimator).tolist()
 
     assert advantages([1, 1, 1, 1], "rloo") == [0, 0, 0, 0]
@@ -180,18 +178,21 @@ def test_masked_rows_have_none_and_no_influence(estimator: str) -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    rewards, labels, weights, ids = torch.ones(3), torch.ones(3), torch.ones(3), torch.tensor([1, 1, 1])
+    good = {
+        "log_ratios": torch.ones(3),
+        "lengths": torch.ones(3),
+        "labels": torch.ones(3),
+        "group_ids": torch.tensor([1, 1, 1]),
+        "method": Pacs(),
+        "weights": torch.ones(3),
+    }
 
     def refused(match: str, **changed: object) -> None:
-        arguments = {"rewards": rewards, "labels": labels, "weights": weights, "group_ids": ids, "beta": 1.0}
         with pytest.raises(ValueError, match=match):
-            effective_advantages(**(arguments | {"estimator": "rloo"} | changed))
+            score_responses(**(good | changed))
 
-    refused("estimator=rlo is not known", estimator="rlo")
-    refused(r"rewards has shape \(1,\)", rewards=rewards[:1])
-    refused(r"weights has shape \(1,\)", weights=weights[:1])
-    refused(r"labels has shape \(1,\)", labels=labels[:1])
-    refused(r"lengths has shape \(1,\)", lengths=torch.ones(1))
-    refused("others \\(2.0\\)", labels=2 * labels)
+    for name in ("log_ratios", "lengths", "labels", "weights"):
+        refused(rf"{name} has shape \(1,\)", **{name: torch.ones(1)})
+    refused("others \\(2.0\\)", labels=torch.full((3,), 2.0))
     refused("group 5 has 1 row", group_ids=torch.tensor([1, 1, 5]))
-    refused("group 1 has 2 rows", row_mask=torch.tensor([1, 1, 0]), estimator="grpo")
+    refused("group 1 has 2 rows", row_mask=torch.tensor([1, 1, 0]), method=Pacs(estimator="grpo"))

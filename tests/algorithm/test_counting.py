@@ -1,32 +1,32 @@
 import pytest
 import torch
 
-from pacs.algorithm import PacsConfig, counted_rows
+from pacs.algorithm import Pacs, weigh_rows
 
 IDS = torch.tensor([7, 3, 7, 3, 5, 5])
 LABELS = torch.tensor([1, 1, 0, 1, 0, 0])
-KEEP, DROP = PacsConfig(), PacsConfig(single_class_groups="drop")
+KEEP, DROP = Pacs(), Pacs(single_class_groups="drop")
 
 
 def test_drop_takes_out_groups_of_one_class_of_either_label() -> None:
     """Group 7 has both classes; group 3 is all correct and group 5 all wrong."""
-    assert counted_rows(LABELS, IDS, KEEP).tolist() == [True] * 6
-    assert counted_rows(LABELS, IDS, DROP).tolist() == [True, False, True, False, False, False]
+    assert weigh_rows(LABELS, IDS, KEEP)[0].tolist() == [True] * 6
+    assert weigh_rows(LABELS, IDS, DROP)[0].tolist() == [True, False, True, False, False, False]
 
 
 def test_the_mask_decides_what_is_one_class() -> None:
     """A padded row does not count, and its label (here not even a label) does not make a group mixed."""
     labels = torch.tensor([1, 1, -1, 1, 0, 1])
     rows = torch.tensor([1, 1, 0, 1, 1, 1])
-    assert counted_rows(labels, IDS, KEEP, rows).tolist() == [True, True, False, True, True, True]
-    assert counted_rows(labels, IDS, DROP, rows).tolist() == [False, False, False, False, True, True]
+    assert weigh_rows(labels, IDS, KEEP, rows)[0].tolist() == [True, True, False, True, True, True]
+    assert weigh_rows(labels, IDS, DROP, rows)[0].tolist() == [False, False, False, False, True, True]
 
 
 def test_nothing_may_count() -> None:
-    assert counted_rows(torch.ones(6), IDS, DROP).sum() == 0
-    assert counted_rows(LABELS, IDS, KEEP, torch.zeros(6)).sum() == 0
+    assert weigh_rows(torch.ones(6), IDS, DROP)[0].sum() == 0
+    assert weigh_rows(LABELS, IDS, KEEP, torch.zeros(6))[0].sum() == 0
 
 
 def test_other_labels_are_refused() -> None:
     with pytest.raises(ValueError, match=r"labels must be 0 \(wrong\) or 1 \(correct\), but 1 of 6"):
-        counted_rows(torch.tensor([1, 1, 2, 1, 0, 0]), IDS, KEEP)
+        weigh_rows(torch.tensor([1, 1, 2, 1, 0, 0]), IDS, KEEP)

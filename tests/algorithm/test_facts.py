@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pacs.algorithm import PacsConfig, pacs_loss
+from pacs.algorithm import Pacs, method_loss
 
 from .naive import ALL_CONFIGS, Batch, config_name, make_batch
 
@@ -14,8 +14,8 @@ COMPARING = [config for config in ALL_CONFIGS if config.estimator != "none"]
 IDS = [7, -3, 10**12, 0, 5]
 
 
-def columns(batch: Batch, config: PacsConfig) -> dict[str, torch.Tensor]:
-    return pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)[1]
+def columns(batch: Batch, config: Pacs) -> dict[str, torch.Tensor]:
+    return method_loss(*batch.inputs, config, row_mask=batch.row_mask)[1]
 
 
 def group_sums(batch: Batch, values: torch.Tensor) -> torch.Tensor:
@@ -23,7 +23,7 @@ def group_sums(batch: Batch, values: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("config", COMPARING, ids=config_name)
-def test_what_of_a_group_sums_to_zero(config: PacsConfig) -> None:
+def test_what_of_a_group_sums_to_zero(config: Pacs) -> None:
     """A_i; with the length-normalised proxy |o_i| A_i; with the policy-gradient term, which is -w_i l_i, without it."""
     batch = make_batch(seed=20)
     rows = columns(batch, config)
@@ -37,7 +37,7 @@ def test_what_of_a_group_sums_to_zero(config: PacsConfig) -> None:
     [c for c in COMPARING if c.normalize_by_length != c.policy_gradient_term and c.single_class_groups == "keep"],
     ids=config_name,
 )
-def test_with_either_option_the_advantages_themselves_do_not(config: PacsConfig) -> None:
+def test_with_either_option_the_advantages_themselves_do_not(config: Pacs) -> None:
     """With the policy-gradient term they sum to minus the group's losses; by length, to nothing in particular."""
     batch = make_batch(seed=20)
     rows = columns(batch, config)
@@ -51,7 +51,7 @@ def test_with_either_option_the_advantages_themselves_do_not(config: PacsConfig)
 @pytest.mark.parametrize("normalize", [False, True])
 def test_those_of_no_comparison_sum_to_nothing_in_particular(normalize: bool) -> None:
     batch = make_batch(seed=20)
-    rows = columns(batch, PacsConfig(estimator="none", normalize_by_length=normalize))
+    rows = columns(batch, Pacs(estimator="none", normalize_by_length=normalize))
     zero = rows["effective_advantage"] * (rows["tokens"] if normalize else 1)
     assert group_sums(batch, zero).abs().min() > 1e-2
 
@@ -63,7 +63,7 @@ def test_in_a_group_of_one_class_they_pull_the_scores_together(estimator: str, l
     """The advantages fall as the scores rise: that of the lowest is above 0, that of the highest below."""
     batch = make_batch(seed=21, sizes=(5,), padding_rows=0)
     batch = replace(batch, labels=torch.full((5,), label))
-    rows = columns(batch, PacsConfig(estimator=estimator, normalize_by_length=normalize))
+    rows = columns(batch, Pacs(estimator=estimator, normalize_by_length=normalize))
     pull = rows["effective_advantage"] * (rows["tokens"] if normalize else 1)
     if estimator != "grpo":  # whose scores keep their spread
         ordered = pull[rows["score"].argsort()]
@@ -75,12 +75,12 @@ def test_in_a_group_of_one_class_they_pull_the_scores_together(estimator: str, l
 
 
 @pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if not c.policy_gradient_term], ids=config_name)
-def test_at_the_reference_the_loss_is_log_2_and_beta_a_factor_of_the_update(config: PacsConfig) -> None:
+def test_at_the_reference_the_loss_is_log_2_and_beta_a_factor_of_the_update(config: Pacs) -> None:
     batch = make_batch(seed=22)
     batch = replace(batch, ref_log_probs=batch.log_probs)
-    loss, rows = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
+    loss, rows = method_loss(*batch.inputs, config, row_mask=batch.row_mask)
     assert loss.item() == pytest.approx(math.log(2), rel=1e-12)
-    tripled = columns(batch, replace(config, beta=3 * config.beta))
+    tripled = columns(batch, config.model_copy(update={"beta": 3 * config.beta}))
     torch.testing.assert_close(tripled["effective_advantage"], 3 * rows["effective_advantage"], rtol=1e-12, atol=0)
 
 
@@ -88,8 +88,8 @@ def test_at_the_reference_the_loss_is_log_2_and_beta_a_factor_of_the_update(conf
 def test_dr_grpo_is_rloo_with_a_beta_of_the_groups_own_size(normalize: bool) -> None:
     """Groups of three, four and five: no single beta does for all."""
     batch = make_batch(seed=23)
-    advantages = columns(batch, PacsConfig(estimator="dr_grpo", normalize_by_length=normalize))["effective_advantage"]
+    advantages = columns(batch, Pacs(estimator="dr_grpo", normalize_by_length=normalize))["effective_advantage"]
     for group, size in zip(IDS, (4, 3, 5, 3, 3), strict=True):
-        config = PacsConfig(estimator="rloo", beta=(size - 1) / size, normalize_by_length=normalize)
+        config = Pacs(estimator="rloo", beta=(size - 1) / size, normalize_by_length=normalize)
         here = (batch.group_ids == group) & batch.row_mask
         torch.testing.assert_close(columns(batch, config)["effective_advantage"][here], advantages[here])

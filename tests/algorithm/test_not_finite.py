@@ -8,25 +8,17 @@ from typing import Any
 import pytest
 import torch
 
-from pacs.algorithm import (
-    PacsConfig,
-    class_balance_weights,
-    counted_rows,
-    effective_advantages,
-    pacs_loss,
-    score_responses,
-    sequence_log_ratios,
-    surrogate_loss,
-)
+from pacs.algorithm import Pacs, method_loss, score_responses, sequence_log_ratios, surrogate_loss, weigh_rows
 
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch
+from .test_advantages import effective_advantages
 
 VALUES = [math.nan, math.inf, -math.inf]
 
 
-def loss_gradient_rows(batch: Batch, config: PacsConfig, **options: Any) -> tuple[torch.Tensor, torch.Tensor, dict]:
+def loss_gradient_rows(batch: Batch, config: Pacs, **options: Any) -> tuple[torch.Tensor, torch.Tensor, dict]:
     leaf = batch.log_probs.clone().requires_grad_()
-    loss, rows = pacs_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask, **options)
+    loss, rows = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask, **options)
     return loss.detach(), gradient(loss, leaf), rows
 
 
@@ -42,7 +34,7 @@ def poison_group(batch: Batch, group_id: int, name: str, value: float) -> tuple[
     return replace(batch, **{name: values}), row
 
 
-def affected_rows(batch: Batch, row: int, config: PacsConfig) -> tuple[torch.Tensor, torch.Tensor]:
+def affected_rows(batch: Batch, row: int, config: Pacs) -> tuple[torch.Tensor, torch.Tensor]:
     """The row's group, where scores compare, and all others that take part: each (B,) bool."""
     same = batch.group_ids == batch.group_ids[row]
     if config.estimator == "none":
@@ -53,7 +45,7 @@ def affected_rows(batch: Batch, row: int, config: PacsConfig) -> tuple[torch.Ten
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("name", ["log_probs", "ref_log_probs"])
 @pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
-def test_it_reaches_the_gradient_of_its_row_and_no_other_group(config: PacsConfig, name: str, value: float) -> None:
+def test_it_reaches_the_gradient_of_its_row_and_no_other_group(config: Pacs, name: str, value: float) -> None:
     clean = make_batch()
     batch, row = poison(clean, name, value)
     affected, others = affected_rows(batch, row, config)
@@ -69,19 +61,20 @@ def test_it_reaches_the_gradient_of_its_row_and_no_other_group(config: PacsConfi
     assert torch.nonzero(rows["log_ratio"].isnan()).flatten().tolist() == [row]
 
 
-def score(batch: Batch, config: PacsConfig, weights: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
+def score(batch: Batch, config: Pacs, weights: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
     mask = batch.response_mask & batch.row_mask[:, None]
     log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask, allow_not_finite=True)
     rest = batch.labels, batch.group_ids, config
-    return score_responses(log_ratios, mask.sum(dim=1), *rest, row_mask=batch.row_mask, weights=weights)
+    given = {"log_likelihoods": batch.log_likelihoods, "row_mask": batch.row_mask, "weights": weights}
+    return score_responses(log_ratios, mask.sum(dim=1), *rest, **given)
 
 
-def grouped(batch: Batch, config: PacsConfig, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+def grouped(batch: Batch, config: Pacs, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
     loss, grad, _ = loss_gradient_rows(batch, config, weights=weights, allow_not_finite=True)
     return loss, grad
 
 
-def cached(batch: Batch, config: PacsConfig, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+def cached(batch: Batch, config: Pacs, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
     """The values that are not finite are in both passes."""
     rows = score(batch, config, weights)
     leaf = batch.log_probs.clone().requires_grad_()
@@ -89,14 +82,14 @@ def cached(batch: Batch, config: PacsConfig, weights: torch.Tensor | None) -> tu
     return loss.detach(), gradient(loss, leaf)
 
 
-Strategy = Callable[[Batch, PacsConfig, torch.Tensor | None], tuple[torch.Tensor, torch.Tensor]]
+Strategy = Callable[[Batch, Pacs, torch.Tensor | None], tuple[torch.Tensor, torch.Tensor]]
 
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("name", ["log_probs", "ref_log_probs"])
 @pytest.mark.parametrize("strategy", [grouped, cached])
 @pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.single_class_groups == "drop"], ids=config_name)
-def test_in_a_dropped_group_it_is_harmless(config: PacsConfig, strategy: Strategy, name: str, value: float) -> None:
+def test_in_a_dropped_group_it_is_harmless(config: Pacs, strategy: Strategy, name: str, value: float) -> None:
     """No bit of loss and gradient differs; that it was there is seen in the row's log-ratio alone."""
     clean = make_batch()
     batch, row = poison_group(clean, 5, name, value)
@@ -114,7 +107,7 @@ def test_in_a_dropped_group_it_is_harmless(config: PacsConfig, strategy: Strateg
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.weight_scope == "none"], ids=config_name)
-def test_in_a_group_without_a_weight_it_is_harmless(config: PacsConfig, value: float) -> None:
+def test_in_a_group_without_a_weight_it_is_harmless(config: Pacs, value: float) -> None:
     """Weights as a caller may give them; of a single row where rows are not compared."""
     clean = make_batch()
     batch, row = poison(clean, "log_probs", value)
@@ -131,7 +124,7 @@ def test_in_a_group_without_a_weight_it_is_harmless(config: PacsConfig, value: f
 
 @pytest.mark.parametrize("strategy", [grouped, cached])
 @pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.estimator != "none"], ids=config_name)
-def test_a_row_without_a_weight_is_compared_with_the_others(config: PacsConfig, strategy: Strategy) -> None:
+def test_a_row_without_a_weight_is_compared_with_the_others(config: Pacs, strategy: Strategy) -> None:
     """Its group's losses depend on it, so that it is as bad as in any other row."""
     clean = make_batch()
     batch, row = poison(clean, "ref_log_probs", math.inf)
@@ -146,9 +139,8 @@ def test_a_row_without_a_weight_is_compared_with_the_others(config: PacsConfig, 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_reward_that_is_not_finite_gives_a_dropped_group_no_advantage(estimator: str, value: float) -> None:
-    batch, config = make_batch(), PacsConfig(estimator=estimator, single_class_groups="drop")
-    counted = counted_rows(batch.labels, batch.group_ids, config, batch.row_mask)
-    weights = class_balance_weights(batch.labels, batch.group_ids, row_mask=counted)
+    batch, config = make_batch(), Pacs(estimator=estimator, single_class_groups="drop")
+    counted, weights = weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)
     rewards = torch.linspace(-1, 1, len(batch.labels))
     rest = {"beta": 1.0, "estimator": estimator, "row_mask": batch.row_mask}
     clean = effective_advantages(rewards, batch.labels, weights, batch.group_ids, **rest)
@@ -163,7 +155,7 @@ def test_a_reward_that_is_not_finite_gives_a_dropped_group_no_advantage(estimato
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scores_of_a_log_ratio_that_is_not_finite_are_nan(estimator: str, value: float) -> None:
     """Also where infinity alone would give a right answer's loss of 0 and an advantage of 0."""
-    batch, config = make_batch(padding_rows=0), PacsConfig(estimator=estimator)
+    batch, config = make_batch(padding_rows=0), Pacs(estimator=estimator)
     log_ratios = torch.linspace(-1, 1, len(batch.labels))
     row = int(torch.nonzero((batch.group_ids == 7) & (batch.labels == 1))[0])
     log_ratios[row] = value
@@ -173,7 +165,7 @@ def test_scores_of_a_log_ratio_that_is_not_finite_are_nan(estimator: str, value:
 
 
 @pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
-def test_what_the_masks_hide_stays_harmless(config: PacsConfig) -> None:
+def test_what_the_masks_hide_stays_harmless(config: Pacs) -> None:
     """The batch holds NaN and inf wherever a mask is 0: no bit of loss, gradient or rows differs from the default."""
     loss, grad, rows = loss_gradient_rows(make_batch(), config, allow_not_finite=True)
     expected_loss, expected_grad, expected_rows = loss_gradient_rows(make_batch(), config)
@@ -186,7 +178,7 @@ def test_what_the_masks_hide_stays_harmless(config: PacsConfig) -> None:
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("name", ["log_probs", "ref_log_probs"])
 @pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
-def test_gradient_caching_has_it_in_the_surrogate_of_its_group(config: PacsConfig, name: str, value: float) -> None:
+def test_gradient_caching_has_it_in_the_surrogate_of_its_group(config: Pacs, name: str, value: float) -> None:
     """Scored from what was not finite, though the gradient pass then gives finite log-probabilities."""
     clean = make_batch()
     batch, row = poison(clean, name, value)
@@ -207,4 +199,4 @@ def test_the_default_refuses() -> None:
     with pytest.raises(ValueError, match="not finite under response_mask: ref_log_probs in 1 of 22 rows"):
         sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask)
     with pytest.raises(ValueError, match="not finite under response_mask: ref_log_probs in 1 of 22 rows"):
-        loss_gradient_rows(batch, PacsConfig())
+        loss_gradient_rows(batch, Pacs())

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pacs.algorithm import ROW_COLUMNS, PacsConfig, pacs_loss, surrogate_loss
+from pacs.algorithm import Pacs, method_loss, row_columns, surrogate_loss
 
 from .naive import (
     ALL_CONFIGS,
@@ -23,12 +23,12 @@ from .naive import (
 
 
 @pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.weight_scope == "group"], ids=config_name)
-def test_columns_equal_the_naive_values(config: PacsConfig) -> None:
+def test_columns_equal_the_naive_values(config: Pacs) -> None:
     batch = make_batch(seed=8)
-    _, rows = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
-    assert tuple(rows) == ROW_COLUMNS
+    _, rows = method_loss(*batch.inputs, config, row_mask=batch.row_mask)
+    assert tuple(rows) == row_columns(config)
 
-    rewards, log_ratios = naive_rewards(batch, config), naive_rewards(batch, PacsConfig())
+    rewards, log_ratios = naive_rewards(batch, config), naive_rewards(batch, Pacs())
     counted = naive_counted(batch, config)
     assert torch.nonzero(rows["counted"]).flatten().tolist() == counted
     leaf = batch.log_probs.clone().requires_grad_()
@@ -51,7 +51,7 @@ def test_columns_equal_the_naive_values(config: PacsConfig) -> None:
 
 def test_rows_outside_the_mask_are_zero_whatever_they_hold() -> None:
     batch = make_batch(seed=2)
-    _, rows = pacs_loss(*batch.inputs, PacsConfig(), row_mask=batch.row_mask)
+    _, rows = method_loss(*batch.inputs, Pacs(), row_mask=batch.row_mask)
     for name, values in rows.items():
         assert values[~batch.row_mask].tolist() == [0.0] * int((~batch.row_mask).sum()), name
 
@@ -59,7 +59,7 @@ def test_rows_outside_the_mask_are_zero_whatever_they_hold() -> None:
 def test_columns_carry_no_gradient() -> None:
     batch = make_batch()
     leaf = batch.log_probs.clone().requires_grad_()
-    _, rows = pacs_loss(leaf, *batch.inputs[1:], PacsConfig(), row_mask=batch.row_mask)
+    _, rows = method_loss(leaf, *batch.inputs[1:], Pacs(), row_mask=batch.row_mask)
     assert not any(values.requires_grad for values in rows.values())
 
 
@@ -67,9 +67,9 @@ def test_at_the_reference_itself_the_scores_are_zero_and_the_update_is_reinforce
     """r = 0: sigma(psi) = 1/2, and e_i = w_i (1/2 - R_i), whatever beta is inside the sigmoid."""
     batch = make_batch(seed=4)
     same = Batch(**(vars(batch) | {"ref_log_probs": batch.log_probs}))
-    _, rows = pacs_loss(*same.inputs, PacsConfig(weight_scope="none"), row_mask=batch.row_mask)
+    _, rows = method_loss(*same.inputs, Pacs(weight_scope="none"), row_mask=batch.row_mask)
     assert rows["score"].tolist() == [0.0] * len(batch.labels)
-    for i in naive_counted(batch, PacsConfig()):
+    for i in naive_counted(batch, Pacs()):
         members = naive_members(batch, i)
         others = [float(batch.labels[j]) for j in members if j != i]
         expected = float(batch.labels[i]) - sum(others) / len(others)

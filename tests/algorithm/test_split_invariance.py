@@ -6,15 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pacs.algorithm import (
-    ROW_COLUMNS,
-    PacsConfig,
+    Pacs,
     check_whole_groups,
-    class_balance_weights,
-    counted_rows,
-    pacs_loss,
+    method_loss,
+    row_columns,
     score_responses,
     sequence_log_ratios,
     surrogate_loss,
+    weigh_rows,
 )
 
 from .naive import ALL_CONFIGS, gradient, make_batch
@@ -26,16 +25,15 @@ from .naive import ALL_CONFIGS, gradient, make_batch
     parts=st.lists(st.integers(0, 3), min_size=6, max_size=6),
     seed=st.integers(0, 2**31),
 )
-def test_micro_batches_sum_to_the_mini_batch(config: PacsConfig, parts: list[int], seed: int) -> None:
+def test_micro_batches_sum_to_the_mini_batch(config: Pacs, parts: list[int], seed: int) -> None:
     """`parts` says which of four micro-batches each group is in, the group that is all padding included."""
     batch = make_batch(seed)
     leaf = batch.log_probs.clone().requires_grad_()
-    whole, whole_rows = pacs_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
+    whole, whole_rows = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
     whole_gradient = gradient(whole, leaf)
 
     # As a trainer does it: N and the weights come from the mini-batch, before the split.
-    counted = counted_rows(batch.labels, batch.group_ids, config, batch.row_mask)
-    weights = class_balance_weights(batch.labels.double(), batch.group_ids, scope=config.weight_scope, row_mask=counted)
+    counted, weights = weigh_rows(batch.labels.double(), batch.group_ids, config, batch.row_mask)
     _, index = torch.unique(batch.group_ids, return_inverse=True)
     part_of_row = torch.tensor(parts)[index]
     losses, gradients = [], []
@@ -43,7 +41,7 @@ def test_micro_batches_sum_to_the_mini_batch(config: PacsConfig, parts: list[int
     for part in range(4):
         rows = torch.nonzero(part_of_row == part).squeeze(1)
         micro = batch.take(rows)
-        loss, micro_rows = pacs_loss(
+        loss, micro_rows = method_loss(
             leaf[rows],
             *micro.inputs[1:],
             config,
@@ -68,11 +66,11 @@ def test_micro_batches_sum_to_the_mini_batch(config: PacsConfig, parts: list[int
     parts=st.lists(st.integers(0, 3), min_size=23, max_size=23),
     seed=st.integers(0, 2**31),
 )
-def test_once_scored_any_rows_sum_to_the_mini_batch(config: PacsConfig, parts: list[int], seed: int) -> None:
+def test_once_scored_any_rows_sum_to_the_mini_batch(config: Pacs, parts: list[int], seed: int) -> None:
     """Gradient caching: `parts` says which of four micro-batches each row is in; groups are torn apart."""
     batch = make_batch(seed)
     leaf = batch.log_probs.clone().requires_grad_()
-    whole, whole_rows = pacs_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
+    whole, whole_rows = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
 
     mask = batch.response_mask & batch.row_mask[:, None]
     scored = score_responses(
@@ -81,9 +79,10 @@ def test_once_scored_any_rows_sum_to_the_mini_batch(config: PacsConfig, parts: l
         batch.labels,
         batch.group_ids,
         config,
+        log_likelihoods=batch.log_likelihoods,
         row_mask=batch.row_mask,
     )
-    assert tuple(scored) == tuple(whole_rows) == ROW_COLUMNS
+    assert tuple(scored) == tuple(whole_rows) == row_columns(config)
     for name, value in whole_rows.items():
         torch.testing.assert_close(scored[name], value, rtol=1e-12, atol=1e-15, msg=name)
 
@@ -113,10 +112,10 @@ def test_rows_that_lack_a_part_of_their_group_are_refused() -> None:
 
 def test_scope_batch_needs_its_weights_from_before_the_split() -> None:
     """Counted in each micro-batch, the weights are others, and so is the loss: why `weights` can be given."""
-    config = PacsConfig(weight_scope="batch")
+    config = Pacs(weight_scope="batch")
     batch = make_batch(seed=1)
-    whole, _ = pacs_loss(*batch.inputs, config, row_mask=batch.row_mask)
+    whole, _ = method_loss(*batch.inputs, config, row_mask=batch.row_mask)
     parts = [batch.take(batch.group_ids == 7), batch.take(batch.group_ids != 7)]
     denominator = batch.row_mask.sum()
-    split = sum(pacs_loss(*part.inputs, config, row_mask=part.row_mask, denominator=denominator)[0] for part in parts)
+    split = sum(method_loss(*part.inputs, config, row_mask=part.row_mask, denominator=denominator)[0] for part in parts)
     assert split.item() != pytest.approx(whole.item(), rel=1e-3)

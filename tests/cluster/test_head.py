@@ -9,7 +9,8 @@ import pytest
 from pacs.cluster.head import _train
 from pacs.cluster.meeting import NOTICE, Meeting
 from pacs.cluster.signals import Noted
-from pacs.runs.supervisor import SIGNALS, STOPPED
+from pacs.runs.signals import SIGNALS
+from pacs.runs.supervisor import STOPPED
 
 
 @pytest.fixture

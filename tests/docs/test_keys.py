@@ -11,7 +11,7 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.configuration import FILES, documented_keys, key_table
 from pacs.paths import config_dir
 from pacs.runs.config_changes import flatten
@@ -114,7 +114,7 @@ def test_the_table_of_keys_is_the_schema() -> None:
     }
     assert documented == flatten(OmegaConf.to_container(composed("recipe=arithmetic").pacs))
     assert {"beta", "reference.reset_every", "faults.skipped_updates"} <= documented.keys()
-    schema = flatten(asdict(PacsConfig()) | {"faults": asdict(FaultSettings())})
+    schema = flatten(Pacs().model_dump() | {"faults": asdict(FaultSettings())})
     assert schema.items() <= documented.items()
 
 

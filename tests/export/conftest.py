@@ -40,10 +40,10 @@ def write_base(folder: Path, embeddings: str) -> None:
     build_tokenizer(64).save_pretrained(folder)
 
 
-def run_config(base: Path, *overrides: str) -> str:
+def run_config(base: Path, *overrides: str, algorithm: str = "pacs") -> str:
     """A run's config.yaml as `pacs train` writes it."""
     with initialize_config_dir(str(config_dir()), version_base=None):
-        config = compose("pacs", ["recipe=arithmetic", f"actor_rollout_ref.model.path={base}", *overrides])
+        config = compose(algorithm, ["recipe=arithmetic", f"actor_rollout_ref.model.path={base}", *overrides])
     return OmegaConf.to_yaml(config, resolve=True)
 
 

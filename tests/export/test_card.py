@@ -9,6 +9,11 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
+from pacs.data.output import file_sha256
+from pacs.export.card import model_card
+from pacs.export.errors import ExportError
+from pacs.export.evaluations import find_evaluations
+from pacs.export.source import find_source
 from pacs.runs.checkpoints import seal
 from tests.export.conftest import STEP, checkpoint_of, run_config
 from tests.export.exporting import run_command
@@ -28,11 +33,11 @@ METRICS = [
 ]
 
 
-def write_run(run: Path, base: object, *overrides: str) -> None:
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in METRICS))
+def write_run(run: Path, base: object, *overrides: str, algorithm: str = "pacs", metrics: list[dict] = METRICS) -> None:
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in metrics))
     (run / "run.json").write_text(json.dumps(INFO))
     (run / "config.yaml").write_text("trainer: {experiment_name: of a later start}")
-    (checkpoint_of(run) / "config.yaml").write_text(run_config(base, *overrides))
+    (checkpoint_of(run) / "config.yaml").write_text(run_config(base, *overrides, algorithm=algorithm))
     seal(checkpoint_of(run), step=STEP, ranks=1)
 
 
@@ -91,10 +96,10 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
 
 
 def test_another_algorithm_has_no_settings_of_pacs(run: Path, tmp_path: Path):
-    write_run(run, "Qwen/Qwen3-8B", "algorithm.adv_estimator=grpo", "trainer.experiment_name=5")
+    write_run(run, "Qwen/Qwen3-8B", "trainer.experiment_name=5", algorithm="grpo")
     head, rows, text = card_of(run, tmp_path / "out")
     assert head["tags"] == ["rlvr", "verl", "grpo"]
-    assert ["algorithm", "grpo"] in rows
+    assert ["algorithm", "GRPO ([arXiv 2402.03300](https://arxiv.org/abs/2402.03300))"] in rows
     assert ["data.train_batch_size", "64"] in rows
     assert "pacs.beta" not in text
     assert "# 5, step 7\n" in text
@@ -118,10 +123,12 @@ def test_a_licence_only_if_the_base_model_names_one(run: Path, tmp_path: Path, r
     if readme is not None:
         (base / "README.md").write_text(readme)
     write_run(run, base)
-    head, rows, _ = card_of(run, tmp_path / "out")
+    head, rows, text = card_of(run, tmp_path / "out")
     assert {key: value for key, value in head.items() if "license" in key} == said
-    assert head["base_model"] == "My-Base"
-    assert ["base model", "My-Base"] in rows
+    # Hugging Face's metadata wants a name of the Hub; the folder's path is of this machine.
+    assert "base_model" not in head
+    assert ["base model", "My-Base, a folder that is on no Hub"] in rows
+    assert str(tmp_path) not in text
 
 
 def test_a_checkpoint_without_its_run_says_nothing_of_it(run: Path, tmp_path: Path):
@@ -147,11 +154,11 @@ def test_a_broken_line_of_the_metrics_is_named(run: Path, tmp_path: Path, caplog
 
 def test_the_settings_are_keys_of_a_real_run(template: Path):
     """What the card asks for exists in a run's config."""
-    from pacs.export.card import ALGORITHM, BASE_MODEL, VERL_SETTINGS
+    from pacs.export.card import BASE_MODEL, ESTIMATOR, METHOD, VERL_SETTINGS
     from pacs.export.dtype import SAMPLED
 
     config = OmegaConf.load(checkpoint_of(template / "run") / "config.yaml")
-    keys = [ALGORITHM, BASE_MODEL, SAMPLED, *VERL_SETTINGS, "data.train_files", "data.val_files", "pacs.beta"]
+    keys = [METHOD, ESTIMATOR, BASE_MODEL, SAMPLED, *VERL_SETTINGS, "data.train_files", "data.val_files", "pacs.beta"]
     assert [key for key in keys if OmegaConf.select(config, key) is None] == []
 
 
@@ -166,3 +173,68 @@ def test_it_says_how_the_run_graded(run: Path, tmp_path: Path):
     assert [key, "compute_score of mine.py"] in rows
     assert "hunter2" not in text
     assert "somewhere" not in text
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [("ppo", "PPO"), ("grpo", "GRPO"), ("dr_grpo", "Dr. GRPO"), ("dapo", "DAPO"), ("rloo", "RLOO"), ("pacs", "PACS")],
+)
+def test_the_method_is_the_one_that_was_run(algorithm: str, words: str, run: Path):
+    """verl's estimator is gae for PPO, and grpo for Dr. GRPO and DAPO."""
+    write_run(run, "Qwen/Qwen3-8B", algorithm=algorithm)
+    card = model_card(find_source(run), "float32")
+    assert yaml.safe_load(card.split("---\n")[1])["tags"] == ["rlvr", "verl", algorithm]
+    assert re.search(rf"^\| algorithm \| {words}[ ,]", card, re.MULTILINE)
+
+
+def test_pass_at_k_of_the_validation(run: Path):
+    """Ours in the place of verl's mean, which is pass@1 under another name."""
+    ours = {"pacs/validation/math500/pass@1": 0.7, "pacs/validation/math500/pass@8": 0.9}
+    write_run(run, "Qwen/Qwen3-8B", metrics=[{"step": 5, "val-core/math500/reward/mean@8": 0.7, **ours}])
+    card = model_card(find_source(run), "float32")
+    assert "| pacs/validation/math500/pass@8 | 5 | 0.9 |" in card
+    assert "val-core" not in card
+
+
+def test_pass_at_k_of_the_checkpoints_own_evaluations(run: Path, tmp_path: Path):
+    write_run(run, "Qwen/Qwen3-8B")
+    marker = file_sha256(checkpoint_of(run) / "complete.json")
+    for folder, checkpoint, name in (
+        (run / "evaluation" / "step_7", marker, "beside"),
+        (run / "evaluation" / "step_9", "of another step", "of_another_step"),
+        (tmp_path / "given", marker, "given"),
+        (tmp_path / "foreign", None, "foreign"),
+    ):
+        folder.mkdir(parents=True)
+        shares = {"mean": 0.5, "low": 0.25, "high": 0.75}
+        task = {
+            "task": name, "samples": 16, "problems": [{"id": "a", "gold": "b", "n": 16, "right": 8}],
+            "accuracy": shares, "pass_at": {"1": shares, "8": shares | {"mean": 0.995}}, "maj_at": {},
+            "statuses": {"correct": 0.5}, "truncated": 0.0, "mean_tokens": 3.0, "mean_tokens_right": 3.0,
+            "mean_tokens_wrong": 3.0, "seconds": None, "tokens_per_second": None,
+        }  # fmt: skip
+        settings = {"model": {"checkpoint": checkpoint}, "sampling": {"temperature": 0.6, "max_tokens": 24}}
+        (folder / "results.json").write_text(json.dumps({"settings": settings, "tasks": [task]}))
+    source = find_source(run)
+    card = model_card(source, "float32", find_evaluations(source, [tmp_path / "given"]))
+    assert "| beside | 1 | 16 | 50.00 [25.00, 75.00] | 99.50 [25.00, 75.00] |" in card
+    assert "| given | 1 | 16 |" in card
+    assert "temperature 0.6, max_tokens 24" in card
+    assert "of_another_step" not in card
+    with pytest.raises(ExportError, match="foreign is of another model"):
+        find_evaluations(source, [tmp_path / "foreign"])
+
+
+def test_the_base_model_in_the_hubs_cache_has_its_name_there(run: Path):
+    write_run(run, "/home/me/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/0123abc")
+    card = model_card(find_source(run), "float32")
+    assert yaml.safe_load(card.split("---\n")[1])["base_model"] == "Qwen/Qwen3-8B"
+    assert "/home/me" not in card
+
+
+def test_no_secret_of_a_verifier_s_settings_is_published(run: Path):
+    key = "reward.custom_reward_function"
+    write_run(run, "Qwen/Qwen3-8B", f"+{key}.reward_kwargs.math.judge_token=hunter2")
+    card = model_card(find_source(run), "float32")
+    assert "hunter2" not in card
+    assert f"| {key}.reward_kwargs.math.judge_token | (not shown) |" in card

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.integration.real_run import REPEATABLE, RealRun, make_task
+from tests.integration.real_run import REPEATABLE, SECRET, RealRun, make_task
 
 
 @pytest.fixture(scope="session")
@@ -27,5 +27,6 @@ def process_group() -> Iterator[None]:
 def run(task: Path, process_group: None, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
     """Five steps, the reference reset after the third, and every checkpoint kept."""
     run = RealRun(task, tmp_path_factory.mktemp("run") / "run", *REPEATABLE)
-    run.train("trainer.max_actor_ckpt_to_keep=null")
+    secret = f"+ray_kwargs.ray_init.runtime_env.env_vars.PARITY_TOKEN={SECRET}"
+    run.printed = run.train("trainer.max_actor_ckpt_to_keep=null", secret)
     return run

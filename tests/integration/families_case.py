@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, open_dict
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.composing import compose_run
 from tests.integration.families import attention_of, tiny_model
 from tests.integration.worker_case import Row, autograd_loss, make_rows
 
-CONFIG = PacsConfig()
+CONFIG = Pacs()
 ROWS = make_rows(7, seed=3)
 TEMPERATURE = 0.7
 MODEL = "actor_rollout_ref.model"

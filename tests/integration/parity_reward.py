@@ -1,13 +1,22 @@
 """A reward that an untrained model earns half of the time, so that nearly every group has both classes."""
 
+import os
+
 
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
     right = sum(map(ord, solution_str)) % 2 == 0
-    return {"score": float(right), "predicted": solution_str[:20], "status": "correct" if right else "wrong"}
+    # Of the run that is given a secret: whether it has reached this worker.
+    secret = os.environ.get("PARITY_TOKEN")
+    predicted = solution_str[:20] if secret is None else f"{solution_str[:20]} {len(secret)}"
+    return {"score": float(right), "predicted": predicted, "status": "correct" if right else "wrong"}
 
 
 def compute_no_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
     return {"score": 0.0, "predicted": solution_str[:20], "status": "error"}
+
+
+def compute_raise(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
+    raise KeyError("no such answer")
 
 
 def compute_graded_score(

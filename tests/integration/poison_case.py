@@ -6,12 +6,12 @@ import torch
 from tensordict import TensorDict
 from verl.utils import tensordict_utils as tu
 
-from pacs.algorithm import ROW_COLUMNS, PacsConfig, score_responses
+from pacs.algorithm import Pacs, row_columns, score_responses
 from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
 from tests.integration.worker_case import Row, as_tensordict, deal_out, make_rows
 
-CONFIG = PacsConfig()
+CONFIG = Pacs()
 #: Seven rows in two groups (of four and three), and one of padding.
 ROWS: list[Row] = deal_out(make_rows(2, seed=1), groups_per_mini_batch=2, ranks=1, whole_groups=True)[0]
 
@@ -25,7 +25,7 @@ def first_token(row: Row) -> int:
     return row.mask.index(1) if any(row.mask) else 0
 
 
-def batch_of(strategy: str, reference: dict[int, float], config: PacsConfig = CONFIG) -> TensorDict:
+def batch_of(strategy: str, reference: dict[int, float], config: Pacs = CONFIG) -> TensorDict:
     """`ROWS` as a worker has them before the gradient pass.
 
     log pi_ref is -2, or `reference` in a row's `first_token`. Where the policy wrote nothing it is NaN.
@@ -49,15 +49,16 @@ def batch_of(strategy: str, reference: dict[int, float], config: PacsConfig = CO
             data[fields.LABELS],
             data[fields.GROUP_IDS],
             config,
+            log_likelihoods=torch.tensor([(-1.5 - 0.1 * i) * sum(row.mask) for i, row in enumerate(ROWS)]),
             row_mask=data[fields.ROW_MASK],
         )
-        data[fields.SCORED] = torch.stack([columns[name] for name in ROW_COLUMNS], dim=1).float()
+        data[fields.SCORED] = torch.stack([columns[name] for name in row_columns(config)], dim=1).float()
     tu.assign_non_tensor(data, **settings)
     return data
 
 
 def loss_of(
-    data: TensorDict, policy: dict[int, float], config: PacsConfig = CONFIG
+    data: TensorDict, policy: dict[int, float], config: Pacs = CONFIG
 ) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]]:
     """The loss, its gradient in log pi_theta at every token, and what it returns.
 

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from torch.distributed.tensor import DTensor
 
 from pacs.runs.processes import processes_of
 from pacs.runs.segments import SHARED_MEMORY
@@ -19,8 +20,11 @@ from pacs.runs.state import RunState, read_progress, read_state
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.processes import lives, ray_sessions, that_name
+from tests.runs.launched import heed_signals
 
 RESET_EVERY = 3
+#: In the environment of the run that is left alone, whose reward asks for it.
+SECRET = "hush-hush-4711"
 STEPS = 10
 #: Settings with which the same run can be made again to the bit: each response has its own seed, and vLLM samples one
 #: at a time, since its arithmetic depends on which requests happen to share a batch.
@@ -72,6 +76,8 @@ class RealRun:
 
     def __init__(self, task: Path, folder: Path, *overrides: str, algorithm: str = "pacs") -> None:
         self.task, self.folder = task, folder
+        self.printed = ""
+        self.starts: list[Start] = []
         self.checkpoints = folder / "checkpoints"
         self.command = [
             sys.executable, "-m", "pacs", "train", "--config-name", algorithm, "recipe=arithmetic",
@@ -93,7 +99,13 @@ class RealRun:
 
     def start(self, *overrides: str) -> "Start":
         """Start `pacs train`; its output goes to a file in the task's folder."""
-        return Start(self, [*self.command, *overrides])
+        self.starts.append(Start(self, [*self.command, *overrides]))
+        return self.starts[-1]
+
+    def end(self) -> None:
+        """End what a test that failed has left running; the rest of the run ends itself then."""
+        for start in self.starts:
+            start.process.kill()
 
     def train(self, *overrides: str) -> str:
         """Train to the end; what was printed."""
@@ -110,6 +122,11 @@ class RealRun:
         file = self.checkpoints / f"global_step_{step}/{part}/model_world_size_1_rank_0.pt"
         return {name: value.full_tensor() for name, value in torch.load(file, weights_only=False).items()}
 
+    def optimizer(self, step: int) -> dict[str, torch.Tensor]:
+        """The optimizer's tensors in a checkpoint by their names; needs a process group, as `policy` does."""
+        file = self.checkpoints / f"global_step_{step}/actor/optim_world_size_1_rank_0.pt"
+        return dict(_tensors(torch.load(file, weights_only=False)))
+
     def reference(self, step: int) -> dict[str, torch.Tensor]:
         """The reference's weights that a checkpoint refers to; needs a process group, as `policy` does."""
         name = json.loads((self.checkpoints / f"global_step_{step}/complete.json").read_text())["reference"]
@@ -123,18 +140,29 @@ class Start:
     Args:
         run: the run.
         command: what is started.
+        variables: of its environment, beside this process's.
+        own_session: whether it gets a session of its own.
     """
 
-    def __init__(self, run: RealRun, command: list[str]) -> None:
+    def __init__(
+        self, run: RealRun, command: list[str], variables: Mapping[str, str] | None = None, own_session: bool = False
+    ) -> None:
         self.run = run
         self.log = run.task / f"{run.folder.name}-{time.monotonic_ns()}.log"
         self.segments: set[Path] = set()
         self.family: set[psutil.Process] = set()
         self.sessions: set[str] = set()
         self.temporary: list[str] = []
-        env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
+        env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"} | dict(variables or {})
         with self.log.open("w") as stream:
-            self.process = subprocess.Popen(command, env=env, stdout=stream, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                command,
+                env=env,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=own_session,
+                preexec_fn=heed_signals,
+            )
 
     @property
     def printed(self) -> str:
@@ -154,10 +182,14 @@ class Start:
         `at_once` leaves the run's shared memory unlooked for, which may take longer than a few steps.
         """
         deadline = time.monotonic() + START_SECONDS
-        while not condition():
+        while True:
+            asked = time.monotonic()
+            if condition():
+                break
             assert self.process.poll() is None, self.printed[-6000:]
             assert time.monotonic() < deadline, self.printed[-6000:]
-            time.sleep(0.005)
+            # A look at all processes takes long, and the run needs this machine.
+            time.sleep(max(0.005, 3 * (time.monotonic() - asked)))
         if not at_once:
             self.segments = self.segments or self.mapped_segments()
             self.look()
@@ -211,6 +243,19 @@ class Start:
         maps = [Path(f"/proc/{process.pid}/maps") for process in processes_of(self.state.token)]
         lines = [line for file in maps if file.exists() for line in file.read_text().splitlines()]
         return {file for line in lines if (file := Path(line.split(maxsplit=5)[-1])).parent == SHARED_MEMORY}
+
+
+def _tensors(node: object, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
+    """What a nested state dict holds, numbers as tensors."""
+    if isinstance(node, dict):
+        for key, child in node.items():
+            yield from _tensors(child, f"{name}.{key}")
+    elif isinstance(node, list | tuple):
+        yield from _tensors(dict(enumerate(node)), name)
+    elif isinstance(node, torch.Tensor):
+        yield name, node.full_tensor() if isinstance(node, DTensor) else node
+    elif isinstance(node, int | float):
+        yield name, torch.tensor(node)
 
 
 def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.distributed.tensor import DTensor
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.worker import PacsWorker
 from tests.integration.test_strangers_files import poison
@@ -30,7 +30,7 @@ def new_worker(*overrides: str) -> PacsWorker:
         "overrides": ["actor_rollout_ref.actor.optim.lr_scheduler_type=cosine", *overrides],
     }
     worker = make_worker(case)
-    worker.set_loss_fn(PacsPolicyLoss(PacsConfig()))
+    worker.set_loss_fn(PacsPolicyLoss(Pacs()))
     return worker
 
 
@@ -39,7 +39,7 @@ def update(worker: PacsWorker, number: int) -> dict[str, torch.Tensor]:
     rows = make_rows(GROUPS, seed=number)
     parts = deal_out(rows, groups_per_mini_batch=GROUPS, ranks=RANKS, whole_groups=False)
     assert len(parts) * len(parts[0]) == GROUPS * GROUP
-    worker.update_actor(step_data(parts, RANK, PacsConfig(), 1, is_policy=False, split=SPLIT))
+    worker.update_actor(step_data(parts, RANK, Pacs(), 1, is_policy=False, split=SPLIT))
     return full_weights(worker)
 
 

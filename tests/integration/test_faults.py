@@ -38,8 +38,10 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def broken(task: Path, disk: Path) -> RealRun:
-    return RealRun(task, disk / "run", *REPEATABLE, "trainer.val_before_train=false")
+def broken(task: Path, disk: Path) -> Iterator[RealRun]:
+    run = RealRun(task, disk / "run", *REPEATABLE, "trainer.val_before_train=false")
+    yield run
+    run.end()
 
 
 def failed(start: Start, *said: str) -> None:
@@ -91,7 +93,7 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
 @pytest.mark.parametrize(
     ("process", "cause"),
     [
-        pytest.param("pacs.integration.driver", "was ended by SIGKILL", id="driver"),
+        pytest.param("pacs.integration.driver", "was ended by SIGKILL", id="driver", marks=pytest.mark.long),
         pytest.param("VLLM::EngineCore", "vLLM engine 0 on ", id="vllm_engine"),
         pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker", marks=pytest.mark.long),
         pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker", marks=pytest.mark.long),
@@ -104,6 +106,7 @@ def test_process_killed_in_a_step(broken: RealRun, process: str, cause: str) -> 
     failed(start, cause)
 
 
+@pytest.mark.long
 def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
     if not os.path.ismount(disk):
         pytest.skip("a disk of its own needs the right to mount one")
@@ -159,6 +162,13 @@ def test_a_verifier_that_fails_stops_the_run(broken: RealRun) -> None:
     start = broken.start("reward.custom_reward_function.name=compute_no_score", "pacs.resume.accept_changes=true")
     start.wait_for(lambda: "could not grade" in start.printed)
     failed(start, "the verifier could not grade 32 of 32 responses (32 error)", "pacs.faults.verifier_errors=0.1")
+
+
+@pytest.mark.long
+def test_a_reward_function_that_raises_is_named(broken: RealRun) -> None:
+    start = broken.start("reward.custom_reward_function.name=compute_raise", "pacs.resume.accept_changes=true")
+    start.wait_for(lambda: "no such answer" in start.printed)
+    failed(start, "every prompt of a step failed", "KeyError: 'no such answer'", "parity_reward.py", "in compute_raise")
 
 
 def test_stops_on_request(broken: RealRun) -> None:

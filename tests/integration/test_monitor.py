@@ -60,7 +60,8 @@ def test_a_server_that_is_gone(server: Server) -> None:
 
 def test_any_engine_that_does_not_answer_is_suspected(server: Server, tmp_path: Path) -> None:
     engines = {"vLLM engine 0": server.address, "vLLM engine 1": server.address}
-    monitor = Monitor(tmp_path, {}, engines, lambda: Progress(0, 1, "start"), lambda: None)
+    monitor = Monitor(tmp_path, lambda: Progress(0, 1, "start"), lambda: None)
+    monitor.watch({}, engines)
     assert not monitor.suspects()
     server.status = 503
     assert monitor.suspects()
@@ -79,7 +80,9 @@ ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=Fal
 class Worker:
     pass
 
-Monitor(Path(sys.argv[1]), {"worker 0": Worker.remote()}, {}, lambda: Progress(0, 1, "start"), lambda: None).run()
+monitor = Monitor(Path(sys.argv[1]), lambda: Progress(0, 1, "start"), lambda: None)
+monitor.watch({"worker 0": Worker.remote()}, {})
+monitor.run()
 """
 
 

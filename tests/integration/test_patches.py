@@ -106,3 +106,22 @@ def test_a_critic_has_the_attention_of_the_config_on_a_gpu_platform_too(tmp_path
         VERL_PLATFORM="nvidia",
     )
     assert seen == "Qwen3ForTokenClassification sdpa"
+
+
+def test_verl_prints_and_logs_the_config_without_secrets() -> None:
+    """The task runner's and the launcher's own prints; a logger that records what verl gives it."""
+    seen = run_python(
+        "import sys, types, io, contextlib\n"
+        "import verl.trainer.main_ppo as main_ppo\n"
+        "from verl.utils.tracking import Tracking\n"
+        "given = {}\n"
+        "sys.modules['wandb'] = types.SimpleNamespace(init=lambda **k: given.update(k), finish=lambda **k: None)\n"
+        "config = {'trainer': {}, 'env': {'HF_TOKEN': 'hush'}, 'proxy': 'https://me:hush@h', 'n': 1}\n"
+        "Tracking('p', 'e', default_backend=['wandb'], config=config)\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as said:\n"
+        "    main_ppo.pprint(config)\n"
+        "    main_ppo.print(f'ray init kwargs: {config}')\n"
+        "print('hush' in said.getvalue(), said.getvalue().count('(not shown)'), given['config']['env'],\n"
+        "      given['config']['proxy'], given['config']['n'], config['env'])"
+    )
+    assert seen == "False 4 {'HF_TOKEN': '(not shown)'} https://(not shown)@h 1 {'HF_TOKEN': 'hush'}"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.integration import fields
 from tests.integration.test_worker import RANKS, STATIC, run_ranks
 from tests.integration.worker_case import Row, deal_out, make_rows, tiny_model
@@ -34,7 +34,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 BATCHES = ("poisoned", "without")
 WAYS = list(product(POISONS, STRATEGIES))
 #: A row of a group that does not count: which model gives what is not finite, if one does.
-DROPPED = PacsConfig(single_class_groups="drop")
+DROPPED = Pacs(single_class_groups="drop")
 DROPPED_GROUP = [row for row in ROWS if row.uid == "0"]
 IN_DROPPED = ("reference", "policy", None)
 
@@ -67,7 +67,7 @@ def write_cases(folder: Path, ranks: int) -> None:
             size = len(parts[0]) // MINI_BATCHES
             parts = [part[: mini_batch * size] + part[(mini_batch + 1) * size :] for part in parts]
         cases[poison, strategy, batch] = {
-            "config": PacsConfig(),
+            "config": Pacs(),
             "poisoned": poisoned,
             "reference_is_policy": is_policy,
             "parts": parts,

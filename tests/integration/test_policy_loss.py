@@ -1,14 +1,13 @@
 """The loss as verl calls it, on rows whose responses have holes, against the naive one, a row and a token at a time."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
 from verl.utils import tensordict_utils as tu
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Method, Pacs, Rows
 from pacs.integration import fields
 from tests.algorithm.naive import Batch, naive_loss
 from tests.integration.poison_case import ROWS, batch_of, first_token, loss_of
@@ -16,10 +15,10 @@ from tests.integration.worker_case import rollout_log_probs
 
 STRATEGIES = ["grouped", "cached"]
 CONFIGS = {
-    "default": PacsConfig(),
-    "length": PacsConfig(normalize_by_length=True, beta=3.0),
-    "policy gradient": PacsConfig(policy_gradient_term=True, weight_scope="none"),
-    "grpo, dropped": PacsConfig(estimator="grpo", single_class_groups="drop"),
+    "default": Pacs(),
+    "length": Pacs(normalize_by_length=True, beta=3.0),
+    "policy gradient": Pacs(policy_gradient_term=True, weight_scope="none"),
+    "grpo, dropped": Pacs(estimator="grpo", single_class_groups="drop"),
 }
 DROPPED = [i for i, row in enumerate(ROWS) if row.uid == "0"]
 NO_TOKEN = [i for i, row in enumerate(ROWS) if row.uid and not any(row.mask)]
@@ -29,7 +28,7 @@ def log_prob(row: int) -> float:
     return -1.5 - 0.1 * row
 
 
-def naive_gradient(config: PacsConfig) -> torch.Tensor:
+def naive_gradient(config: Pacs) -> torch.Tensor:
     """By autograd through the naive loss: (B, T), of the tokens of the responses."""
     masks = [torch.tensor(row.mask, dtype=torch.bool) for row in ROWS]
     rows = [torch.full((len(mask),), log_prob(i), dtype=torch.float64) for i, mask in enumerate(masks)]
@@ -56,9 +55,7 @@ def of_responses(gradient: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-def test_the_gradient_is_the_naive_one_at_the_policys_tokens_and_0_in_the_holes(
-    config: PacsConfig, strategy: str
-) -> None:
+def test_the_gradient_is_the_naive_one_at_the_policys_tokens_and_0_in_the_holes(config: Pacs, strategy: str) -> None:
     """Between them policy, reference and vLLM say NaN; a row without a token of its own counts, and has none."""
     assert len(NO_TOKEN) == 1
     loss, gradient, _ = loss_of(batch_of(strategy, {}, config), {}, config)
@@ -98,7 +95,7 @@ def test_what_is_not_finite_in_a_dropped_group_is_harmless_under_either_strategy
 ) -> None:
     """The same gradient as without it, to the bit; only the row's column says that it was there."""
     for strategy in STRATEGIES:
-        config = replace(CONFIGS["grpo, dropped"], estimator=estimator)
+        config = CONFIGS["grpo, dropped"].model_copy(update={"estimator": estimator})
         poison = {DROPPED[0]: value}
         reference, policy = (poison, {}) if where == "reference" else ({}, poison)
         loss, gradient, metrics = loss_of(batch_of(strategy, reference, config), policy, config)
@@ -144,3 +141,29 @@ def test_where_the_reference_is_the_policy_it_is_not_read() -> None:
 def test_first_tokens_are_under_the_mask() -> None:
     """What the tests of poison put there is to be read."""
     assert [row.mask[first_token(row)] for row in ROWS] == [int(any(row.mask)) for row in ROWS]
+
+
+class Squared(Method):
+    """A stranger's: (R - q - margin * (d - mean d))^2 in each group, with a setting of its own and no columns."""
+
+    margin: float = 0.5
+
+    def losses(self, rows: Rows) -> torch.Tensor:
+        return rows.weights * (rows.groups.center(rows.labels) - self.margin * rows.groups.center(rows.log_ratios)) ** 2
+
+
+def test_a_method_of_somebody_else_has_its_gradient_under_either_strategy() -> None:
+    """A_i by hand: 2 margin (c - mean c) of the residuals c; of a group they sum to zero, and so do centred ones."""
+    method = Squared(margin=0.3)
+    data = batch_of("grouped", {}, method)
+    grouped, cached = (loss_of(batch_of(s, {}, method), {}, method) for s in STRATEGIES)
+    torch.testing.assert_close(grouped[1], cached[1], rtol=1e-5, atol=1e-7)
+    names, values = grouped[2][fields.TABLES]
+    rows = dict(zip(names, values, strict=True))
+    assert {"score", "grpo_fallback"}.isdisjoint(names)
+    for group in (0, 1):
+        members = (data[fields.GROUP_IDS] == group) & data[fields.ROW_MASK]
+        labels, ratios = rows["correct"][members], rows["log_ratio"][members]
+        residuals = labels - labels.mean() - 0.3 * (ratios - ratios.mean())
+        torch.testing.assert_close(rows["loss"][members], residuals**2)
+        torch.testing.assert_close(rows["effective_advantage"][members], 2 * 0.3 * residuals, rtol=1e-4, atol=1e-6)

@@ -1,6 +1,7 @@
 """Real runs of `pacs train`: Ray, FSDP2, vLLM, weight sync, checkpoint, resume."""
 
 import json
+import stat
 from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +15,7 @@ from safetensors.torch import load_file
 
 from pacs.metrics import find
 from pacs.runs.checkpoints import read_checkpoint
-from tests.integration.real_run import RESET_EVERY, STEPS, RealRun, equal
+from tests.integration.real_run import RESET_EVERY, SECRET, STEPS, RealRun, equal
 
 pytestmark = pytest.mark.slow
 
@@ -116,6 +117,20 @@ def test_the_reference_is_the_policy_of_the_reset_after_it(run: RealRun) -> None
     assert equal(run.reference(5), run.policy(RESET_EVERY))
     assert not equal(run.policy(5), run.policy(4))
     assert run.steps()[-1]["pacs/log_ratio/sequence_mean"] != 0
+
+
+def test_a_secret_reaches_the_run_and_is_shown_nowhere(run: RealRun) -> None:
+    """It is in config.yaml and its copies alone, which are their owner's; the reward, in a worker of Ray's, had it."""
+    files = [file for file in run.folder.rglob("*") if file.is_file()]
+    holders = {file for file in files if SECRET.encode() in file.read_bytes()}
+    assert holders == {file for file in files if file.name == "config.yaml"}
+    assert len(holders) == 1 + STEPS
+    assert {stat.S_IMODE(file.stat().st_mode) for file in holders} == {0o600}
+    assert "PARITY_TOKEN" in (run.folder / "run.json").read_text()
+    assert "vllm" in run.printed.lower()
+    assert SECRET not in run.printed
+    validation = (run.folder / "samples/validation/0.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["predicted"].endswith(f" {len(SECRET)}") for line in validation)
 
 
 def test_the_folder_tells_what_was_run(run: RealRun) -> None:

@@ -15,7 +15,7 @@ from verl.trainer.ppo.v1 import get_trainer_cls, trainer_base
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
-from pacs.algorithm import ROW_COLUMNS, PacsConfig, ReferenceConfig, ReferenceSchedule
+from pacs.algorithm import Pacs, ReferenceConfig, ReferenceSchedule, row_columns
 from pacs.integration import fields
 from pacs.integration.reference_checkpoint import ReferenceCheckpoints
 from pacs.integration.scores import verifier_infos, verifier_statuses
@@ -202,7 +202,7 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
     uids = ["a", "a", "a", "b", "c", "c", "pad1", "pad2"]
     padding = [False] * 6 + [True] * 2
     rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
-    rows = step_rows(uids, padding, rewards, PacsConfig(single_class_groups="drop"))
+    rows = step_rows(uids, padding, rewards, Pacs(single_class_groups="drop"))
     assert rows.labels.tolist() == [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     assert rows.alone.tolist() == [False, False, False, True, False, False, False, False]
     assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
@@ -217,7 +217,7 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
 )
 def test_a_group_too_small_for_the_estimator_is_dropped(estimator: str, alone: list[int]) -> None:
     rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-    rows = step_rows(list("aaabbc"), [False] * 6, rewards, PacsConfig(estimator=estimator))
+    rows = step_rows(list("aaabbc"), [False] * 6, rewards, Pacs(estimator=estimator))
     assert rows.alone.int().tolist() == alone
     assert rows.counted.int().tolist() == [1 - value for value in alone]
 
@@ -237,7 +237,7 @@ def test_statuses_are_read_of_sampled_rows_and_only_if_all_have_one() -> None:
 
 def returned(norms: list[float]) -> dict:
     row = torch.tensor([1.0])
-    names = (*ROW_COLUMNS, "entropy")
+    names = (*row_columns(Pacs()), "entropy")
     return {
         fields.TABLES: [(names, torch.stack([row] * len(names)))],
         "grad_norm": norms,

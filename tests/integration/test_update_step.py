@@ -12,7 +12,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
-from pacs.algorithm import ROW_COLUMNS
+from pacs.algorithm import Pacs, row_columns
 from pacs.integration import fields
 from pacs.integration.trainer import PacsTrainer
 from pacs.integration.worker import PacsWorker
@@ -32,7 +32,7 @@ class Workers:
 
     def update_actor(self, batch: Any) -> dict[str, Any]:
         self.updates.append(dict(batch.extra_info))
-        names = (*ROW_COLUMNS,)
+        names = row_columns(Pacs())
         return {
             "metrics": {
                 fields.TABLES: [(names, torch.zeros(len(names), 1))],

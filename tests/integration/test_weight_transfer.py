@@ -64,3 +64,67 @@ def test_two_runs_at_once_do_not_take_each_other_s_weights() -> None:
     finally:
         for side in sides:
             side.process.kill()
+
+
+#: One transfer after another to a receiver in a thread, whose call is known to the sender as vLLM's answer is.
+WATCHED = """
+import asyncio, os, time, torch
+from concurrent.futures import ThreadPoolExecutor
+from pacs.integration import patches, weight_transfer
+from verl.workers.rollout.vllm_rollout import bucketed_weight_transfer as transfer, vllm_rollout
+
+pool = ThreadPoolExecutor()
+
+def outcome(receive):
+    handle = f"ipc:///tmp/rl-colocate-zmq-test-{os.getpid()}.sock"
+    call = weight_transfer._calls[handle] = pool.submit(receive, handle)
+    weights = ((name, torch.ones(2**18)) for name in "abc")  # of 1 MiB: as many buckets
+    sender = vllm_rollout.BucketedWeightSender(handle, bucket_size_mb=1, use_shm=True)
+    try:
+        asyncio.run(sender.async_send_weights(weights))
+        return "sent", call.result()
+    except weight_transfer.TransferError as error:
+        return str(error)
+
+def receiver(handle, taken):
+    transfer.BucketedWeightReceiver(handle, torch.device("cpu"), use_shm=True).receive_weights(taken)
+
+def all_is_well(handle):
+    names = []
+    receiver(handle, lambda weights, is_last: names.extend(name for name, _ in weights))
+    return "".join(names)
+
+def is_slow(handle):
+    receiver(handle, lambda weights, is_last: time.sleep(3 * weight_transfer.LOOK_MILLISECONDS / 1000))
+    return "slowly"
+
+def raises_before_it_listens(handle):
+    raise MemoryError("no room")
+
+def raises_in_the_midst(handle):
+    def taken(weights, is_last):
+        if weights[0][0] == "b":
+            raise ValueError("no parameter b")
+    receiver(handle, taken)
+
+for receive in (all_is_well, is_slow, raises_before_it_listens, raises_in_the_midst, all_is_well):
+    print("says", outcome(receive), flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_sender_waits_for_a_slow_receiver_and_not_for_one_that_has_failed() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN} | {"VERL_PLATFORM": "cpu"}
+    ran = subprocess.run(
+        [sys.executable, "-c", WATCHED], env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    said = [line.removeprefix("says ") for line in ran.stdout.splitlines() if line.startswith("says ")]
+    assert said == [
+        "('sent', 'abc')",
+        "('sent', 'slowly')",
+        "vLLM did not take the new weights: MemoryError: no room",
+        "vLLM did not take the new weights: ValueError: no parameter b",
+        "('sent', 'abc')",
+    ]

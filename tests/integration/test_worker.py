@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from pacs.algorithm import PacsConfig, ReferenceConfig
+from pacs.algorithm import Pacs, ReferenceConfig
 from tests.integration.worker_case import (
     FAMILIES,
     GROUP,
@@ -34,8 +34,8 @@ ROWS = make_rows(GROUPS, seed=3)
 LEARNING_RATE = 0.02
 
 CONFIGS = {
-    **{estimator: PacsConfig(estimator=estimator) for estimator in ("rloo", "grpo", "dr_grpo", "none")},
-    "other settings": PacsConfig(
+    **{estimator: Pacs(estimator=estimator) for estimator in ("rloo", "grpo", "dr_grpo", "none")},
+    "other settings": Pacs(
         beta=0.3,
         weight_scope="batch",
         normalize_by_length=True,
@@ -75,7 +75,7 @@ WAYS = {name: list(product(CONFIGS, SPLITS, REFERENCES)) for name in CASES if na
     if name != "qwen3 packed"
 }
 #: Reset after step 2 of 3, step 3 at half the learning rate.
-STEPPED = PacsConfig(reference=ReferenceConfig(reset_every=2, warmup_steps=1))
+STEPPED = Pacs(reference=ReferenceConfig(reset_every=2, warmup_steps=1))
 #: name -> split, epochs over the rows of a step.
 STEPS = {
     "grouped": ("grouped, dynamic", 1),
@@ -89,7 +89,7 @@ def parts(ranks: int, split: str, mini_batch: int) -> list[list[Row]]:
     return deal_out(ROWS, groups_per_mini_batch=mini_batch, ranks=ranks, whole_groups=SPLITS[split][2])
 
 
-def way(ranks: int, config: PacsConfig, split: str, mini_batch: int) -> tuple:
+def way(ranks: int, config: Pacs, split: str, mini_batch: int) -> tuple:
     strategy, micro_batching, _ = SPLITS[split]
     return config, parts(ranks, split, mini_batch), {"pacs_strategy": strategy, **micro_batching}
 

@@ -12,7 +12,7 @@ from tensordict import TensorDict
 from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import Pacs
 from pacs.integration.batching import padded_row_count, row_order
 from pacs.integration.step_rows import step_rows
 from tests.algorithm.naive import Batch, naive_loss
@@ -97,7 +97,7 @@ def mini_batches(parts: list[list[Row]], count: int) -> list[list[Row]]:
     return [[row for part in parts for row in part[i * size : (i + 1) * size] if row.uid] for i in range(count)]
 
 
-def as_tensordict(parts: list[list[Row]], rank: int, config: PacsConfig) -> TensorDict:
+def as_tensordict(parts: list[list[Row]], rank: int, config: Pacs) -> TensorDict:
     """The fields verl's engine and PACS's worker read of a rank's rows, jagged where verl's are."""
 
     def jagged(values: list[torch.Tensor]) -> torch.Tensor:
@@ -153,7 +153,7 @@ def autograd_loss(
     model: PreTrainedModel,
     reference: list[torch.Tensor],
     rows: list[Row],
-    config: PacsConfig,
+    config: Pacs,
     temperature: float = 1.0,
 ) -> torch.Tensor:
     """Eq. 8 over `rows` in one pass, given log pi_ref of each."""

@@ -14,7 +14,7 @@ import verl  # noqa: F401 (loads the plugin)
 from hydra import compose, initialize_config_dir
 from verl.utils import tensordict_utils as tu
 
-from pacs.algorithm import PacsConfig, ReferenceSchedule
+from pacs.algorithm import Pacs, ReferenceSchedule
 from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.shards import local_shards
@@ -62,7 +62,7 @@ def full_weights(worker: PacsWorker) -> dict[str, torch.Tensor]:
 def step_data(
     parts: list[list[Row]],
     rank: int,
-    config: PacsConfig,
+    config: Pacs,
     mini_batches: int,
     *,
     is_policy: bool,

@@ -188,10 +188,21 @@ def test_rows_without_a_token_have_no_value_per_token() -> None:
 
 def test_optional_columns_are_optional() -> None:
     with_them = naive(make_rows(2))
-    without = [{name: row[name] for name in UPDATE_COLUMNS} for row in make_rows(2)]
+    without = [{name: row[name] for name in UPDATE_COLUMNS | {"score", "grpo_fallback"}} for row in make_rows(2)]
     assert update_metrics([table(without)]) == pytest.approx(
         {name: value for name, value in with_them.items() if name not in OPTIONAL_METRICS}, rel=1e-12, abs=1e-12
     )
+
+
+def test_a_method_without_scores_has_the_other_metrics() -> None:
+    rows = make_rows(2)
+    metrics = update_metrics(
+        [table([{n: v for n, v in row.items() if n not in ("score", "grpo_fallback")} for row in rows])]
+    )
+    whole = update_metrics([table(rows)])
+    assert metrics == {name: whole[name] for name in metrics}
+    assert "pacs/loss_mean" in metrics
+    assert not any("score" in name or "calibration" in name for name in metrics)
 
 
 def test_only_the_first_update_has_a_gap() -> None:

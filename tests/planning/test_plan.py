@@ -134,6 +134,14 @@ def test_ppo_and_grpo_have_their_own_models_and_passes(config: DictConfig) -> No
     assert phase(ppo, "update").total - phase(grpo, "update").total == pytest.approx(12 * shape.critic_parameters / 8)
 
 
+def test_vllm_must_hold_a_sequence_of_all_its_positions(config: DictConfig) -> None:
+    """It refuses to start else, however short the task's sequences are."""
+    assert phase(plan(config), "generation").obstacle is None
+    more = phase(plan(config, "actor_rollout_ref.rollout.max_model_len=9000000"), "generation").obstacle
+    assert more is not None
+    assert more.endswith("a sequence may have 9,000,000")
+
+
 def test_time_follows_work_and_machines(config: DictConfig) -> None:
     one, eight = plan(config).work, plan(config, "trainer.nnodes=8").work
     assert pass_flops(one, one.policy) == pass_flops(eight, eight.policy)

@@ -69,21 +69,21 @@ def test_a_file_without_the_columns_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "out" / "real").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_cannot_be_used_is_counted(made: Path) -> None:
     manifest = json.loads((made / "real" / "manifest.json").read_text())
     assert manifest["dropped"] == {"duplicate": 1, "overlong": 1, "unverifiable": 1}
     assert manifest["kept"] == KEPT == json.loads((made / "easy" / "manifest.json").read_text())["kept"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_three_steps_are_finite(steps: list[dict[str, float]]) -> None:
     assert [line["step"] for line in steps if "timing_s/step" in line] == [1, 2, 3]
     assert [key for line in steps for key, value in line.items() if not math.isfinite(value)] == []
     assert all(line["actor/grad_norm"] > 0 for line in steps if "timing_s/step" in line)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_prompts_and_golds_are_the_files(samples: list[dict]) -> None:
     """Every problem is trained on once; what the tokenizer does not know is one token, which is not shown."""
     problems = json.loads(FILE.read_text())[:KEPT]
@@ -97,7 +97,7 @@ def test_the_prompts_and_golds_are_the_files(samples: list[dict]) -> None:
     assert {problem["answer"] for problem in problems} <= golds
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_responses_are_right_wrong_and_cut_off(steps: list[dict[str, float]], samples: list[dict]) -> None:
     trained = [line for line in steps if "timing_s/step" in line]
     assert sum(line["pacs/truncated_fraction"] for line in trained) > 0
@@ -111,7 +111,7 @@ def test_responses_are_right_wrong_and_cut_off(steps: list[dict[str, float]], sa
         assert logged == pytest.approx(statuses[status] / len(samples))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_answers_are_compared_with_golds_in_latex(samples: list[dict]) -> None:
     compared = [gold for status, gold in graded(samples) if status == "wrong" and "\\" in gold]
     assert len(set(compared)) > 1

@@ -186,7 +186,11 @@ def test_settings_are_flattened_to_the_keys_of_the_command_line():
 def test_secrets_are_not_shown_and_tokens_of_text_are(make_run):
     command = ["pacs", "train", "trainer.wandb_api_key=hush-1", "data.max_tokens=7"]
     config = "env: {WANDB_API_KEY: hush-2, HF_TOKEN: hush-3, db_password: hush-4}\npad_token: '<pad>'\napi_key:\n"
-    page = page_of([make_run(info={"command": command}, config=config)])
+    config += (
+        "github_token: hush-5\nOPENAI_KEY: hush-6\nproxy: https://me:hush-7@host\njudges: [{private_key: hush-8}]\n"
+    )
+    info = {"command": [*command, "a.access_key=hush-9"], "remote": "https://hush-10@git", "api-key": "hush-11"}
+    page = page_of([make_run(info=info, config=config)])
     assert "hush" not in page.text
     assert ["env.WANDB_API_KEY", "(not shown)"] in page.rows
     assert ["pad_token", "<pad>"] in page.rows

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import time
+from multiprocessing import resource_tracker
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 from pacs.integration.run_log import RunLog
@@ -32,15 +34,8 @@ def fill_up(run_dir: Path, take: bool) -> None:
 def drive(run_dir: Path) -> None:
     """Leave a process in a session of its own and a segment that nobody frees, as a run that is cut off does."""
     subprocess.Popen(["sleep", "300"], start_new_session=True)
-    subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from multiprocessing import resource_tracker, shared_memory as s; m = s.SharedMemory(None, True, 9); "
-            "resource_tracker.unregister(m._name, 'shared_memory')",
-        ],
-        check=True,
-    )
+    segment = SharedMemory(create=True, size=9)
+    resource_tracker.unregister(f"/{segment.name}", "shared_memory")
     what = os.environ["PACS_TEST_DRIVER"]
 
     def note(step: int, phase: str) -> None:
@@ -51,7 +46,7 @@ def drive(run_dir: Path) -> None:
         return
     if what == "full":
         run_dir.rename(run_dir.with_name("gone"))  # nothing can be written there any more, as root or not
-    Path(os.environ[TEMPORARY], "left").touch()
+    Path(os.environ[TEMPORARY], "left").write_text(segment.name)
     if what == "shout":
         raise RuntimeError("a long cause " * 20_000)  # several times what a pipe holds
     if what in ("log", "take"):
@@ -64,10 +59,15 @@ def drive(run_dir: Path) -> None:
         subprocess.Popen([sys.executable, "-c", child + "never_answered()"])
         Watchdog(run_dir, FaultSettings(no_progress_seconds=3)).start()
     note(3, "start" if what == "starting" else "rollouts")
-    while not ((run_dir / STOP_REQUEST).exists() and what == "obey"):
+    if what == "linger after the end":
+        note(9, "end")
+        time.sleep(300)
+    while not ((run_dir / STOP_REQUEST).exists() and what in ("obey", "linger")):
         time.sleep(0.05)
     print("it stops")
     note(4, "stopped")
+    if what == "linger":
+        time.sleep(300)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pacs.runs.processes import processes_of
 from pacs.runs.segments import orphaned_segments, segments_there
+from pacs.runs.signals import SIGNALS
 from pacs.runs.state import RunState, read_progress, read_state
-from pacs.runs.supervisor import SIGNALS
 
 
 def heed_signals() -> None:

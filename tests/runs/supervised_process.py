@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from pacs.runs.requests import StopRequests
 from pacs.runs.room import reserved
 from pacs.runs.supervisor import supervise
 
@@ -11,5 +12,6 @@ if __name__ == "__main__":
     run_dir = Path(sys.argv[1])
     run_dir.mkdir(exist_ok=True)
     os.environ["PACS_TEST_DRIVER"] = sys.argv[2]
-    with reserved(run_dir):
-        sys.exit(supervise("tests.runs.driver_process", run_dir, run_dir / "checkpoints", resumed_from=None))
+    with reserved(run_dir), StopRequests() as requests:
+        status = supervise("tests.runs.driver_process", run_dir, run_dir / "checkpoints", requests, resumed_from=None)
+    sys.exit(status)

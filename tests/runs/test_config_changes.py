@@ -119,7 +119,7 @@ ALGORITHM = keys(
     """),
     ("actor_rollout_ref.rollout", """
         n temperature top_p top_k do_sample ignore_eos seed full_determinism dtype quantization name
-        prompt_length response_length max_model_len multi_turn.max_assistant_turns agent.default_agent_loop
+        prompt_length response_length multi_turn.max_assistant_turns agent.default_agent_loop
         over_sample_rate
     """),
     ("critic", """
@@ -168,6 +168,7 @@ MEANS = keys(
     """),
     ("actor_rollout_ref.rollout", """
         gpu_memory_utilization tensor_model_parallel_size max_num_seqs max_num_batched_tokens enforce_eager
+        max_model_len
         enable_prefix_caching calculate_log_probs val_kwargs.temperature agent.num_workers
         trace.experiment_name checkpoint_engine.update_weights_bucket_megabytes prometheus.served_model_name
         n_gpus_per_node

@@ -13,7 +13,7 @@ from pacs.integration.checks import ConfigError
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import processes_of
-from pacs.runs.segments import forget_segments, segments_there
+from pacs.runs.segments import SHARED_MEMORY, forget_segments
 from pacs.runs.state import write_state
 from pacs.runs.supervisor import FINISHED
 from tests.integration.test_resume import composed
@@ -21,13 +21,16 @@ from tests.runs.launched import Launched
 
 pytestmark = pytest.mark.slow
 
+#: Of such a run: the driver, its tracker of shared memory, and a child.
+PROCESSES = 3
+
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Launched]:
     """A run that trains."""
     one = Launched(tmp_path / "run", "ignore")
     one.wait_for("rollouts")
-    one.until(lambda: len(processes_of(one.state.token)) == 2)  # what made the segment has ended
+    one.until(lambda: len(processes_of(one.state.token)) == PROCESSES)
     yield one
     one.process.kill()
     one.process.wait()
@@ -40,14 +43,14 @@ def unharmed(live: Launched) -> Callable[[], None]:
     """Checks that the run trains as before."""
     token = live.state.token
     pids = {process.pid for process in processes_of(token)}
-    segments = set(segments_there())
-    temporary = Path(str(live.state.temporary))
-    assert (temporary / "left").exists()
+    left = Path(str(live.state.temporary), "left")
+    segment = SHARED_MEMORY / left.read_text()
+    assert segment.exists()
 
     def check() -> None:
         assert {process.pid for process in processes_of(token)} == pids
-        assert segments <= set(segments_there())
-        assert (temporary / "left").exists()
+        assert segment.exists()
+        assert left.exists()
         assert live.process.poll() is None
 
     return check
@@ -118,7 +121,7 @@ def test_what_is_left_of_a_run_in_a_moved_folder_is_ended(live: Launched, tmp_pa
     live.process.wait()
     branch = copy(live.run_dir, "branch")
     assert not clear_former_start(branch)
-    assert len(processes_of(live.state.token)) == 2
+    assert len(processes_of(live.state.token)) == PROCESSES
     live.run_dir.rename(tmp_path / "moved")
     assert clear_former_start(tmp_path / "moved")
     (tmp_path / "moved").rename(live.run_dir)

@@ -117,7 +117,7 @@ def test_a_marker_that_names_what_is_outside_is_refused(tmp_path: Path, name: st
     about = json.loads((folder / MARKER).read_text())
     about |= {"files": {name: 1}} if what == "file" else {"reference": name}
     (folder / MARKER).write_text(json.dumps(about))
-    with pytest.raises(BrokenCheckpoint, match="not what pacs writes"):
+    with pytest.raises(BrokenCheckpoint, match="was not written by pacs"):
         read_checkpoint(folder)
 
 

@@ -1,6 +1,7 @@
 import json
 import multiprocessing
 import os
+import resource
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -110,12 +111,22 @@ def test_a_reader_sees_one_content_or_the_other(tmp_path):
 def test_what_cannot_be_written_leaves_the_old_content_and_nothing_beside_it(tmp_path):
     file = tmp_path / "file"
     write_atomically(file, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_atomically(file, "new \ud800")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_atomically(file, "new " * 10)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert file.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     with pytest.raises(OSError, match="nowhere"):
         write_atomically(tmp_path / "nowhere" / "file", "new")
+
+
+def test_half_a_surrogate_pair_is_written_as_json_names_it(tmp_path):
+    write_atomically(tmp_path / "file", "new \ud800")
+    assert (tmp_path / "file").read_text() == "new \\ud800"
 
 
 def test_the_size_of_a_folder_counts_every_file_and_no_link_twice(tmp_path):

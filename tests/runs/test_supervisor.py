@@ -1,6 +1,7 @@
 """The launcher and its driver, with real processes, signals and segments, and without Ray."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,10 @@ import pytest
 
 from pacs.runs.processes import processes_of
 from pacs.runs.settings import FaultSettings
+from pacs.runs.signals import SIGNALS
 from pacs.runs.state import CAUSE_CHARS, read_fault, read_state
-from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
-from tests.runs.launched import Launched
+from pacs.runs.supervisor import FAILED, FINISHED, ONE_REQUEST_SECONDS, STOPPED
+from tests.runs.launched import Launched, heed_signals
 
 
 @pytest.fixture
@@ -99,6 +101,90 @@ def test_a_second_signal_ends_at_once(launch: Callable[..., Launched]) -> None:
     status, printed = one.ended()
     assert status == 128 + signal.SIGTERM
     assert "SIGTERM, at once, by a second signal" in printed
+
+
+def test_a_second_signal_leaves_a_saved_stop_as_it_is(launch: Callable[..., Launched]) -> None:
+    one = launch("linger")
+    one.wait_for("rollouts")
+    one.process.send_signal(signal.SIGINT)
+    one.wait_for("stopped")
+    one.process.send_signal(signal.SIGINT)
+    status, printed = one.ended()
+    assert status == STOPPED
+    assert "the run was stopped: SIGINT, after step 4" in printed
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert (state.state, state.exit_status) == ("stopped", STOPPED)
+
+
+def test_a_second_signal_leaves_a_finished_run_as_it_is(launch: Callable[..., Launched]) -> None:
+    one = launch("linger after the end")
+    one.wait_for("end")
+    one.process.send_signal(signal.SIGTERM)
+    time.sleep(2 * ONE_REQUEST_SECONDS)
+    assert one.process.poll() is None  # what is left to do after the end, as sending logs away, may go on
+    one.process.send_signal(signal.SIGTERM)
+    assert one.ended() == (FINISHED, "")
+    state = read_state(one.run_dir)
+    assert state is not None
+    assert state.state == "finished"
+
+
+def test_signals_to_every_process_ask_the_trainer_to_stop(launch: Callable[..., Launched]) -> None:
+    """As a service manager or the end of a job sends them, one after the other: they are one request."""
+    one = launch("obey")
+    one.wait_for("rollouts")
+    state = read_state(one.run_dir)
+    assert state is not None
+    others = processes_of(state.token)
+    assert {"sleep"} < {process.name() for process in others}
+    for number in SIGNALS:
+        for process in (one.process, *others):
+            process.send_signal(number)
+    one.until((one.run_dir / "stop").exists)
+    assert all(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in others[:1])
+    status, printed = one.ended()
+    assert status == STOPPED
+    # One request, by whichever came first: Python takes those that wait for it in the order of their numbers.
+    said = re.findall(r"pacs train: (SIG\w+): the run ends after this step", printed)
+    assert len(said) == 1
+    assert f"the run was stopped: {said[0]}, after step 4" in printed
+
+
+def test_signals_to_every_process_before_the_first_step(launch: Callable[..., Launched]) -> None:
+    one = launch("starting")
+    one.wait_for("start")
+    state = read_state(one.run_dir)
+    assert state is not None
+    for process in (*processes_of(state.token), one.process):
+        process.send_signal(signal.SIGTERM)
+    status, printed = one.ended()
+    assert status == STOPPED
+    assert "SIGTERM, before the first step" in printed
+
+
+BEFORE_THE_START = """
+import time
+from pacs.runs.requests import StopRequests
+with StopRequests():
+    print("checking", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_before_the_run_is_started_ends_it_as_a_stop(number: signal.Signals) -> None:
+    """It holds the folder's lock already, and looks at what is there."""
+    command = [sys.executable, "-c", BEFORE_THE_START]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_signals
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "checking\n"
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == STOPPED
+    assert said == f"pacs train: {number.name}: stopped before the run was started\n"
 
 
 def test_a_signal_while_it_is_cleared_up_does_not_cut_that_off(launch: Callable[..., Launched]) -> None:

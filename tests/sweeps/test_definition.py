@@ -6,8 +6,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import method_of
 from pacs.evaluation.tasks import parse_tasks
+from pacs.integration.schema import algorithm_section
 from pacs.paths import config_dir
 from pacs.sweeps import definition
 from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
@@ -36,8 +37,7 @@ def test_a_shipped_sweep_can_be_run(name: str) -> None:
             for value in values:
                 OmegaConf.update(config, key, value)
                 if algorithm == "pacs":
-                    own = {name: config.pacs[name] for name in PacsConfig.__dataclass_fields__}
-                    PacsConfig.from_mapping(OmegaConf.to_container(OmegaConf.create(own), resolve=True))
+                    method_of(algorithm_section(config))
 
 
 def test_overrides_are_in_hydra_s_grammar() -> None:

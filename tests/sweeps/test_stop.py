@@ -3,11 +3,10 @@
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from pacs.runs.supervisor import _Launcher
+from pacs.runs.requests import StopRequests
 from pacs.sweeps.stop import StopRequest
 
 
@@ -19,25 +18,25 @@ def interrupt() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def test_a_signal_in_a_run_is_known_to_the_run_and_to_the_sweep(tmp_path: Path) -> None:
+def test_a_signal_in_a_run_is_known_to_the_run_and_to_the_sweep() -> None:
     before = signal.getsignal(signal.SIGUSR1)
     with StopRequest() as stop:
         os.kill(os.getpid(), signal.SIGUSR1)
         assert stop.signals == [signal.SIGUSR1]
-        launcher = _Launcher(tmp_path, "token")
-        with launcher.listening():
+        with StopRequests() as requests:
+            requests.heeded = True
             os.kill(os.getpid(), signal.SIGTERM)
-            assert launcher.signals == ["SIGTERM"]
+            assert requests.names == ["SIGTERM"]
         assert stop.signals == [signal.SIGUSR1, signal.SIGTERM]
         os.kill(os.getpid(), signal.SIGINT)
         assert stop.signals[2:] == [signal.SIGINT]
-        assert launcher.signals == ["SIGTERM"]
+        assert requests.names == ["SIGTERM"]
     assert signal.getsignal(signal.SIGUSR1) is before
 
 
-def test_a_run_alone_passes_ctrl_c_to_nobody(tmp_path: Path) -> None:
+def test_a_run_alone_passes_ctrl_c_to_nobody() -> None:
     """Python's own handler would raise KeyboardInterrupt."""
-    launcher = _Launcher(tmp_path, "token")
-    with launcher.listening():
+    with StopRequests() as requests:
+        requests.heeded = True
         os.kill(os.getpid(), signal.SIGINT)
-    assert launcher.signals == ["SIGINT"]
+    assert requests.names == ["SIGINT"]

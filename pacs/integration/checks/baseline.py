@@ -11,6 +11,12 @@ from pacs.integration.strategy import data_parallel_size, longest_sequence_token
 
 #: verl's estimators that compare the responses to one prompt.
 OF_GROUPS = ("grpo", "rloo")
+#: Those of verl's that its V1 trainer cannot give what they read.
+WITHOUT_INPUT = {
+    "remax": "the reward of a greedy response (reward_baselines)",
+    "optimal_token_baseline": "sum_pi_squared",
+    "tir_optimal_token_baseline": "sum_pi_squared",
+}
 
 
 def baseline_problems(config: DictConfig) -> Iterator[str]:
@@ -26,6 +32,11 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"algorithm.adv_estimator={estimator}: verl knows no such estimator; leave it out, so that it is that of "
             f"--config-name, or use one of {', '.join(ADV_ESTIMATOR_REGISTRY)}."
+        )
+    if estimator in WITHOUT_INPUT:
+        yield (
+            f"algorithm.adv_estimator={estimator} needs {WITHOUT_INPUT[estimator]}, which verl's V1 trainer does not "
+            "calculate: leave it out, so that it is that of --config-name."
         )
     if estimator in OF_GROUPS and n < 2:
         yield (

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, ListConfig
 from pacs.integration import nodes
 from pacs.integration.checks.run import ConfigError
 from pacs.integration.run_folder import installed_versions
+from pacs.terminal import print
 
 KEY = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0

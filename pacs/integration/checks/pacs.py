@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm import PacsConfig
+from pacs.algorithm import method_of
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import longest_sequence_tokens, wanted, why_not_grouped
@@ -27,14 +27,32 @@ UNREAD = {
     "actor_rollout_ref.actor.loss_scale_factor": None,
     "actor_rollout_ref.actor.policy_loss.loss_mode": "vanilla",
 }
+#: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
+QUANTIZED = (
+    "actor_rollout_ref.rollout.quantization",
+    "actor_rollout_ref.rollout.quantization_config_file",
+    "actor_rollout_ref.rollout.qat.enable",
+    "actor_rollout_ref.rollout.engine_kwargs.vllm.quantization",
+    "actor_rollout_ref.rollout.engine_kwargs.vllm.kv_cache_dtype",
+    "actor_rollout_ref.actor.qat.enable",
+    "actor_rollout_ref.actor.fsdp_config.qat.enable",
+    "actor_rollout_ref.ref.fsdp_config.qat.enable",
+)
 
 
 def pacs_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config of the PACS trainer, a sentence each with the setting and the mend."""
     try:
-        PacsConfig.from_mapping(algorithm_section(config)).check_group_size(config.actor_rollout_ref.rollout.n)
+        method = method_of(algorithm_section(config))
     except ValueError as error:
         yield str(error)
+        return
+    least, n = max(2, method.smallest_group), config.actor_rollout_ref.rollout.n
+    if n < least:
+        yield (
+            f"actor_rollout_ref.rollout.n={n}: the responses to a prompt are compared, which takes at least {least} "
+            "with these settings; sample more (the paper: 8), or compare them otherwise (pacs.estimator)."
+        )
         return
     yield from _reference_problems(config)
     yield from _ignored_settings(config)
@@ -91,20 +109,19 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
             "data.shuffle, and groups are dealt out to mini-batches anew each step)."
         )
     correction = algorithm.get("rollout_correction") or {}
-    if correction.get("rollout_is") or correction.get("rollout_rs") or correction.get("bypass_mode"):
+    if correction.get("rollout_is") or correction.get("rollout_rs"):
         yield (
             "algorithm.rollout_correction is set: PACS has no importance weights and no log pi_old; set rollout_is and "
-            "rollout_rs to null and bypass_mode to false."
+            "rollout_rs to null."
         )
-    if config.get("distillation", {}).get("enabled"):
-        yield "distillation.enabled=true: PACS has no distillation loss; set it to false."
+    for key in QUANTIZED:
+        if (value := OmegaConf.select(config, key)) not in (None, False, "auto"):
+            yield (
+                f"{key}={value}: the responses would be another policy's than the one that is trained, and PACS has no "
+                "importance weights that correct for the difference: leave it out."
+            )
     if config.critic.enable:
         yield "critic.enable=true: PACS has no critic; set it to false."
-    if config.trainer.critic_warmup > 0:
-        yield (
-            f"trainer.critic_warmup={config.trainer.critic_warmup}: PACS has no critic, and the policy would not be "
-            "updated in these steps; set it to 0."
-        )
 
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 
 def rollout_problems(config: DictConfig) -> Iterator[str]:
@@ -19,9 +19,19 @@ def rollout_problems(config: DictConfig) -> Iterator[str]:
     share = rollout.gpu_memory_utilization
     if not isinstance(share, int | float) or not 0 < share <= 1:
         yield f"{key}.gpu_memory_utilization={share}: it is vLLM's share of a GPU; use a number above 0 and at most 1."
-    context, longest = rollout.max_model_len, config.data.max_prompt_length + config.data.max_response_length
-    if context is not None and context < longest:
+    yield from _context_problems(config)
+
+
+def _context_problems(config: DictConfig) -> Iterator[str]:
+    """The positions that vLLM holds of a sequence; a response of several turns fits the same limits."""
+    key, own = "actor_rollout_ref.rollout.max_model_len", "actor_rollout_ref.rollout.engine_kwargs.vllm.max_model_len"
+    context, longest = OmegaConf.select(config, key), config.data.max_prompt_length + config.data.max_response_length
+    if OmegaConf.select(config, own) is not None:
+        yield f"{own} would take the place of {key} without verl's knowing: set {key}, or leave both out."
+    if context is not None and (isinstance(context, bool) or not isinstance(context, int)):
+        yield f"{key}={context}: use a whole number of tokens, or leave it out ({longest}, by the lengths)."
+    elif context is not None and context < longest:
         yield (
-            f"{key}.max_model_len={context} would cut responses off, without a word: data.max_prompt_length and "
+            f"{key}={context} would cut responses off, without a word: data.max_prompt_length and "
             f"data.max_response_length make {longest} tokens; leave it out, or lower the lengths."
         )

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm.checks import nearest_word
+from pacs.algorithm.settings import nearest_word
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.pacs import pacs_problems
 from pacs.integration.checks.shared import shared_problems
 from pacs.integration.checks.surroundings import surroundings_problems
 from pacs.integration.schema import BASELINES
+from pacs.redaction import redact
 
 #: Whole numbers of at least 1.
 SIZES = (
@@ -37,7 +38,7 @@ class ConfigError(ValueError):
     """The run cannot start as configured; the message lists every problem found."""
 
     def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(f"- {problem}" for problem in problems))
+        super().__init__(redact("\n".join(f"- {problem}" for problem in problems)))
 
 
 def check_paths(config: DictConfig) -> None:

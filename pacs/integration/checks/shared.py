@@ -7,6 +7,8 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from verl.utils.tracking import Tracking
 
 from pacs.integration.checks.rollout import rollout_problems
+from pacs.integration.checks.switches import switch_problems
+from pacs.integration.shown_config import logger_problem
 from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import check_life_settings
 
@@ -19,6 +21,9 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
     yield from _reward_problems(config)
     yield from _verl_settings_problems(config)
     yield from rollout_problems(config)
+    yield from switch_problems(config)
+    if (problem := logger_problem(config)) is not None:
+        yield problem
 
 
 def _life_problems(config: DictConfig) -> Iterator[str]:

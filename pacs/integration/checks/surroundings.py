@@ -16,8 +16,17 @@ from pacs.integration.checks.model_config import read_model_config
 
 #: Where the recipe `arithmetic` looks for its model and problems.
 ARITHMETIC = Path("outputs/arithmetic")
-#: verl's names of loggers that need a package of their own.
-LOGGER_PACKAGES = ("wandb", "mlflow", "swanlab")
+#: verl's names of loggers that need packages: what is imported, and what pip calls it.
+LOGGER_PACKAGES = {
+    "tensorboard": {"tensorboard": "tensorboard"},
+    "wandb": {"wandb": "wandb"},
+    "mlflow": {"mlflow": "mlflow"},
+    "swanlab": {"swanlab": "swanlab"},
+    "trackio": {"trackio": "trackio"},
+    "clearml": {"clearml": "clearml", "pandas": "pandas"},
+    "rl_insight": {"rl_insight": "rl-insight"},
+    "vemlp_wandb": {"volcengine_ml_platform": "volcengine-ml-platform"},
+}
 
 
 def surroundings_problems(config: DictConfig) -> Iterator[str]:
@@ -88,8 +97,10 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
 def _package_problems(config: DictConfig) -> Iterator[str]:
     loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
     for name in loggers:
-        if name in LOGGER_PACKAGES and importlib.util.find_spec(name) is None:
-            yield f"trainer.logger has {name}, which is not installed: pip install {name}, or use logging=default."
+        for module, package in LOGGER_PACKAGES.get(name, {}).items():
+            if importlib.util.find_spec(module) is None:
+                what = "which" if package == name else f"whose package {package}"
+                yield f"trainer.logger has {name}, {what} is not installed: pip install {package}, or logging=default."
 
 
 def _folder_problems(config: DictConfig) -> Iterator[str]:
@@ -183,6 +194,12 @@ def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[
     text = settings.get("text_config") or {}
     context = settings.get("max_position_embeddings") or text.get("max_position_embeddings")
     prompt, response = config.data.max_prompt_length, config.data.max_response_length
+    held = config.actor_rollout_ref.rollout.max_model_len
+    if context is not None and held is not None and prompt + response <= context < held:
+        yield (
+            f"actor_rollout_ref.rollout.max_model_len={held}: the model at actor_rollout_ref.model.path="
+            f"{config.actor_rollout_ref.model.path} has {context} positions (max_position_embeddings): leave it out."
+        )
     if context is not None and prompt + response > context:
         yield (
             f"data.max_prompt_length={prompt} and data.max_response_length={response} make {prompt + response} tokens, "

@@ -39,6 +39,8 @@ def main() -> None:
 def _serve() -> Callable[[], None] | None:
     """Start one test after another, until the other side hangs up. In a test's process, the program to run."""
     libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
+    # For the caller to handle, which kills what is to end: an answer is not to be wrong because its run is stopped.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP))
     task = json.load(sys.stdin)
     channel = socket.socket(fileno=int(sys.argv[1]))
     sys.path = [path for path in sys.path if path != os.environ["PYTHONPATH"]] + task["packages"]

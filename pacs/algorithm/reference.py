@@ -2,9 +2,46 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pacs.algorithm.config import ReferenceConfig
+from pydantic import Field, model_validator
+
+from pacs.algorithm.settings import Settings
+
+
+class ReferenceConfig(Settings):
+    """When the reference policy is replaced by the current one: the keys under `pacs.reference.`.
+
+    Each trigger that is set is looked at after the last update of a step (the thresholds not in warm-up steps); the
+    first that fires resets.
+    """
+
+    #: Replace the reference after the last update of every so many steps; None (null) never does.
+    reset_every: Annotated[int, Field(ge=1)] | None = Field(
+        default=20, description="a whole number of steps, 1 to reset after every step, or null for never"
+    )
+    #: Replace it after a step in which at least this share of the rows was saturated, |sigma(psi) - R| < 0.01.
+    reset_at_saturation: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="a share of the rows (0.5: half of them), or null to leave this trigger out"
+    )
+    #: Replace it after a step in which the mean log-ratio of a response reached this many nats.
+    reset_at_log_ratio: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="a number of nats, or null to leave this trigger out"
+    )
+    #: Re-initialise the optimizer's state whenever the reference is replaced.
+    reset_optimizer: bool = True
+    #: Steps after a reset with a reduced learning rate: the k-th of W has k/(W+1) of it.
+    warmup_steps: int = Field(default=0, ge=0, description="a whole number of steps")
+
+    @model_validator(mode="after")
+    def _rate_comes_back(self) -> Self:
+        if self.reset_every is not None and self.warmup_steps >= self.reset_every:
+            raise ValueError(
+                f"pacs.reference.warmup_steps={self.warmup_steps} with pacs.reference.reset_every={self.reset_every}: "
+                "the learning rate would never come back to its full value; use fewer warm-up steps, or reset less "
+                "often"
+            )
+        return self
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""Methods by name: ours by a word, anybody's by an import path."""
+
+from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+from pacs.algorithm.method import Method
+from pacs.algorithm.pacs import Pacs
+from pacs.algorithm.settings import nearest_word
+
+METHODS: dict[str, type[Method]] = {"pacs": Pacs}
+
+
+def method_of(section: Mapping[str, Any]) -> Method:
+    """The method that a config's section names (`pacs.method`), with its settings, which are the section's other keys.
+
+    Raises:
+        ValueError: a method that does not exist, an unknown key or a value that is refused, by the key's full name.
+    """
+    settings = dict(section)
+    name = str(settings.pop("method", "pacs"))
+    try:
+        return _class_of(name).from_mapping(settings)
+    except ValueError as error:
+        raise ValueError(str(error) if name in METHODS else f"{error} (with pacs.method={name})") from error
+
+
+def _class_of(name: str) -> type[Method]:
+    if name in METHODS:
+        return METHODS[name]
+    if "." not in name:
+        nearest = nearest_word(name, METHODS)
+        raise ValueError(
+            f"pacs.method={name} is not known{f' (did you mean {nearest}?)' if nearest else ''}: choose one of "
+            f"{', '.join(METHODS)}, or give the import path of a class of yours (my.module.Loss)"
+        )
+    try:
+        found = resolve_name(name)
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
+        raise ValueError(
+            f"pacs.method={name} cannot be imported ({error}): put its folder on PYTHONPATH, and name the class as "
+            "my.module.Loss"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, Method)):
+        raise ValueError(f"pacs.method={name} is no subclass of pacs.algorithm.Method")
+    return found

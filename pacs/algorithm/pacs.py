@@ -1,0 +1,75 @@
+"""PACS (arXiv 2509.02522v2): class-balanced binary cross-entropy of the scores against the verifier's labels."""
+
+from typing import ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from pacs.algorithm.class_balance import Scope, class_balance_weights, in_mixed_group
+from pacs.algorithm.groups import Groups
+from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.scores import SMALLEST_GROUP, Estimator, falls_back, group_scores
+
+
+class Pacs(Method):
+    """losses_i = w_i * BCE(sigmoid(psi_i), R_i), Eq. 8; psi_i (Eq. 6) compares r_i = beta * log-ratio (Eq. 7)."""
+
+    #: Scale of the log-probability ratio in the reward proxy (Eq. 7); above 0.
+    beta: float = Field(default=1.0, gt=0, description="the paper uses 1.0")
+    #: How a response is compared with its group (Eq. 6): rloo, grpo, dr_grpo, or none for no comparison.
+    estimator: Estimator = "rloo"
+    #: Over which rows the two classes are balanced: group, batch (the whole train batch), or none.
+    weight_scope: Scope = "group"
+    #: Divide the reward proxy of a response by its length in tokens.
+    normalize_by_length: bool = False
+    #: Add the first term of Eq. 5, the policy gradient weighted by the loss of each response.
+    policy_gradient_term: bool = False
+    #: What groups of one class do: keep (weight 1, counted in N) or drop (out of both).
+    single_class_groups: Literal["keep", "drop"] = "keep"
+
+    #: score: psi of Eq. 6. grpo_fallback: 1 if its group's scores are those of dr_grpo (estimator grpo only).
+    COLUMNS: ClassVar[tuple[str, ...]] = ("score", "grpo_fallback")
+
+    @property
+    def smallest_group(self) -> int:
+        """What the estimator can compare."""
+        return SMALLEST_GROUP[self.estimator]
+
+    @property
+    def needs_log_likelihoods(self) -> bool:
+        """For Eq. 5's first term."""
+        return self.policy_gradient_term
+
+    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+        """All rows, less single-class groups if they are dropped."""
+        return groups.keep(in_mixed_group(labels, groups)) if self.single_class_groups == "drop" else groups
+
+    def weights(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+        """w_i of Eq. 8."""
+        return class_balance_weights(labels, counted, self.weight_scope)
+
+    def rewards(self, rows: Rows) -> torch.Tensor:
+        """(B,) r_i of Eq. 7; a response without a token has 0."""
+        rewards = self.beta * rows.log_ratios
+        return rewards / rows.lengths.clamp(min=1) if self.normalize_by_length else rewards
+
+    def losses(self, rows: Rows) -> torch.Tensor:
+        """Eq. 8, and with `policy_gradient_term` the gradient of Eq. 5's first term.
+
+        That term is (1/N) sum_i stopgrad(w_i l_i) * log pi(o_i), the score-function estimator, in which the
+        log-likelihood of a response is a sum whatever the proxy is. It adds nothing to the value.
+        """
+        scores = group_scores(self.rewards(rows), rows.groups, self.estimator)
+        # Selected before the operation: without a comparison, a row of no weight may not be finite beside others.
+        weighed = torch.where(rows.weights != 0, scores, 0)
+        losses = rows.weights * binary_cross_entropy_with_logits(weighed, rows.labels, reduction="none")
+        if rows.log_likelihoods is not None:
+            losses = losses + losses.detach() * (rows.log_likelihoods - rows.log_likelihoods.detach())
+        return losses
+
+    def columns(self, rows: Rows) -> dict[str, torch.Tensor]:
+        """The scores, and whose fell back."""
+        rewards = self.rewards(rows)
+        fallback = falls_back(rewards, rows.groups) if self.estimator == "grpo" else torch.zeros_like(rewards)
+        return {"score": group_scores(rewards, rows.groups, self.estimator), "grpo_fallback": fallback}

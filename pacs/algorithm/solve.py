@@ -1,0 +1,89 @@
+"""From what is known of each response to its loss and its effective advantage, whatever the method."""
+
+from dataclasses import replace
+
+import torch
+
+from pacs.algorithm.checks import at_least_float32, check_shape, checked_labels
+from pacs.algorithm.groups import Groups, make_groups
+from pacs.algorithm.method import Method, Rows
+
+#: What is known of a row of any method once its loss is; all (B,). A method adds its `COLUMNS`.
+#:
+#: counted              1 if the row counts in N
+#: correct              its label R
+#: loss                 losses_i (for PACS w * l of Eq. 8)
+#: log_ratio            sum_t m * (log pi_theta - log pi_ref), in nats
+#: tokens               tokens of the response
+#: effective_advantage  A_i = -N * dL/dlog pi_theta(o_i), the same at every token
+ROW_COLUMNS = ("counted", "correct", "loss", "log_ratio", "tokens", "effective_advantage")
+
+
+def row_columns(method: Method) -> tuple[str, ...]:
+    """Names of what is known of a row once its loss is."""
+    return (*ROW_COLUMNS, *method.COLUMNS)
+
+
+def weigh_rows(
+    labels: torch.Tensor, group_ids: torch.Tensor, method: Method, row_mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which rows of a whole train batch count in N, and their weights, before it is split.
+
+    Args:
+        labels: (B,) of any dtype, 0 or 1.
+        group_ids: (B,) int64; whole groups.
+        method: with its settings.
+        row_mask: (B,) bool or number; rows that are 0 do not count.
+
+    Returns:
+        (B,) bool, whose sum over a mini-batch is the `denominator` of its micro-batches; and (B,) w_i, float32 or
+        float64, 0 in rows that do not count.
+
+    Raises:
+        ValueError: shapes that differ, labels other than 0 and 1.
+    """
+    groups = make_groups(group_ids, row_mask)
+    targets = checked_labels(labels, groups, at_least_float32(labels))
+    counted = method.counted(targets, groups)
+    return counted.rows, method.weights(targets, counted)
+
+
+def weighed_rows(
+    method: Method,
+    log_ratios: torch.Tensor,
+    log_likelihoods: torch.Tensor | None,
+    lengths: torch.Tensor,
+    labels: torch.Tensor,
+    groups: Groups,
+    weights: torch.Tensor | None,
+) -> tuple[Rows, Groups]:
+    """The rows, checked and weighed, and those of them that count."""
+    targets = checked_labels(labels, groups, log_ratios.dtype)
+    counted = method.counted(targets, groups)
+    if weights is None:
+        weights = method.weights(targets, counted)
+    else:
+        check_shape("weights", weights, groups.index.shape)
+        weights = torch.where(counted.rows, weights.detach().to(log_ratios.dtype), 0)
+    return Rows(log_ratios, log_likelihoods, lengths, targets, weights, groups), counted
+
+
+@torch.enable_grad()
+def solve(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """(B,) losses, with the gradient that the rows have, and the columns."""
+    given = [values for values in (rows.log_ratios, rows.log_likelihoods) if values is not None]
+    trained = given[0].requires_grad
+    leaves = given if trained else [values.detach().requires_grad_() for values in given]
+    # NaN in a group without a weight (a dropped one) must reach no gradient, and 0 * NaN is NaN: cut before the
+    # method's operations, and selected after them.
+    acting = rows.groups.with_any(rows.weights != 0)
+    own, *likelihoods = [torch.where(acting, values, values.detach()) for values in leaves]
+    seen = replace(rows, log_ratios=own, log_likelihoods=likelihoods[0] if likelihoods else None)
+    losses = torch.where(rows.weights != 0, method.losses(seen), 0)
+    gradients = torch.autograd.grad(losses.sum(), leaves, retain_graph=trained)
+    with torch.no_grad():
+        extra = method.columns(rows)
+    known = (counted.rows, rows.labels, losses, rows.log_ratios, rows.lengths, -torch.stack(gradients).sum(dim=0))
+    columns = dict(zip(ROW_COLUMNS, known, strict=True)) | {name: extra[name] for name in method.COLUMNS}
+    columns = {name: values.detach().to(losses.dtype) for name, values in columns.items()}
+    return losses if trained else losses.detach(), columns

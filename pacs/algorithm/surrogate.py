@@ -1,0 +1,58 @@
+"""The gradient of a loss by one number a response: any split of a mini-batch is exact."""
+
+import math
+
+import torch
+
+from pacs.algorithm.checks import at_least_float32, check_shape
+from pacs.algorithm.log_ratio import select
+
+
+def surrogate_loss(
+    log_probs: torch.Tensor,
+    response_mask: torch.Tensor,
+    advantages: torch.Tensor,
+    *,
+    counted: torch.Tensor,
+    denominator: float | torch.Tensor | None = None,
+) -> torch.Tensor:
+    """-(1/N) * sum_it m_it * A_i * log pi_theta(o_it): at the weights that gave A_i, its gradient is `method_loss`'s.
+
+    The second half of gradient caching. Rows need not be whole groups: any split of a mini-batch is exact.
+    The value means nothing by itself.
+
+    Args:
+        log_probs: (B, T) of any floating dtype, with gradient.
+        response_mask: (B, T) bool or number; nonzero marks the response's tokens.
+        advantages: (B,) `effective_advantage` of `score_responses`.
+        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold. A row that
+            counts makes the value NaN if its log-likelihood is not finite, even with an advantage of 0.
+        denominator: N, by default the number of rows given that count; for a micro-batch, the number over the
+            whole mini-batch, and 0 only where no row counts.
+
+    Returns:
+        0-dimensional, float32, or float64 if `log_probs` is. If no row counts, a 0 with a gradient of zeros.
+
+    Raises:
+        ValueError: shapes that differ, an impossible denominator.
+    """
+    check_shape("response_mask", response_mask, log_probs.shape)
+    check_shape("advantages", advantages, log_probs.shape[:1])
+    check_shape("counted", counted, log_probs.shape[:1])
+    rows = counted != 0
+    log_likelihoods = select(log_probs, (response_mask != 0) & rows[:, None], at_least_float32(log_probs)).sum(dim=1)
+    acting = torch.where(rows, advantages.detach().to(log_likelihoods.dtype), 0)
+    return -(acting * log_likelihoods).sum() / denominator_of(denominator, rows)
+
+
+def denominator_of(given: float | torch.Tensor | None, counted: torch.Tensor) -> float | torch.Tensor:
+    """N as it was given, checked; by default the number of rows that count here."""
+    if given is None:
+        return counted.sum().clamp(min=1)
+    n = float(given)
+    if not math.isfinite(n) or n < 0 or (n == 0 and bool(counted.any())):
+        raise ValueError(
+            f"denominator={n:g}, but {int(counted.sum())} rows count here: give the number of rows that "
+            "count in the whole mini-batch"
+        )
+    return n or 1.0

@@ -1,0 +1,28 @@
+"""Text of others on its way to a terminal.
+
+A model's response, a task's name in a folder from elsewhere, a file's content in an error: each may hold characters
+that a terminal obeys. They set its title, write to the clipboard, or overwrite what was said before. Everything that
+`pacs` prints goes through `print` of this module, which shows them instead; tests/test_house.py holds the code to it.
+"""
+
+import builtins
+import re
+from typing import TextIO
+
+#: Control characters of ASCII but for tab and newline, and of Latin-1 (C1); line separators; what overrides the
+#: direction of writing; halves of a surrogate pair, which no terminal can be given.
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: object) -> str:
+    r"""A text in which nothing is obeyed but tabs and newlines: ESC becomes the four characters `\x1b`.
+
+    >>> print(visible("\x1b]0;title\x07 and \u202e, but é and 数 as they are"))
+    \x1b]0;title\x07 and \u202e, but é and 数 as they are
+    """
+    return OBEYED.sub(lambda found: found.group().encode("unicode_escape").decode(), str(text))
+
+
+def print(*values: object, sep: str = " ", end: str = "\n", file: TextIO | None = None, flush: bool = False) -> None:
+    """Python's `print` of what `visible` makes of the values."""
+    builtins.print(*map(visible, values), sep=sep, end=end, file=file, flush=flush)

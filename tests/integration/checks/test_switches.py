@@ -1,0 +1,159 @@
+"""Switches of verl that would do nothing here, or not what they say, are refused with the mend; the others are not."""
+
+from importlib.util import find_spec
+
+import pytest
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from pacs.composing import CompositionError, compose_run
+from pacs.integration.checks.baseline import baseline_problems
+from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
+from pacs.integration.checks.rollout import rollout_problems
+from pacs.integration.checks.surroundings import LOGGER_PACKAGES, _context_problems, _package_problems
+from pacs.integration.checks.switches import ONLY, switch_problems
+
+ROLLOUT = "actor_rollout_ref.rollout"
+
+
+@pytest.fixture(scope="module")
+def configs() -> dict[str, DictConfig]:
+    return {name: compose_run(name, ["recipe=qwen3_8b"])[0] for name in ("pacs", "grpo")}
+
+
+def with_settings(config: DictConfig, **settings: object) -> DictConfig:
+    """A copy with other settings, a dot in a key being two underscores here."""
+    changed = config.copy()
+    with open_dict(changed):
+        for key, value in settings.items():
+            OmegaConf.update(changed, key.replace("__", "."), value, force_add=True)
+    return changed
+
+
+def test_the_shipped_configs_are_sound(configs: dict[str, DictConfig]) -> None:
+    assert [list(switch_problems(config)) for config in configs.values()] == [[], []]
+
+
+@pytest.mark.parametrize("key", ONLY)
+def test_a_switch_that_does_nothing_is_refused(key: str, configs: dict[str, DictConfig]) -> None:
+    config = configs["grpo"]
+    assert OmegaConf.select(config, key, default="missing") != "missing", "verl has no such key"
+    allowed = ONLY[key][0][0]
+    other = "weave" if allowed is None else not allowed
+    (problem,) = switch_problems(with_settings(config, **{key: other}))
+    said = str(other).lower()
+    assert problem.startswith(f"{key}={said}: ")
+    assert "leave it out" in problem
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "mend"),
+    [
+        ({"algorithm.rollout_correction.bypass_mode": True}, "bypass_mode=true", "set it to false"),
+        ({"custom_reward_function.path": "mine.py"}, "custom_reward_function.path", "set it under reward.custom_"),
+        ({"reward_model.enable": True}, "reward_model.enable", "set it under reward."),
+        ({"sandbox_fusion.url": "http://h"}, "sandbox_fusion.url", "set it under reward.sandbox_fusion"),
+        ({f"{ROLLOUT}.val_kwargs.do_sample": False}, "temperature=0.6", "set that to 0"),
+        ({"trainer.val_only": True, "trainer.val_before_train": False}, "trainer.val_only=true", "would train"),
+        ({"trainer.critic_warmup": 5}, "trainer.critic_warmup=5", "set it to 0"),
+    ],
+)
+def test_settings_that_mean_something_else_here(
+    settings: dict, said: str, mend: str, configs: dict[str, DictConfig]
+) -> None:
+    (problem,) = switch_problems(with_settings(configs["grpo"], **settings))
+    assert said in problem
+    assert mend in problem
+
+
+def test_what_verl_does_as_it_says_is_left_alone(configs: dict[str, DictConfig]) -> None:
+    settings = {
+        f"{ROLLOUT}.val_kwargs.do_sample": False,
+        f"{ROLLOUT}.val_kwargs.temperature": 0,
+        "trainer.val_only": True,
+        "algorithm.rollout_correction.rollout_is": "token",
+        "skip.rollout_tq.enable": True,
+        "trainer.v1.sampler.sync_refill_failed_groups": True,
+        "actor_rollout_ref.actor.calculate_entropy": True,
+        "actor_rollout_ref.model.use_shm": True,
+    }
+    assert list(switch_problems(with_settings(configs["grpo"], **settings))) == []
+
+
+@pytest.mark.parametrize("key", QUANTIZED)
+def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, DictConfig]) -> None:
+    value = key.endswith(".enable") or "fp8"
+    problems = [problem for problem in pacs_problems(with_settings(configs["pacs"], **{key: value})) if key in problem]
+    assert len(problems) == 1
+    assert "no importance weights" in problems[0]
+    assert list(pacs_problems(configs["pacs"])) == []
+
+
+@pytest.mark.parametrize("estimator", ["remax", "optimal_token_baseline", "tir_optimal_token_baseline"])
+def test_an_estimator_of_what_is_not_calculated(estimator: str, configs: dict[str, DictConfig]) -> None:
+    (problem,) = baseline_problems(with_settings(configs["grpo"], algorithm__adv_estimator=estimator))
+    assert f"algorithm.adv_estimator={estimator} needs" in problem
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "override"),
+    [
+        ("grpo", "distillation.enabled=true"),
+        ("grpo", "algorithm.rollout_correction.bypass_mode=true"),
+        ("pacs", f"{ROLLOUT}.quantization=fp8"),
+    ],
+)
+def test_a_run_with_them_is_not_composed(algorithm: str, override: str) -> None:
+    with pytest.raises(CompositionError) as refused:
+        compose_run(algorithm, ["recipe=arithmetic", override])
+    assert override in str(refused.value)
+
+
+@pytest.mark.parametrize("logger", LOGGER_PACKAGES)
+def test_the_packages_of_each_logger_are_looked_for(logger: str, configs: dict[str, DictConfig]) -> None:
+    """Each of verl's but those that need none; what is not importable here is named, with what pip calls it."""
+    problems = list(_package_problems(with_settings(configs["grpo"], trainer__logger=[logger])))
+    missing = [package for module, package in LOGGER_PACKAGES[logger].items() if find_spec(module) is None]
+    assert len(problems) == len(missing)
+    for problem, package in zip(problems, missing, strict=True):
+        assert f"trainer.logger has {logger}" in problem
+        assert f"pip install {package}" in problem
+
+
+def test_every_logger_of_verl_is_known() -> None:
+    from verl.utils.tracking import Tracking
+
+    assert set(Tracking.supported_backend) - LOGGER_PACKAGES.keys() == {"console", "file"}
+    assert {name for name in LOGGER_PACKAGES if not LOGGER_PACKAGES[name]} == set()
+
+
+def test_vllm_holds_the_positions_that_the_lengths_need(configs: dict[str, DictConfig]) -> None:
+    for config in configs.values():
+        assert config.actor_rollout_ref.rollout.max_model_len == 9216
+    longer, _ = compose_run("ppo", ["recipe=qwen3_8b", "data.max_response_length=16384", "hardware=h200x8"])
+    assert longer.actor_rollout_ref.rollout.max_model_len == 17408
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({f"{ROLLOUT}.max_model_len": 9215}, "make 9216 tokens; leave it out"),
+        ({f"{ROLLOUT}.max_model_len": "long"}, "use a whole number of tokens"),
+        ({f"{ROLLOUT}.max_model_len": True}, "use a whole number of tokens"),
+        ({f"{ROLLOUT}.engine_kwargs.vllm.max_model_len": 9000}, "would take the place of"),
+    ],
+)
+def test_positions_that_are_too_few(settings: dict, said: str, configs: dict[str, DictConfig]) -> None:
+    (problem,) = rollout_problems(with_settings(configs["grpo"], **settings))
+    assert said in problem
+
+
+@pytest.mark.parametrize("positions", [9216, 20000, None])
+def test_positions_that_are_enough(positions: int | None, configs: dict[str, DictConfig]) -> None:
+    assert list(rollout_problems(with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": positions}))) == []
+
+
+def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
+    config = with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": 50000})
+    (problem,) = _context_problems(config, {"max_position_embeddings": 40960})
+    assert f"{ROLLOUT}.max_model_len=50000" in problem
+    assert list(_context_problems(configs["grpo"], {"max_position_embeddings": 40960})) == []
