@@ -1,32 +1,59 @@
-"""The `pacs` command."""
+"""The `pacs` command: finds the subcommand, reads its arguments, and says what its user can mend."""
 
 import argparse
+import importlib
 import os
 import select
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
-from pacs import training
-from pacs.data import command as data
-from pacs.diversity import command as diversity
-from pacs.doctor import command as doctor
-from pacs.evaluation import command as evaluation
-from pacs.export import command as export
-from pacs.planning import command as plan
-from pacs.report import command as report
-from pacs.report import inspect_command as inspect
-from pacs.runs import command as runs
-from pacs.sweeps import command as sweep
+from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
+from pacs.base.terminal import say
 
-#: What a shell reports of a program that SIGPIPE has ended.
-BROKEN_PIPE = 141
+#: Of one word or two -> its module in `pacs.commands`, which is imported when it is asked for, and what it does. The
+#: module has `DESCRIPTION`, `EXAMPLES` (or neither), `add_arguments(parser)` and `main(parsed arguments)`, which
+#: returns the exit status; `train` has Hydra read its arguments and gets them as they are.
+COMMANDS = {
+    "train": ("train", "train a policy (PACS by default)"),
+    "data prepare": ("data_prepare", "turn a source of problems into verl's parquet"),
+    "data stats": ("data_stats", "lengths, kinds of answers, duplicates and difficulty of a problem set"),
+    "data show": ("data_show", "prompts as the model gets them, and their gold answers"),
+    "data list": ("data_list", "the known sources of problems"),
+    "plan": ("plan", "memory and time of a training step, before it is run"),
+    "doctor": ("doctor", "what this machine lacks for a run, with the mend of each finding"),
+    "sweep": ("sweep", "train a set of runs, one after the other, into a table and a plot"),
+    "runs": ("runs", "list training runs: state, step, last metrics, where each can go on"),
+    "evaluate": ("evaluate", "sample a model, grade, report pass@k"),
+    "evaluate show": ("evaluate_show", "page through an evaluation's samples"),
+    "evaluate grade": ("evaluate_grade", "grade an evaluation's samples again"),
+    "evaluate compare": ("evaluate_compare", "evaluations side by side, with their differences"),
+    "diversity": ("diversity", "how different a model's responses to a problem are"),
+    "support": ("support", "problems that a trained model has gained and lost"),
+    "report": ("report", "plots and one HTML page from one or several runs"),
+    "export": ("export", "a checkpoint as a Hugging Face folder, for transformers and vLLM"),
+    "inspect": ("inspect", "what a run saw when it stopped for updates that were not finite"),
+}
+
+DESCRIPTION = """\
+PACS: reinforcement learning with verifiable rewards as supervised learning, over verl.
+
+commands
+{commands}
+
+`pacs COMMAND --help` says more. `pacs train --help` shows how runs are configured; the README shows where to start.
+"""
+
+#: Exit statuses: of a refusal, of Ctrl-C, and what a shell reports of a program that SIGPIPE has ended.
+REFUSED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand; return the exit status. Ends quietly if what it prints is no longer read (`| head`)."""
     try:
         try:
-            return _run(arguments)
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -39,23 +66,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments[:1] == ["train"]:
-        # Everything after `train` is Hydra's, except what pacs.training documents.
-        return training.main(arguments[1:])
-    parsed = parse(arguments)
-    status: int = parsed.handler(parsed)
+def _run(arguments: list[str]) -> int:
+    name, command, rest = find(arguments)
+    try:
+        if name == "train":
+            status: int = command.main(rest)
+        else:
+            status = command.main(parse(name, command, rest))
+    except BrokenPipeError:
+        raise
+    except (UserError, OSError) as error:
+        say(f"pacs {name}: {error}", error=True)
+        return REFUSED
+    except KeyboardInterrupt as error:
+        say("; ".join([f"pacs {name}: interrupted", *map(str, error.args)]), error=True)
+        return INTERRUPTED
     return status
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a subcommand other than `train`, with what does it as `handler`; ends the process if wrong."""
-    arguments = list(arguments)
-    if arguments[:1] == ["evaluate"] and arguments[1:2] and arguments[1] in evaluation.SUBCOMMANDS:
-        # What follows `evaluate` is a model else.
-        arguments[:2] = [" ".join(arguments[:2])]
-    parser = build_parser()
+def find(arguments: Sequence[str]) -> tuple[str, ModuleType, list[str]]:
+    """The command that the first words name, its module, and the other words; ends the process if there is none."""
+    for words in (2, 1):
+        name = " ".join(arguments[:words])
+        if len(arguments) >= words and name in COMMANDS:
+            module = importlib.import_module(f"pacs.commands.{COMMANDS[name][0]}")
+            return name, module, list(arguments[words:])
+    asked = arguments[0] if arguments else ""
+    below = {name: about for name, about in COMMANDS.items() if name.split()[0] == asked}  # as of `pacs data`
+    shown = below or COMMANDS
+    width = max(map(len, shown))
+    parser = argparse.ArgumentParser(
+        prog=f"pacs {asked}" if below else "pacs",
+        usage="%(prog)s COMMAND ...",
+        description=DESCRIPTION.format(commands="\n".join(f"  {name:{width}}  {shown[name][1]}" for name in shown)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
+    word = " ".join([asked, *rest[:1]]) if below else " ".join(rest[:1])
+    hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command"
+    return parser.error(f"{hint} --help lists them.")
+
+
+def parse(name: str, command: ModuleType, arguments: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command other than `train`; ends the process if they are wrong."""
+    parser = argparse.ArgumentParser(
+        prog=f"pacs {name}",
+        description=getattr(command, "DESCRIPTION", COMMANDS[name][1]),
+        epilog=getattr(command, "EXAMPLES", None),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
     parsed, rest = parser.parse_known_args(arguments)
     # argparse takes overrides only up to the first option.
     overrides = getattr(parsed, "overrides", None)
@@ -64,17 +124,3 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if overrides is not None:
         overrides += rest
     return parsed
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of all subcommands; `train` has only its name here."""
-    parser = argparse.ArgumentParser(
-        prog="pacs",
-        description="PACS: reinforcement learning with verifiable rewards as supervised learning, over verl.",
-        epilog="`pacs train --help` shows how runs are configured; the README shows where to start.",
-    )
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    subparsers.add_parser("train", help="train a policy (PACS by default)", add_help=False)
-    for command in (data, plan, doctor, sweep, runs, evaluation, diversity, report, export, inspect):
-        command.add_parser(subparsers)
-    return parser

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pacs.paths import config_dir
-from pacs.terminal import print
+from pacs.base.paths import config_dir
+from pacs.base.terminal import print
 
 #: The files whose `pacs` section has keys, and the algorithms that have these.
 FILES = {"shared/base.yaml": "all", "pacs.yaml": "pacs"}

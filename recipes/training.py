@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pacs.base.terminal import print
 from pacs.composing import quoted
 from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.supervisor import STOPPED
-from pacs.terminal import print
 
 #: What the training run prints when one of its parts is up, in order.
 STAGES = (

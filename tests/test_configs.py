@@ -18,12 +18,12 @@ from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
+from pacs.base.paths import config_dir
 from pacs.integration.baseline_trainer import BaselineTrainer
 from pacs.integration.checks import check_run
 from pacs.integration.checks.surroundings import how_to_prepare
 from pacs.integration.schema import BASELINES
 from pacs.integration.trainer import PacsTrainer
-from pacs.paths import config_dir
 from pacs.planning.architecture import PUBLISHED
 from pacs.runs.config_changes import flatten
 

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FILES = [PurePosixPath(path.relative_to(ROOT)) for path in sorted((ROOT / "pacs").rglob("*.py"))]
+TERMINAL = "pacs.base.terminal"
 ONLY_IN_INTEGRATION = {"verl", "transfer_queue"}
 
 
@@ -110,10 +111,10 @@ def test_the_checker_lets_torch_and_the_standard_library_pass(line: str) -> None
 
 
 def bare_prints(source: str) -> list[int]:
-    """Lines that print by Python's own `print`, or write to a standard stream, past `pacs.terminal`."""
+    """Lines that print by Python's own `print`, or write to a standard stream, past `pacs.base.terminal`."""
     tree = ast.parse(source)
     ours = any(
-        isinstance(node, ast.ImportFrom) and node.module == "pacs.terminal" and "print" in [a.name for a in node.names]
+        isinstance(node, ast.ImportFrom) and node.module == TERMINAL and "print" in [name.name for name in node.names]
         for node in ast.walk(tree)
     )
     lines = []
@@ -130,11 +131,11 @@ def bare_prints(source: str) -> list[int]:
 
 @pytest.mark.parametrize("path", FILES, ids=str)
 def test_what_is_printed_goes_through_the_terminal_s_own_module(path: PurePosixPath) -> None:
-    """Text of others is obeyed by a terminal; `pacs.terminal.print` shows it instead."""
-    own = ("pacs/terminal.py", "pacs/integration/shown_config.py")  # the second prints in verl's name
+    """Text of others is obeyed by a terminal; `pacs.base.terminal.print` shows it instead."""
+    own = ("pacs/base/terminal.py", "pacs/integration/shown_config.py")  # the second prints in verl's name
     assert str(path) in own or bare_prints((ROOT / path).read_text()) == []
 
 
 def test_the_checker_finds_what_is_printed() -> None:
     assert bare_prints("print(1)\nsys.stdout.write('x')\nbuiltins.print(2)") == [1, 2, 3]
-    assert bare_prints("from pacs.terminal import print\nprint(1)") == []
+    assert bare_prints("from pacs.base.terminal import print\nprint(1)") == []

@@ -10,12 +10,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs import cli
+from pacs.base.files import write_atomically
+from pacs.base.redaction import BLANK, redact, redacted, redacted_command
 from pacs.integration import checks
 from pacs.integration.run_folder import write_run_folder
 from pacs.integration.shown_config import logger_problem, take_secrets_into_environment
-from pacs.redaction import BLANK, redact, redacted, redacted_command
 from pacs.runs.config_changes import algorithm_changes
-from pacs.runs.files import write_atomically
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import read_fault, report_fault
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from pacs import cli
+from pacs.base.terminal import print as print_visibly
+from pacs.base.terminal import visible
 from pacs.evaluation.folder import TIMING, task_folder
 from pacs.evaluation.settings import FILE
 from pacs.report.page import escape
-from pacs.terminal import print as print_visibly
-from pacs.terminal import visible
 from tests.evaluation.folders import TASK, write_evaluation
 from tests.report.test_inspect_command import evidence
 

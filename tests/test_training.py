@@ -78,11 +78,11 @@ def test_cfg_job_prints_the_config_as_it_is(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("command", ["plan", "doctor"])
 def test_options_may_stand_between_overrides(command: str) -> None:
-    parsed = cli.parse([command, "recipe=qwen3_8b", "--config-name", "grpo", "trainer.nnodes=2"])
+    parsed = cli.parse(*cli.find([command, "recipe=qwen3_8b", "--config-name", "grpo", "trainer.nnodes=2"]))
     assert parsed.config_name == "grpo"
     assert parsed.overrides == ["recipe=qwen3_8b", "trainer.nnodes=2"]
     with pytest.raises(SystemExit):
-        cli.parse([command, "recipe=qwen3_8b", "--config-name", "grpo", "--gpus"])
+        cli.parse(*cli.find([command, "recipe=qwen3_8b", "--config-name", "grpo", "--gpus"]))
 
 
 def test_a_folder_in_use_is_said_by_a_dry_run(inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:

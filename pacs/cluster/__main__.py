@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from pacs.base.terminal import print
 from pacs.cluster.address import INTERFACE, own_address
 from pacs.cluster.head import lead
 from pacs.cluster.meeting import ClusterError, Meeting
@@ -20,7 +21,6 @@ from pacs.cluster.ray_node import RayNode
 from pacs.cluster.signals import exit_on_signals, ignore_signals
 from pacs.runs.state import this_host
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
-from pacs.terminal import print
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,11 +5,11 @@ import sys
 import time
 from collections.abc import Sequence
 
+from pacs.base.terminal import print
 from pacs.cluster.meeting import POLL_SECONDS, ClusterError, Meeting
 from pacs.cluster.ray_node import RayNode
 from pacs.cluster.signals import Noted
 from pacs.runs.supervisor import FINISHED, STOPPED
-from pacs.terminal import print
 
 #: How often the wait for the other nodes is reported.
 REPORT_SECONDS = 30.0

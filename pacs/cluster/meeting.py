@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
-from pacs.runs.files import read_json, write_atomically
+from pacs.base.files import read_json, write_atomically
 from pacs.runs.state import this_host
 
 POLL_SECONDS = 0.5

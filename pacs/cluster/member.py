@@ -2,11 +2,11 @@
 
 import time
 
+from pacs.base.terminal import print
 from pacs.cluster.address import INTERFACE, address_towards
 from pacs.cluster.meeting import POLL_SECONDS, ClusterError, Meeting
 from pacs.cluster.ray_node import RayNode
 from pacs.runs.state import this_host
-from pacs.terminal import print
 
 
 def reach(meeting: Meeting, head: str, seconds: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 from pacs.data.filters import Overlap
 from pacs.data.output import file_sha256, read_manifest
 
@@ -35,12 +35,12 @@ def find_evaluation_sets(given: Sequence[Path], out: Path) -> list[EvaluationSet
         out: folder of the training set.
 
     Raises:
-        DataError: If one that is given is not there.
+        UserError: If one that is given is not there.
     """
     files = [path / FILE if path.is_dir() else path for path in given]
     for file in files:
         if not file.is_file():
-            raise DataError(f"--evaluation {file}: no such file; prepare it first with `pacs data prepare`")
+            raise UserError(f"--evaluation {file}: no such file; prepare it first with `pacs data prepare`")
     if not given:
         beside = sorted(out.absolute().parent.glob(f"*/{FILE}"))
         files = [file for file in beside if file.parent != out.absolute() and read_manifest(file.parent)]
@@ -55,7 +55,7 @@ def read_overlap(sets: Sequence[EvaluationSet], instruction: str) -> Overlap:
         instruction: what ends the prompts of a file that has no manifest to say it.
 
     Raises:
-        DataError: If one is not in verl's schema.
+        UserError: If one is not in verl's schema.
     """
     overlap = Overlap()
     for each in sets:
@@ -66,5 +66,5 @@ def read_overlap(sets: Sequence[EvaluationSet], instruction: str) -> Overlap:
             for row in table.to_pylist():
                 overlap.add(row["prompt"][-1]["content"].removesuffix(ending), str(row["data_source"]))
         except (pa.ArrowException, LookupError, TypeError, AttributeError) as error:
-            raise DataError(f"--evaluation {each.file} is not a parquet file in verl's schema") from error
+            raise UserError(f"--evaluation {each.file} is not a parquet file in verl's schema") from error
     return overlap

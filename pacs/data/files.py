@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 from pacs.data.problem import Row
 
 
@@ -18,7 +18,7 @@ def json_rows(file: Path) -> Iterator[Row]:
     """The objects of a file: one a line, read as they are asked for, or all in one list.
 
     Raises:
-        DataError: If it cannot be read; it names the line or the row.
+        UserError: If it cannot be read; it names the line or the row.
     """
     place = "the list"
     try:
@@ -33,14 +33,14 @@ def json_rows(file: Path) -> Iterator[Row]:
                 if line.strip():
                     yield _checked(_loads(line))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{file} cannot be read: {place}: {error}") from error
+        raise UserError(f"{file} cannot be read: {place}: {error}") from error
 
 
 def csv_rows(file: Path) -> Iterator[Row]:
     """The rows of a file whose first line names the columns; an empty field is an empty text.
 
     Raises:
-        DataError: If it cannot be read; it names the line.
+        UserError: If it cannot be read; it names the line.
     """
     csv.field_size_limit(sys.maxsize)
     line = 1
@@ -53,7 +53,7 @@ def csv_rows(file: Path) -> Iterator[Row]:
                     raise ValueError("it has more fields than the first line")
                 yield row
     except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"{file} cannot be read: line {line}: {error}") from error
+        raise UserError(f"{file} cannot be read: line {line}: {error}") from error
 
 
 def _first_character(file: Path) -> str:

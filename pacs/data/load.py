@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 from pacs.data.files import csv_rows, json_rows
 from pacs.data.problem import Row
 from pacs.data.sources import Source
@@ -21,10 +21,10 @@ def local_revision(path: Path) -> str:
     """A hash of a file, or of all files of a folder with their names, in place of a commit.
 
     Raises:
-        DataError: If there is nothing to read.
+        UserError: If there is nothing to read.
     """
     if not path.exists():
-        raise DataError(f"{path}: no such file or folder")
+        raise UserError(f"{path}: no such file or folder")
     if path.is_file():
         files = {"": path}
     else:
@@ -46,7 +46,7 @@ def hub_revision(source: Source, revision: str | None) -> str:
         revision: branch, tag or commit; None for the default branch.
 
     Raises:
-        DataError: If the hub cannot be reached, has no such revision, or does not give access.
+        UserError: If the hub cannot be reached, has no such revision, or does not give access.
     """
     from huggingface_hub import HfApi
 
@@ -63,7 +63,7 @@ def file_rows(file: Path) -> Iterator[Row]:
     """The rows of a local file.
 
     Raises:
-        DataError: If its ending is not in `FORMATS`, or it cannot be read.
+        UserError: If its ending is not in `FORMATS`, or it cannot be read.
     """
     match file.suffix.lower():
         case ".json" | ".jsonl":
@@ -72,7 +72,7 @@ def file_rows(file: Path) -> Iterator[Row]:
             return csv_rows(file)
         case ".parquet":
             return _stream(file, "parquet", data_files=[str(file)], split="train")
-    raise DataError(f"{file}: give a file that ends with {', '.join(FORMATS)}")
+    raise UserError(f"{file}: give a file that ends with {', '.join(FORMATS)}")
 
 
 def source_rows(source: Source, revision: str, local: Path | None) -> Iterator[Row]:
@@ -84,7 +84,7 @@ def source_rows(source: Source, revision: str, local: Path | None) -> Iterator[R
         local: a file with all its rows, or a copy of the repository's folder, in place of the hub.
 
     Raises:
-        DataError: If they cannot be read.
+        UserError: If they cannot be read.
     """
     if local is not None and local.is_file():
         yield from file_rows(local)
@@ -122,7 +122,7 @@ def _stream(what: str | Path, path: str, **arguments: Any) -> Iterator[Row]:
 
 
 def explain(error: Exception, what: str | Path) -> NoReturn:
-    """Raise the `DataError` that says what an error of `datasets` or of the hub means.
+    """Raise the `UserError` that says what an error of `datasets` or of the hub means.
 
     Args:
         error: what was raised.
@@ -153,4 +153,4 @@ def explain(error: Exception, what: str | Path) -> NoReturn:
         message = f"{what}: the Hugging Face Hub cannot be reached ({first_line}): {hint}"
     else:
         message = f"{what} cannot be read: {first_line}"
-    raise DataError(message) from error
+    raise UserError(message) from error

@@ -13,9 +13,8 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pacs.data.errors import DataError
-from pacs.runs.files import write_atomically
-from pacs.runs.names import UnsafeName, inside
+from pacs.base.errors import UserError
+from pacs.base.files import inside, write_atomically
 
 MANIFEST = "manifest.json"
 #: In every manifest of ours, and in no other.
@@ -52,7 +51,7 @@ class Output:
         split: `train` or `test`.
 
     Raises:
-        DataError: If it cannot be written to, or its manifest names files elsewhere.
+        UserError: If it cannot be written to, or its manifest names files elsewhere.
     """
 
     def __init__(self, folder: Path, split: str) -> None:
@@ -61,13 +60,13 @@ class Output:
         before = read_manifest(self._folder) or {"sha256": {}}
         try:
             self._old = [inside(self._folder, name) for name in before["sha256"]]
-        except UnsafeName as error:
-            raise DataError(f"{error}: its {MANIFEST} was not written here; choose another --out") from None
+        except UserError as error:
+            raise UserError(f"{error}: its {MANIFEST} was not written here; choose another --out") from None
         place = next(path for path in (self._folder, *self._folder.parents) if path.exists())
         try:
             self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
         except OSError as error:
-            raise DataError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
+            raise UserError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
         self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
 
     def __enter__(self) -> Self:
@@ -136,19 +135,19 @@ def find_prepared(folder: Path, split: str, settings: Mapping[str, Any]) -> dict
         settings: everything that decides what is prepared.
 
     Raises:
-        DataError: If the folder has something else, that would be replaced.
+        UserError: If the folder has something else, that would be replaced.
     """
     manifest, file = read_manifest(folder), folder / f"{split}.parquet"
     remedy = "--overwrite replaces it, another --out keeps it"
     if manifest is None:
         present = [path.name for path in (file, folder / MANIFEST) if path.exists()]
         if present:
-            raise DataError(f"{folder} holds {' and '.join(present)}, not prepared by this command: {remedy}")
+            raise UserError(f"{folder} holds {' and '.join(present)}, not prepared by this command: {remedy}")
         return None
     if manifest[MARK] != settings_sha256(settings):
         old = manifest["settings"]
         changed = sorted(key for key in old.keys() | settings.keys() if old.get(key) != settings.get(key))
-        raise DataError(f"{folder} was prepared with other settings ({', '.join(changed)}): {remedy}")
+        raise UserError(f"{folder} was prepared with other settings ({', '.join(changed)}): {remedy}")
     if not file.is_file() or manifest["sha256"][file.name] != file_sha256(file):
-        raise DataError(f"{file} is not what its manifest says: --overwrite makes it again")
+        raise UserError(f"{file} is not what its manifest says: --overwrite makes it again")
     return manifest

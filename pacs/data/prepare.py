@@ -8,7 +8,7 @@ import transformers
 from tqdm import tqdm
 
 import pacs
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 from pacs.data.evaluation import EvaluationSet, read_overlap
 from pacs.data.filters import Duplicates, Overlap
 from pacs.data.load import hub_revision, source_rows
@@ -36,7 +36,7 @@ def prepare(request: Request, evaluation: Sequence[EvaluationSet]) -> dict[str, 
         The manifest.
 
     Raises:
-        DataError: If the source cannot be read, or nothing of it is left.
+        UserError: If the source cannot be read, or nothing of it is left.
         OSError: If the folder cannot be written.
     """
     with Output(request.out, request.split) as output:
@@ -50,7 +50,7 @@ def prepare(request: Request, evaluation: Sequence[EvaluationSet]) -> dict[str, 
         for batch in _batches(_problems(request, revision, overlap, tally)):
             output.write(_finish(batch, request, revision, template, tally))
         if not tally.kept:
-            raise DataError(f"{request.given}: nothing is left of {tally.rows_in:,} rows ({tally.reasons()})")
+            raise UserError(f"{request.given}: nothing is left of {tally.rows_in:,} rows ({tally.reasons()})")
         manifest = _manifest(request, revision, evaluation, tally)
         output.publish(manifest)
     return manifest
@@ -84,7 +84,7 @@ def _check_columns(request: Request, row: Row) -> None:
     missing = [column for column in request.source.read.required if column not in row]
     if missing:
         hint = ": name the columns with --question-column and the like" if "columns" in request.options else ""
-        raise DataError(f"{request.given} has no column {', '.join(missing)}; it has {', '.join(row)}{hint}")
+        raise UserError(f"{request.given} has no column {', '.join(missing)}; it has {', '.join(row)}{hint}")
 
 
 def _batches(problems: Iterator[Problem]) -> Iterator[list[Problem]]:

@@ -1,12 +1,15 @@
 """What is asked of `pacs data prepare`, and all of it that decides what is prepared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from pacs.base.errors import UserError
 from pacs.data.evaluation import EvaluationSet
-from pacs.data.sources import Source
+from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
+from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, Source, find_source
 
 
 @dataclass(frozen=True)
@@ -60,3 +63,38 @@ class Request:
             **(measured if self.model else {}),
             "evaluation": [{"name": each.name, "sha256": each.sha256} for each in evaluation],
         }
+
+
+def with_options(
+    source: Source, release: str | None = None, window: Sequence[date] | None = None
+) -> tuple[Source, dict[str, Any]]:
+    """The declaration of a source, changed as far as it has options, and the options as JSON has them.
+
+    Raises:
+        UserError: a window that ends before it begins.
+    """
+    if not isinstance(source.read, LiveCodeBench):
+        return source, {}
+    release, (first, last) = release or RELEASE, window or WINDOW
+    if first > last:
+        raise UserError(f"--window {first} {last}: the first day is after the last")
+    changed = replace(source, read=LiveCodeBench((first, last)), files=RELEASES[release])
+    return changed, {"release": release, "window": [str(first), str(last)]}
+
+
+def plain_request(name: str, out: Path) -> Request:
+    """That of `pacs data prepare NAME --out OUT`, without another option, for a known source."""
+    source, options = with_options(find_source(name))
+    return Request(
+        given=name,
+        source=source,
+        local=None,
+        revision=source.revision,
+        options=options,
+        out=out,
+        instruction=INSTRUCTIONS.get(source.verifier, ""),
+        system=None,
+        model=None,
+        max_prompt_length=MAX_PROMPT_LENGTH,
+        thinking=True,
+    )

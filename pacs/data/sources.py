@@ -1,10 +1,10 @@
 """The known sources, a declaration each. Where two repositories have the same problems, the first is the default."""
 
-import difflib
 from dataclasses import dataclass
 
+from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
 from pacs.data.columns import Columns
-from pacs.data.errors import DataError
 from pacs.data.golds import list_gold, number_gold
 from pacs.data.gpqa import Choices
 from pacs.data.livecodebench import RELEASE, RELEASES, LiveCodeBench
@@ -126,12 +126,11 @@ def find_source(name: str) -> Source:
     """The source with this name, or with this repository.
 
     Raises:
-        DataError: If there is none; the nearest names are in the message.
+        UserError: If there is none; the nearest names are in the message.
     """
     for source in SOURCES:
         if name in (source.name, source.repo):
             return source
-    known = {word.lower(): word for source in SOURCES for word in (source.name, source.repo)}
-    nearest = [known[word] for word in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-    raise DataError(f"{name} is neither a known source nor a file: {hint}`pacs data list` shows the sources")
+    known = [word for source in SOURCES for word in (source.name, source.repo)]
+    hint = did_you_mean(name, known, count=3, cutoff=0.5)
+    raise UserError(f"{name} is neither a known source nor a file: `pacs data list` shows the sources.{hint}")

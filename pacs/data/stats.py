@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
+from pacs.base.tables import Table, format_table
 from pacs.data.filters import normalised
 from pacs.data.template import Template
-from pacs.report.table import Table, format_table
 
 QUANTILES = {"min": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
 #: Of verl's schema; `extra_info` may be missing.
@@ -42,21 +42,21 @@ def read_rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, An
         batch_rows: how many are in memory.
 
     Raises:
-        DataError: If there is no such file, or it is not in verl's schema.
+        UserError: If there is no such file, or it is not in verl's schema.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files or not files[0].is_file():
-        raise DataError(f"{path}: no such file, or no .parquet in this folder; `pacs data prepare` makes them")
+        raise UserError(f"{path}: no such file, or no .parquet in this folder; `pacs data prepare` makes them")
     for file in files:
         try:
             parquet = pq.ParquetFile(file)
             missing = [name for name in COLUMNS if name not in parquet.schema_arrow.names]
             if missing:
-                raise DataError(f"{file} is not in verl's schema: it has no column {', '.join(missing)}")
+                raise UserError(f"{file} is not in verl's schema: it has no column {', '.join(missing)}")
             for batch in parquet.iter_batches(batch_rows, columns=[*COLUMNS, "extra_info"]):
                 yield from batch.to_pylist()
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{file} cannot be read as parquet: {error}") from error
+            raise UserError(f"{file} cannot be read as parquet: {error}") from error
 
 
 def kind_of(gold: str, verifier: str | None) -> str:
@@ -81,7 +81,7 @@ def statistics(rows: Iterable[dict[str, Any]], template: Template | None) -> str
     """Tables of the problems by data source, of lengths and difficulty; and the most common answers.
 
     Raises:
-        DataError: If there are no rows.
+        UserError: If there are no rows.
     """
     sources: dict[str, _Facts] = {}
     golds: Counter[str] = Counter()
@@ -95,7 +95,7 @@ def statistics(rows: Iterable[dict[str, Any]], template: Template | None) -> str
         facts.difficulty += [info["difficulty"]] if isinstance(info.get("difficulty"), int | float) else []
         golds[shorten(gold)] += 1
     if not sources:
-        raise DataError("there are no rows")
+        raise UserError("there are no rows")
     counts: Table = {
         name: {
             "problems": facts.questions.total(),

@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 
 Messages = list[dict[str, str]]
 
@@ -19,7 +19,7 @@ class Template:
         thinking: passed to the template as `enable_thinking`, as `data.apply_chat_template_kwargs` does.
 
     Raises:
-        DataError: If there is no tokenizer, or it has no chat template; in the methods, if that refuses a prompt.
+        UserError: If there is no tokenizer, or it has no chat template; in the methods, if that refuses a prompt.
     """
 
     def __init__(self, model: str, thinking: bool = True) -> None:
@@ -27,7 +27,7 @@ class Template:
         self._tokenizer = _load(model)
         self._arguments = {"add_generation_prompt": True, "enable_thinking": thinking}
         if not self._tokenizer.chat_template:
-            raise DataError(f"--model {model}: its tokenizer has no chat template")
+            raise UserError(f"--model {model}: its tokenizer has no chat template")
 
     def render(self, messages: Messages) -> str:
         """The prompt as text."""
@@ -46,7 +46,7 @@ class Template:
             return self._tokenizer.apply_chat_template(messages, **how, **self._arguments)
         except TemplateError as error:
             why = " ".join(str(error).split())
-            raise DataError(f"--model {self._model}: its chat template refuses a prompt: {why}") from error
+            raise UserError(f"--model {self._model}: its chat template refuses a prompt: {why}") from error
 
 
 def _load(model: str) -> Any:
@@ -57,15 +57,26 @@ def _load(model: str) -> Any:
         return AutoTokenizer.from_pretrained(model, local_files_only=True)
     except (OSError, ValueError) as error:
         if Path(model).exists():
-            raise DataError(f"--model {model} has no tokenizer that transformers loads") from error
+            raise UserError(f"--model {model} has no tokenizer that transformers loads") from error
         if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model):
-            raise DataError(f"--model {model}: no such folder") from error
+            raise UserError(f"--model {model}: no such folder") from error
     try:
         # Asked first: transformers would try for half a minute.
         HfApi().model_info(model, timeout=10)
         return AutoTokenizer.from_pretrained(model)
     except Exception as error:
         why = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise DataError(
+        raise UserError(
             f"--model {model} is no folder, and cannot be had from the Hugging Face Hub ({why}): give a local folder"
         ) from error
+
+
+def template_of(model: str | None, *, no_thinking: bool) -> Template | None:
+    """The template that --model and --no-thinking of a command name.
+
+    Raises:
+        UserError: --no-thinking without a model, or a model that has none.
+    """
+    if no_thinking and model is None:
+        raise UserError("--no-thinking is for a chat template: give --model too")
+    return None if model is None else Template(model, not no_thinking)

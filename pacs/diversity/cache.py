@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 
 Vector = npt.NDArray[np.float32]
 
@@ -32,7 +32,7 @@ class Cache:
     What `put` has returned from survives a kill; what it was in the middle of is not there.
 
     Raises:
-        EvaluationError: the file is something else, or cannot be read or written.
+        UserError: the file is something else, or cannot be read or written.
     """
 
     def __init__(self, file: Path) -> None:
@@ -78,8 +78,8 @@ class Cache:
     ) -> None:
         self.close()
 
-    def _refused(self, error: sqlite3.Error) -> EvaluationError:
-        return EvaluationError(f"the cache of embeddings {self._file}: {error}; --cache names another file")
+    def _refused(self, error: sqlite3.Error) -> UserError:
+        return UserError(f"the cache of embeddings {self._file}: {error}; --cache names another file")
 
 
 def _sha256(text: str) -> str:

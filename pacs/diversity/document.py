@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pacs.base.markdown import ABSENT, table
+from pacs.base.statistics import Estimate
+from pacs.base.terminal import visible
 from pacs.diversity.measures import COSINE, MEASURES, Measured, difference
-from pacs.evaluation.bootstrap import Estimate
-from pacs.evaluation.markdown import ABSENT, table
-from pacs.terminal import visible
 
 EXPLANATION = """\
 Means over problems, with the 95% interval of the bootstrap over problems. The cosine distance is between the embeddings

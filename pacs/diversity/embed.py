@@ -15,8 +15,8 @@ import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
+from pacs.base.errors import UserError
 from pacs.diversity.cache import Cache, Embedding
-from pacs.evaluation.errors import EvaluationError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -43,7 +43,7 @@ class Embedder:
         max_tokens: embed this much of a response at most; None: as much as the model takes.
 
     Raises:
-        EvaluationError: sentence-transformers is not installed, or the model cannot be loaded or is a chat model.
+        UserError: sentence-transformers is not installed, or the model cannot be loaded or is a chat model.
     """
 
     def __init__(self, name: str, *, batch_size: int, dtype: DType = "float32", max_tokens: int | None = None) -> None:
@@ -53,7 +53,7 @@ class Embedder:
         longest: int = self._model.max_seq_length
         if max_tokens is not None:
             if max_tokens > longest:
-                raise EvaluationError(f"--max-tokens {max_tokens}: {name} takes {longest} at most")
+                raise UserError(f"--max-tokens {max_tokens}: {name} takes {longest} at most")
             self._model.max_seq_length = max_tokens
         self.max_tokens: int = self._model.max_seq_length
         self.identity = _identity(self._model)
@@ -70,7 +70,7 @@ class Embedder:
             (n, D), in their order; and how many of them were too long and were cut.
 
         Raises:
-            EvaluationError: the device's memory is too small for a batch, an embedding is zero or not finite, or the
+            UserError: the device's memory is too small for a batch, an embedding is zero or not finite, or the
                 cache cannot be used.
         """
         known: dict[str, Embedding] = {}
@@ -95,11 +95,11 @@ class Embedder:
         try:
             vectors = self._model.encode(texts, batch_size=self._batch_size, show_progress_bar=False).astype(np.float32)
         except torch.OutOfMemoryError as error:
-            raise EvaluationError(
+            raise UserError(
                 f"--batch-size {self._batch_size}: too much for the device's memory; give a smaller one"
             ) from error
         if not (np.isfinite(vectors).all() and vectors.any(axis=1).all()):
-            raise EvaluationError(
+            raise UserError(
                 f"--embedding-model {self.name} gives an embedding that is zero or not finite: try --dtype float32"
             )
         whole = self._model.tokenizer(texts, verbose=False)["input_ids"]
@@ -108,16 +108,16 @@ class Embedder:
 
 def _load(name: str, dtype: DType) -> "SentenceTransformer":
     if find_spec("sentence_transformers") is None:
-        raise EvaluationError(f"sentence-transformers is not installed: {INSTALL}")
+        raise UserError(f"sentence-transformers is not installed: {INSTALL}")
     from sentence_transformers import SentenceTransformer  # seconds
 
     try:
         model = SentenceTransformer(name, model_kwargs={"dtype": dtype})
     except Exception as error:  # what transformers, safetensors or a module's own code raises of files that are damaged
         why = f"{type(error).__name__}: {_first_line(error)}"
-        raise EvaluationError(f"--embedding-model {name} cannot be loaded ({why})") from error
+        raise UserError(f"--embedding-model {name} cannot be loaded ({why})") from error
     if "message" in model.modalities:  # what is embedded would be a chat in which the response is the user's turn
-        raise EvaluationError(f"--embedding-model {name} is a chat model: give one made for sentence-transformers")
+        raise UserError(f"--embedding-model {name} is a chat model: give one made for sentence-transformers")
     return model.eval()
 
 

@@ -1,11 +1,11 @@
 """Evaluation folders to lay beside each other."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
+from pacs.base.errors import UserError
+from pacs.base.suggestions import nearest
 from pacs.evaluation.compare import grading_notes
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import read_task, task_names
 from pacs.evaluation.sample import GradedTask
 from pacs.evaluation.settings import read_settings
@@ -15,11 +15,11 @@ def labels(folders: Sequence[Path]) -> list[str]:
     """What to call each: its name, or as much of its path as tells it from the others.
 
     Raises:
-        EvaluationError: a folder is given twice.
+        UserError: a folder is given twice.
     """
     resolved = [folder.resolve() for folder in folders]
     if len(set(resolved)) < len(resolved):
-        raise EvaluationError(f"{folders[0]} is given twice: give another evaluation to compare it with")
+        raise UserError(f"{folders[0]} is given twice: give another evaluation to compare it with")
     for depth in range(1, max(len(path.parts) for path in resolved) + 1):
         names = [str(Path(*path.parts[-depth:])) for path in resolved]
         if len(set(names)) == len(names):
@@ -31,21 +31,19 @@ def read_tasks(folders: Sequence[Path], tasks: Sequence[str] | None) -> dict[str
     """The tasks that all folders have, or the named ones: of each the samples of every folder.
 
     Raises:
-        EvaluationError: a task is unknown, none is common, a folder cannot be read, or the folders have different
+        UserError: a task is unknown, none is common, a folder cannot be read, or the folders have different
             problems under one name.
     """
     have = [task_names(folder) for folder in folders]
     common = [name for name in have[0] if all(name in names for names in have)]
     if not common:
-        raise EvaluationError(
+        raise UserError(
             "no task in common: " + "; ".join(f"{f} has {', '.join(h)}" for f, h in zip(folders, have, strict=True))
         )
     for name in tasks or ():
         if name not in common:
-            near = get_close_matches(name, common, cutoff=0.5) or common
-            raise EvaluationError(
-                f"--task {name}: not in {' and '.join(map(str, folders))}; there is {', '.join(near)}"
-            )
+            near = nearest(name, common, count=3, cutoff=0.5) or common
+            raise UserError(f"--task {name}: not in {' and '.join(map(str, folders))}; there is {', '.join(near)}")
     read = {}
     for name in dict.fromkeys(tasks or common):
         read[name] = [read_task(folder, name) for folder in folders]
@@ -71,13 +69,13 @@ def _check_same_problems(task: str, first: tuple[Path, GradedTask], second: tupl
     golds = [{problem.id: problem.ground_truth for problem in graded.problems} for _, graded in (first, second)]
     if golds[0].keys() != golds[1].keys():
         odd = sorted(golds[0].keys() ^ golds[1].keys())
-        raise EvaluationError(
+        raise UserError(
             f"{task}: {first[0]} and {second[0]} have different problems, {len(odd)} are in one alone ({odd[0]}, say): "
             "evaluate both on the same data"
         )
     for problem, gold in golds[0].items():
         if golds[1][problem] != gold:
-            raise EvaluationError(
+            raise UserError(
                 f"{task}: the right answer of problem {problem} is {gold!r} in {first[0]} and {golds[1][problem]!r} in "
                 f"{second[0]}: evaluate both on the same data"
             )

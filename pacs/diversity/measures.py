@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pacs.base.statistics import Estimate, estimate
 from pacs.diversity.distance import Array, mean_cosine_distance
 from pacs.diversity.tokens import HIGHEST_N, answer_entropy, distinct_n, token_entropy
-from pacs.evaluation.bootstrap import Estimate, estimate
 from pacs.evaluation.sample import Graded, GradedTask
 
 COSINE = "cosine_distance"

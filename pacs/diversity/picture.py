@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.stats import gaussian_kde
 
+from pacs.base.statistics import Estimate
 from pacs.diversity.distance import Array
 from pacs.diversity.projection import Points, project
-from pacs.evaluation.bootstrap import Estimate
 from pacs.report.style import COLOURS, our_style
 
 SIZE_INCHES = (5.0, 5.9)

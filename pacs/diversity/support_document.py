@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pacs.base.markdown import ABSENT, table
+from pacs.base.terminal import visible
 from pacs.diversity.document import interval
 from pacs.diversity.support import ZETA, Support, threshold, together
 from pacs.diversity.support_task import TaskSupport
-from pacs.evaluation.markdown import ABSENT, table
-from pacs.terminal import visible
 
 CATEGORIES = ("kept", "gained", "lost", "neither")
 #: Problems that the page lists of a category; all are in the JSON.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pacs.base.statistics import Estimate, estimate
 from pacs.diversity.support import Support, right, support
 from pacs.diversity.tokens import answer_entropy, token_entropy
-from pacs.evaluation.bootstrap import Estimate, estimate
 from pacs.evaluation.sample import GradedTask
 
 ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.errors import UserError
 from pacs.doctor import gpus, machine, stack
 from pacs.doctor.finding import Finding
 from pacs.doctor.kernels import check_kernels
 from pacs.doctor.layout_check import check_layout
 from pacs.doctor.speed_check import check_speed
 from pacs.doctor.versions import check_versions
-from pacs.planning import PlanError, make_plan
+from pacs.planning import make_plan
 from pacs.planning.timing import saved_bytes
 
 #: Ranks of the test on a CPU.
@@ -77,7 +78,7 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
         yield Finding("model and data", "fail", found, mend)
     try:
         checkpoint = saved_bytes(make_plan(config, hardware=hardware).work)
-    except PlanError:
+    except UserError:
         checkpoint = 0.0
     keep = config.trainer.max_actor_ckpt_to_keep
     yield machine.check_disk(

@@ -11,8 +11,8 @@ import torch
 from flash_attn import flash_attn_varlen_func
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from pacs.base.terminal import print
 from pacs.doctor.kernels import NOT_TRIED
-from pacs.terminal import print
 
 #: Tokens of each sequence; query heads, key heads, and the width of a head, as Qwen3's.
 LENGTHS = (5, 130, 64)

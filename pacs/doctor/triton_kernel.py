@@ -7,8 +7,8 @@ import torch
 import triton
 import triton.language as tl
 
+from pacs.base.terminal import print
 from pacs.doctor.kernels import NOT_TRIED
-from pacs.terminal import print
 
 SIZE, BLOCK = 1000, 256
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacs.evaluation.bootstrap import Estimate, estimate
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.statistics import Estimate, estimate
 from pacs.evaluation.grading import NOT_RECORDED, differences
 from pacs.evaluation.results import read_results
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks, pass_at_values
@@ -53,11 +53,11 @@ def read_evaluations(folders: Sequence[Path]) -> list[Evaluation]:
     """The evaluations in these folders, named after them (by their whole paths where two have one name).
 
     Raises:
-        EvaluationError: a folder without results, or given twice.
+        UserError: a folder without results, or given twice.
     """
     for i, folder in enumerate(folders):
         if folder.resolve() in [other.resolve() for other in folders[:i]]:
-            raise EvaluationError(f"{folder} is given twice: give each evaluation once")
+            raise UserError(f"{folder} is given twice: give each evaluation once")
     names = [folder.resolve().name for folder in folders]
     labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     read = [read_results(folder) for folder in folders]
@@ -77,13 +77,13 @@ def compare(evaluations: Sequence[Evaluation], ks: Sequence[int] | None = None) 
         ks: of pass@k; None: those of their results that all have samples enough for.
 
     Raises:
-        EvaluationError: no task in common, a task whose problems are not the same, a k larger than the samples.
+        UserError: no task in common, a task whose problems are not the same, a k larger than the samples.
     """
     first, *others = evaluations
     shared = [task for task in first.tasks if all(task in other.tasks for other in others)]
     if not shared:
         has = "; ".join(f"{evaluation.label} has {', '.join(evaluation.tasks)}" for evaluation in evaluations)
-        raise EvaluationError(f"no task is in all evaluations: {has}")
+        raise UserError(f"no task is in all evaluations: {has}")
     return [_compare_task(task, evaluations, ks) for task in shared]
 
 
@@ -94,7 +94,7 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
     if ks is None:
         ks = sorted({k for result in results.values() for k in result.pass_at if k <= samples})
     elif max(ks) > samples:
-        raise EvaluationError(
+        raise UserError(
             f"--k {max(ks)} is more than the {samples} samples a problem of {task} in {fewest}: give a smaller k"
         )
     first, *others = results
@@ -120,7 +120,7 @@ def _in_order_of(first: TaskResult, other: TaskResult, first_label: str, label: 
     }
     if any(differing.values()):
         said = "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems)
-        raise EvaluationError(
+        raise UserError(
             f"{first.task} has other problems in {label} than in {first_label} ({said}): evaluate both on one data file"
         )
     return [theirs[i] for i in ours]

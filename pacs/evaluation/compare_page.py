@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pacs.evaluation.bootstrap import Estimate
+from pacs.base.markdown import interval, percent, table
+from pacs.base.statistics import Estimate
+from pacs.base.terminal import visible
 from pacs.evaluation.compare import Evaluation, TaskComparison
-from pacs.evaluation.markdown import interval, percent, table
 from pacs.evaluation.reported import Reported, remarks
-from pacs.terminal import visible
 
 EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
 DIFFERENCES = """\

@@ -11,14 +11,14 @@ from typing import Any
 
 import ray
 
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineSettings
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.stop import StopRequest
 from pacs.integration.deaths import DEATHS, death_of
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY, temporary_variables
-from pacs.terminal import print
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -48,7 +48,7 @@ def cluster(address: str | None) -> Iterator[None]:
     """A Ray cluster: the one at `address` or in RAY_ADDRESS, or else one of this process's own.
 
     Raises:
-        EvaluationError: If there is none at the address.
+        UserError: If there is none at the address.
     """
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     _check_address(address)
@@ -56,9 +56,7 @@ def cluster(address: str | None) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise EvaluationError(
-            f"--ray-address {address}: Ray does not answer ({' '.join(str(error).split())})"
-        ) from error
+        raise UserError(f"--ray-address {address}: Ray does not answer ({' '.join(str(error).split())})") from error
     try:
         yield
     finally:
@@ -66,14 +64,14 @@ def cluster(address: str | None) -> Iterator[None]:
 
 
 def _check_address(address: str) -> None:
-    """Raise `EvaluationError` if nothing listens at host:port: Ray itself tries for minutes."""
+    """Raise `UserError` if nothing listens at host:port: Ray itself tries for minutes."""
     host, _, port = address.rpartition(":")
     if not port.isdigit():
         return
     try:
         socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as error:
-        raise EvaluationError(f"--ray-address {address}: nothing answers there ({error}): give another") from error
+        raise UserError(f"--ray-address {address}: nothing answers there ({error}): give another") from error
 
 
 def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> int:
@@ -85,17 +83,17 @@ def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> i
         asked: by --engines; None for as many as there is room for, without a GPU one.
 
     Raises:
-        EvaluationError: If there is no room for them.
+        UserError: If there is no room for them.
     """
     if not any(gpus):
         if tensor_parallel > 1:
-            raise EvaluationError(f"--tensor-parallel {tensor_parallel}: there is no GPU here: leave it out")
+            raise UserError(f"--tensor-parallel {tensor_parallel}: there is no GPU here: leave it out")
         return asked or 1
     room = sum(count // tensor_parallel for count in gpus)
     if room == 0:
-        raise EvaluationError(f"--tensor-parallel {tensor_parallel}: no node has more than {max(gpus)} GPUs: lower it")
+        raise UserError(f"--tensor-parallel {tensor_parallel}: no node has more than {max(gpus)} GPUs: lower it")
     if asked and asked > room:
-        raise EvaluationError(f"--engines {asked}: there are GPUs for {room}, {tensor_parallel} for each: lower it")
+        raise UserError(f"--engines {asked}: there are GPUs for {room}, {tensor_parallel} for each: lower it")
     return asked or room
 
 
@@ -109,7 +107,7 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
         stop: asked while they start.
 
     Raises:
-        EvaluationError: If there is no room for them.
+        UserError: If there is no room for them.
         EngineFailure: If one cannot start.
         Stopped: If `stop` asks for the end.
     """

@@ -6,10 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pacs
+from pacs.base.commit import git_commit
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 from pacs.data.output import file_sha256
 from pacs.data.template import Template
 from pacs.evaluation.engine import EngineSettings
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
 from pacs.evaluation.grade import check_settings_work
 from pacs.evaluation.grading import Grading, VerifierSettings, sentences
@@ -31,8 +33,6 @@ from pacs.evaluation.settings import (
 )
 from pacs.evaluation.stop import StopRequest
 from pacs.evaluation.tasks import Task, prepare_missing
-from pacs.runs.commit import git_commit
-from pacs.terminal import print
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     """Sample and grade what is missing, then write the results.
 
     Raises:
-        EvaluationError, DataError, ExportError, BrokenCheckpoint: If it cannot be done as asked.
+        UserError, UserError, BrokenCheckpoint: If it cannot be done as asked.
         EngineFailure: If an engine cannot start or died.
         Stopped: If `stop` asks for the end.
     """
@@ -100,8 +100,8 @@ def encode(
     """The prompts as tokens, by task and problem, and the context that the engines need.
 
     Raises:
-        EvaluationError: If a prompt has no tokens, or prompt and response can be longer than the model's context.
-        DataError: If the model has no tokenizer or no chat template, or its template refuses a prompt.
+        UserError: If a prompt has no tokens, or prompt and response can be longer than the model's context.
+        UserError: If the model has no tokenizer or no chat template, or its template refuses a prompt.
     """
     limit, _ = context_and_dtype(model)
     template = Template(str(model.folder), sampling.thinking)
@@ -111,19 +111,19 @@ def encode(
             prompts[task, problem.id] = tokens
     for (task, problem_id), tokens in prompts.items():
         if not tokens:
-            raise EvaluationError(
+            raise UserError(
                 f"{model.given}: its tokenizer makes no token of the prompt of {problem_id} of {task}: does the folder "
                 "lack tokenizer.json?"
             )
     (task, longest), tokens = max(prompts.items(), key=lambda item: len(item[1]))
     if len(tokens) >= limit:
-        raise EvaluationError(
+        raise UserError(
             f"{longest} of {task} has a prompt of {len(tokens):,} tokens, and the context of {model.given} has "
             f"{limit:,}: leave it out of the file"
         )
     needed = len(tokens) + sampling.max_tokens
     if needed > limit:
-        raise EvaluationError(
+        raise UserError(
             f"--max-tokens {sampling.max_tokens}: with the longest prompt ({len(tokens)} tokens, {longest} of {task}) "
             f"that is {needed:,}, and the model's context has {limit:,}: --max-tokens {limit - len(tokens)} fits"
         )
@@ -134,7 +134,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
     """The settings of the folder from now on; a training checkpoint is merged into it, once.
 
     Raises:
-        EvaluationError: If the folder has samples that were made with others.
+        UserError: If the folder has samples that were made with others.
     """
     before = read_settings(asked.out) if (asked.out / FILE).exists() else None
     old = before if before and has_samples(asked.out, before) else None
@@ -144,7 +144,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
         step = model.source.checkpoint.folder.name
         name += "" if step in name else f" ({step})"
         if old and old.model.checkpoint != model.marker_sha256:
-            raise EvaluationError(
+            raise UserError(
                 f"--out {asked.out} has samples of another model ({old.model.name}, not the checkpoint "
                 f"{model.source.checkpoint.folder} as it is now): give that model, or another --out"
             )

@@ -15,13 +15,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pacs.evaluation.errors import EvaluationError
-from pacs.evaluation.jsonl import read_lines, to_line
+from pacs.base.errors import UserError
+from pacs.base.files import inside, read_json, read_lines, to_line, write_atomically
 from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
 from pacs.evaluation.settings import Settings, read_settings
 from pacs.rewards.verdict import Status
-from pacs.runs.files import read_json, write_atomically
-from pacs.runs.names import UnsafeName, inside
 
 SAMPLES = "samples"
 MODEL = "model"
@@ -61,7 +59,7 @@ def task_folder(out: Path, task: str) -> Path:
     """Where a task's files are.
 
     Raises:
-        EvaluationError: If its name, which may be a stranger's, is not that of a folder in this one.
+        UserError: If its name, which may be a stranger's, is not that of a folder in this one.
     """
     return within(out, SAMPLES, task)
 
@@ -72,22 +70,22 @@ def task_file(out: Path, task: str, name: str) -> Path:
 
 
 def within(out: Path, *names: str) -> Path:
-    """What lies in an evaluation's folder, by its names one below the other (`pacs.runs.names.inside`).
+    """What lies in an evaluation's folder, by its names one below the other (`pacs.base.files.inside`).
 
     Raises:
-        EvaluationError: If one is no plain name, or a link leads out of the folder.
+        UserError: If one is no plain name, or a link leads out of the folder.
     """
     try:
         return inside(out, *names)
-    except UnsafeName as error:
-        raise EvaluationError(f"{error}: this is not how `pacs evaluate` writes a folder") from None
+    except UserError as error:
+        raise UserError(f"{error}: this is not how `pacs evaluate` writes a folder") from None
 
 
 def task_names(out: Path) -> list[str]:
     """The tasks of an evaluation, in the order in which they were first asked for.
 
     Raises:
-        EvaluationError: If `out` is no evaluation.
+        UserError: If `out` is no evaluation.
     """
     return list(read_settings(out).tasks)
 
@@ -96,7 +94,7 @@ def read_task(out: Path, task: str) -> GradedTask:
     """All samples of a task with their grades.
 
     Raises:
-        EvaluationError: If there is no such task, or samples or grades are missing.
+        UserError: If there is no such task, or samples or grades are missing.
     """
     settings = read_settings(out)
     wanted = _task_samples(settings, out, task)
@@ -109,7 +107,7 @@ def read_task(out: Path, task: str) -> GradedTask:
             samples[sample.problem][sample.index] = Graded(sample, grade.score, grade.status, grade.predicted)
     found = sum(map(len, samples.values()))
     if found < wanted * len(problems):
-        raise EvaluationError(
+        raise UserError(
             f"{out}: {task} has {found:,} of {wanted * len(problems):,} graded samples: start the same `pacs evaluate` "
             "again, and it goes on"
         )
@@ -130,11 +128,11 @@ def read_problems(out: Path, task: str) -> list[Problem]:
     """The task's problems, in the order of their file.
 
     Raises:
-        EvaluationError: If the file is not there.
+        UserError: If the file is not there.
     """
     file = task_file(out, task, PROBLEMS)
     if not has_problems(out, task):
-        raise EvaluationError(f"{file} is missing: start the same `pacs evaluate` again, which writes it")
+        raise UserError(f"{file} is missing: start the same `pacs evaluate` again, which writes it")
     return list(read_lines(file, lambda line: Problem(**line)))
 
 
@@ -154,15 +152,15 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
         model: prefix of the hash of the evaluation's model.
 
     Raises:
-        EvaluationError: If one is of another model, or comes twice.
+        UserError: If one is of another model, or comes twice.
     """
     seen: set[Key] = set()
     for file in shards(task_folder(out, task)):
         for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line))):
             if of_model != model:
-                raise EvaluationError(f"{file} has samples of another model than settings.json: remove that file")
+                raise UserError(f"{file} has samples of another model than settings.json: remove that file")
             if (sample.problem, sample.index) in seen:
-                raise EvaluationError(f"{file} has sample {sample.index} of {sample.problem} twice: remove that file")
+                raise UserError(f"{file} has sample {sample.index} of {sample.problem} twice: remove that file")
             seen.add((sample.problem, sample.index))
             yield sample
 
@@ -194,5 +192,5 @@ def write_timing(out: Path, task: str, timing: Timing) -> None:
 
 def _task_samples(settings: Settings, out: Path, task: str) -> int:
     if task not in settings.tasks:
-        raise EvaluationError(f"{out} has no task {task}; it has {', '.join(settings.tasks)}")
+        raise UserError(f"{out} has no task {task}; it has {', '.join(settings.tasks)}")
     return settings.tasks[task].samples

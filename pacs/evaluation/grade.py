@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.folder import Grade
 from pacs.evaluation.grading import OPTION, VerifierSettings
 from pacs.evaluation.sample import Problem, Sample
@@ -42,13 +42,13 @@ def check_settings_work(problems: Sequence[Problem], verifiers: VerifierSettings
     """Grade an empty response by each verifier that the problems name, before any sample is drawn.
 
     Raises:
-        EvaluationError: If one refuses its settings.
+        UserError: If one refuses its settings.
     """
     for problem in {problem.extra_info.get("verifier") or DEFAULT: problem for problem in problems}.values():
         try:
             grade(problem, Sample(problem.id, 0, 0, "", 0, truncated=False), verifiers)
         except ValueError as error:
-            raise EvaluationError(f"{OPTION}: {error}") from error
+            raise UserError(f"{OPTION}: {error}") from error
 
 
 class Grader:

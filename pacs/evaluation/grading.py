@@ -9,7 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import OverrideType
 from hydra.errors import HydraException
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.rewards.of_run import RunReward
 from pacs.rewards.registry import check_settings, resolved_settings
 
@@ -51,15 +51,13 @@ class Grading:
             given: on the command line.
 
         Raises:
-            EvaluationError: If the run's settings are not those of this version's verifiers.
+            UserError: If the run's settings are not those of this version's verifiers.
         """
         run = reward.settings if reward else None
         try:
             check_settings(run or {})
         except ValueError as error:
-            raise EvaluationError(
-                f"the model's run was graded with settings that this version lacks: {error}"
-            ) from None
+            raise UserError(f"the model's run was graded with settings that this version lacks: {error}") from None
         return cls(resolved_settings(_merged(run or {}, given)), run, given, reward.function if reward else None)
 
     def changed(self, given: VerifierSettings) -> Self:
@@ -75,7 +73,7 @@ def parse_given(words: Sequence[str]) -> dict[str, dict[str, Any]]:
         words: `VERIFIER.SETTING=VALUE` each.
 
     Raises:
-        EvaluationError: If one is not of that form, or no verifier takes it.
+        UserError: If one is not of that form, or no verifier takes it.
     """
     given: dict[str, dict[str, Any]] = {}
     for word in words:
@@ -85,12 +83,12 @@ def parse_given(words: Sequence[str]) -> dict[str, dict[str, Any]]:
             override = None
         verifier, dot, setting = override.key_or_group.partition(".") if override else ("", "", "")
         if override is None or not dot or override.type not in _SETS or override.is_sweep_override():
-            raise EvaluationError(f"{OPTION} {word}: give VERIFIER.SETTING=VALUE, as in math.timeout_seconds=5")
+            raise UserError(f"{OPTION} {word}: give VERIFIER.SETTING=VALUE, as in math.timeout_seconds=5")
         given.setdefault(verifier, {})[setting] = override.value()
     try:
         check_settings(given, prefix=f"{OPTION} ")
     except ValueError as error:
-        raise EvaluationError(str(error)) from None
+        raise UserError(str(error)) from None
     return given
 
 

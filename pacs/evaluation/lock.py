@@ -23,9 +23,9 @@ from uuid import uuid4
 
 import psutil
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.files import open_lock
 from pacs.evaluation.settings import FILE
-from pacs.runs.names import open_lock
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
 from pacs.runs.segments import remove_segments, segments_there
 from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder
@@ -39,12 +39,12 @@ def check_out(out: Path) -> None:
     """Whether a folder may be written to: an evaluation's, or one that is empty or not there.
 
     Raises:
-        EvaluationError: If it is not.
+        UserError: If it is not.
     """
     if out.exists() and not out.is_dir():
-        raise EvaluationError(f"--out {out} is no folder: give another")
+        raise UserError(f"--out {out} is no folder: give another")
     if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / LOCK).exists()):
-        raise EvaluationError(f"--out {out} has other files, and is no evaluation: give another folder")
+        raise UserError(f"--out {out} has other files, and is no evaluation: give another folder")
 
 
 @contextmanager
@@ -52,13 +52,13 @@ def locked(out: Path) -> Iterator[None]:
     """Make an evaluation's folder and hold its lock; it goes with this process.
 
     Raises:
-        EvaluationError: If another process holds it, or it cannot be made.
+        UserError: If another process holds it, or it cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = open_lock(out / LOCK)
     except OSError as error:
-        raise EvaluationError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
+        raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:
         lock.seek(0)
         about = lock.read()
@@ -66,8 +66,8 @@ def locked(out: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno != errno.EWOULDBLOCK:
-                raise EvaluationError(f"--out {out}: its file system has no locks ({error}): give another") from error
-            raise EvaluationError(
+                raise UserError(f"--out {out}: its file system has no locks ({error}): give another") from error
+            raise UserError(
                 f"--out {out}: an evaluation is running in this folder ({about.strip()}): stop it, or give another"
             ) from None
         lock.truncate(0)

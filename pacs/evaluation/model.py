@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 from pacs.data.output import file_sha256
-from pacs.evaluation.errors import EvaluationError
 from pacs.export.source import CHECKPOINTS, Source, find_source
 from pacs.export.sums import FILE as SUMS
 from pacs.export.sums import read_sums
 from pacs.report.read import INFO
 from pacs.rewards.of_run import KEY, RunReward, read_reward, reward_of
 from pacs.runs.checkpoints import MARKER
-from pacs.terminal import print
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
 SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken", ".py")
@@ -54,7 +54,7 @@ class Model:
         try:
             info = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         except ValueError as error:
-            raise EvaluationError(f"{file} cannot be read ({error}): repair it, or remove it") from error
+            raise UserError(f"{file} cannot be read ({error}): repair it, or remove it") from error
         return {
             "algorithm": self.source.setting("trainer.v1.trainer_mode"),
             "seed": self.source.setting("data.seed"),
@@ -67,36 +67,36 @@ def find_model(given: str) -> Model:
     """Find a model folder, a training checkpoint, or a model of the Hugging Face Hub.
 
     Raises:
-        EvaluationError: If it is none of them.
-        ExportError, BrokenCheckpoint: If the checkpoint cannot be exported.
+        UserError: If it is none of them.
+        UserError, BrokenCheckpoint: If the checkpoint cannot be exported.
     """
     path = Path(given).expanduser()
     if not path.exists() and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", given):
         # A stranger's reward.yaml decides nothing: it might open the sandbox of programs.
         return Model(given, _download(given))
     if not path.is_dir():
-        raise EvaluationError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
+        raise UserError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
     if path.name.startswith("global_step_") or (path / CHECKPOINTS).is_dir():
         source = find_source(path)
         return Model(given, source.huggingface, source, reward_of(source.setting(KEY)))
     if not (path / "config.json").is_file():
-        raise EvaluationError(
+        raise UserError(
             f"{given} is no model (it has no config.json), and neither a training checkpoint "
             f"(global_step_N) nor a run (with {CHECKPOINTS}/)"
         )
     if not any(file.suffix in WEIGHTS for file in path.iterdir()):
-        raise EvaluationError(f"{given} has no weights (*.safetensors or *.bin)")
+        raise UserError(f"{given} has no weights (*.safetensors or *.bin)")
     try:
         return Model(given, path.absolute(), reward=read_reward(path))
     except ValueError as error:
-        raise EvaluationError(str(error)) from None
+        raise UserError(str(error)) from None
 
 
 def context_and_dtype(model: Model) -> tuple[int, str]:
     """The most tokens of prompt and response together, and the dtype of the weights, by the model's config.
 
     Raises:
-        EvaluationError: If it has no config that transformers reads.
+        UserError: If it has no config that transformers reads.
     """
     from transformers import AutoConfig
 
@@ -105,7 +105,7 @@ def context_and_dtype(model: Model) -> tuple[int, str]:
         length = int(config.max_position_embeddings)
     except (OSError, ValueError, AttributeError) as error:
         why = " ".join(str(error).split())
-        raise EvaluationError(f"{model.given}: its config.json is of no language model: {why}") from error
+        raise UserError(f"{model.given}: its config.json is of no language model: {why}") from error
     rope: dict[str, Any] = getattr(config, "rope_parameters", None) or {}
     if "original_max_position_embeddings" in rope:
         length = max(length, int(rope["original_max_position_embeddings"] * rope.get("factor", 1)))
@@ -117,7 +117,7 @@ def model_sha256(folder: Path) -> str:
     """A hash of the contents and the names of a model's files.
 
     Raises:
-        EvaluationError: If the folder has a SHA256SUMS (`pacs export` writes one) that says otherwise of one of them.
+        UserError: If the folder has a SHA256SUMS (`pacs export` writes one) that says otherwise of one of them.
     """
     sums = read_sums(folder)
     files = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith("."))
@@ -126,9 +126,7 @@ def model_sha256(folder: Path) -> str:
     damaged = [file.name for file, digest in zip(files, digests, strict=True) if sums.get(file.name, digest) != digest]
     damaged += [name for name in sums if Path(name).suffix in SUFFIXES and not (folder / name).is_file()]
     if damaged:
-        raise EvaluationError(
-            f"{folder}: {', '.join(damaged)}: not what its {SUMS} says: export or copy the model again"
-        )
+        raise UserError(f"{folder}: {', '.join(damaged)}: not what its {SUMS} says: export or copy the model again")
     lines = [f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -137,7 +135,7 @@ def merge_checkpoint(model: Model, out: Path) -> None:
     """Merge a training checkpoint into the folder `out`, in the dtype that vLLM sampled with in the run.
 
     Raises:
-        ExportError: If it cannot be merged.
+        UserError: If it cannot be merged.
     """
     from pacs.export.dtype import choose_dtype
     from pacs.export.folder import export
@@ -161,6 +159,6 @@ def _download(name: str) -> Path:
             return Path(snapshot_download(name, allow_patterns=patterns, local_files_only=True))
         except Exception:
             why = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise EvaluationError(
+            raise UserError(
                 f"{name} is no folder, and cannot be had from the Hugging Face Hub ({why}): give a local folder"
             ) from error

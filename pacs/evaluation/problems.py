@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.sample import Problem
 from pacs.rewards.registry import DEFAULT, VERIFIERS
 
@@ -18,7 +18,7 @@ def load_problems(file: Path) -> list[Problem]:
     """The problems of a file; each is named by its `extra_info.id`, or, unless all have one of their own, by its row.
 
     Raises:
-        EvaluationError: If it is not in verl's schema, has no rows, a problem has no prompt or no right answer, or asks
+        UserError: If it is not in verl's schema, has no rows, a problem has no prompt or no right answer, or asks
             for a verifier that does not exist.
     """
     try:
@@ -28,23 +28,19 @@ def load_problems(file: Path) -> list[Problem]:
             names = [str(number) for number in range(len(rows))]
         problems = [_problem(row, name) for row, name in zip(rows, names, strict=True)]
     except (pa.ArrowException, LookupError, TypeError, AttributeError, OSError) as error:
-        raise EvaluationError(
-            f"{file} is not a parquet file in verl's schema: `pacs data prepare` makes one"
-        ) from error
+        raise UserError(f"{file} is not a parquet file in verl's schema: `pacs data prepare` makes one") from error
     if not problems:
-        raise EvaluationError(f"{file} has no problems")
+        raise UserError(f"{file} has no problems")
     for problem in problems:
         if not any(message["content"].strip() for message in problem.prompt):
-            raise EvaluationError(f"{file}: {problem.id} has no prompt: leave it out of the file")
+            raise UserError(f"{file}: {problem.id} has no prompt: leave it out of the file")
         if not problem.ground_truth.strip():
-            raise EvaluationError(
+            raise UserError(
                 f"{file}: {problem.id} has no right answer (reward_model.ground_truth): leave it out of the file"
             )
         verifier = problem.extra_info.get("verifier") or DEFAULT
         if verifier not in VERIFIERS:
-            raise EvaluationError(
-                f"{file}: {problem.id} names the verifier {verifier}; there are {', '.join(VERIFIERS)}"
-            )
+            raise UserError(f"{file}: {problem.id} names the verifier {verifier}; there are {', '.join(VERIFIERS)}")
     return problems
 
 

@@ -27,7 +27,7 @@ def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
         Of each task how many grades there are, and how many are others than before.
 
     Raises:
-        EvaluationError: If its files are damaged, or a verifier refuses its settings.
+        UserError: If its files are damaged, or a verifier refuses its settings.
     """
     settings = read_settings(out)
     grading = settings.grading.changed(given) if settings.grading else Grading.of(None, given)

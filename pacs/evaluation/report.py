@@ -15,7 +15,7 @@ def report(out: Path) -> str:
         What to print: results.md, and which tasks are left out.
 
     Raises:
-        EvaluationError: If `out` is no evaluation, or its files are damaged.
+        UserError: If `out` is no evaluation, or its files are damaged.
     """
     settings = read_settings(out)
     complete = [task for task in settings.tasks if is_complete(out, task, settings)]

@@ -3,7 +3,6 @@
 reported.json has every table as the paper prints it, in percent.
 """
 
-import difflib
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
 
 FILE = Path(__file__).with_name("reported.json")
 #: The paper's benchmarks that go by other names here; the others differ in case alone.
@@ -45,15 +45,13 @@ def reported(name: str) -> Reported:
     """The column of a name.
 
     Raises:
-        EvaluationError: If there is none; the nearest names are in the message.
+        UserError: If there is none; the nearest names are in the message.
     """
     columns = _columns()
     if name in columns:
         return columns[name]
-    known = {column.casefold(): column for column in columns}
-    nearest = [known[word] for word in difflib.get_close_matches(name.casefold(), known, n=3, cutoff=0.4)]
-    hint = f"did you mean {' or '.join(repr(column) for column in nearest)}? " if nearest else ""
-    raise EvaluationError(f"the paper reports nothing under {name!r}: {hint}`--reported list` shows the names")
+    hint = did_you_mean(name, columns, count=3, cutoff=0.4)
+    raise UserError(f"the paper reports nothing under {name!r}: `--reported list` shows the names.{hint}")
 
 
 def remarks() -> list[str]:

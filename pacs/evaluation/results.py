@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
 from pacs.evaluation.results_page import results_page
 from pacs.evaluation.summary import ProblemCount, TaskResult, summarize
-from pacs.runs.files import write_atomically
 
 __all__ = ["ProblemCount", "TaskResult", "read_results", "summarize", "write_results"]
 
@@ -38,15 +38,13 @@ def read_results(out: Path) -> tuple[dict[str, Any], list[TaskResult]]:
     """The settings and results of an evaluation, from its folder.
 
     Raises:
-        EvaluationError: If it has none, or they are damaged.
+        UserError: If it has none, or they are damaged.
     """
     file = out / JSON_FILE
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         return dict(content["settings"]), [TaskResult.from_dict(task) for task in content["tasks"]]
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise EvaluationError(
-            f"{out} has no {JSON_FILE}: give the --out folder of an evaluation that is done"
-        ) from error
+        raise UserError(f"{out} has no {JSON_FILE}: give the --out folder of an evaluation that is done") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EvaluationError(f"{file} cannot be read ({error}): `pacs evaluate grade` writes it again") from error
+        raise UserError(f"{file} cannot be read ({error}): `pacs evaluate grade` writes it again") from error

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pacs.base.markdown import interval, number, percent, table
+from pacs.base.terminal import visible
 from pacs.evaluation.grading import sentences
-from pacs.evaluation.markdown import interval, number, percent, table
 from pacs.evaluation.summary import TaskResult
-from pacs.terminal import visible
 
 EXPLANATION = """\
 In percent, with the 95% interval of the bootstrap over problems. pass@k is the unbiased estimate from all samples of a

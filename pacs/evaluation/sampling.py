@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pacs.base.terminal import print
 from pacs.evaluation.clock import Clock
 from pacs.evaluation.engine import EngineSettings, Finished, Request
 from pacs.evaluation.failures import EngineFailure
@@ -18,7 +19,6 @@ from pacs.evaluation.seeds import sample_seed
 from pacs.evaluation.settings import Settings
 from pacs.evaluation.stop import StopRequest
 from pacs.evaluation.store import Store
-from pacs.terminal import print
 
 #: Between two looks for grades, once all samples are drawn.
 POLL_SECONDS = 0.2

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.files import inside, write_atomically
 from pacs.evaluation.grading import NOT_RECORDED, OPTION, Grading, VerifierSettings, differences
-from pacs.runs.files import write_atomically
-from pacs.runs.names import inside
 
 FILE = "settings.json"
 #: The part of the model's hash that every sample carries.
@@ -100,7 +99,7 @@ def read_settings(out: Path) -> Settings:
     """What `settings.json` of an evaluation's folder says.
 
     Raises:
-        EvaluationError: If there is none, or it cannot be read.
+        UserError: If there is none, or it cannot be read.
     """
     try:
         values = json.loads((out / FILE).read_text(encoding="utf-8"))
@@ -111,9 +110,9 @@ def read_settings(out: Path) -> Settings:
         grading = Grading(**values["grading"]) if values.get("grading") else None
         return Settings(model, sampling, tasks, values["versions"], values.get("git_commit"), grading)
     except (FileNotFoundError, NotADirectoryError):
-        raise EvaluationError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
+        raise UserError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise EvaluationError(f"{out / FILE} cannot be read ({error}): give another folder, or repair it") from error
+        raise UserError(f"{out / FILE} cannot be read ({error}): give another folder, or repair it") from error
 
 
 def joined(old: Settings, new: Settings, out: Path) -> Settings:
@@ -125,28 +124,28 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
         out: the folder, for errors.
 
     Raises:
-        EvaluationError: If models, settings or data differ, or there would be fewer samples.
+        UserError: If models, settings or data differ, or there would be fewer samples.
     """
     if old.model.sha256 != new.model.sha256:
-        raise EvaluationError(
+        raise UserError(
             f"--out {out} has samples of another model ({old.model.name}, sha256 {old.model.prefix}; this one, "
             f"{new.model.name}, is {new.model.prefix}): give that model, or another --out"
         )
     was, is_now = asdict(old.sampling), asdict(new.sampling)
     differing = [f"{key} {was[key]}, not {is_now[key]}" for key in was if was[key] != is_now[key]]
     if differing:
-        raise EvaluationError(f"--out {out} was sampled with {', '.join(differing)}: give the same, or another --out")
+        raise UserError(f"--out {out} was sampled with {', '.join(differing)}: give the same, or another --out")
     _check_grading(old, new, out)
     tasks = dict(old.tasks)
     for name, task in new.tasks.items():
         before = tasks.get(name)
         if before and before.sha256 != task.sha256:
-            raise EvaluationError(
+            raise UserError(
                 f"--out {out}: {name} was sampled from another data file ({before.data}, sha256 "
                 f"{before.sha256[:HASH_CHARS]}; {task.data} is {task.sha256[:HASH_CHARS]}): give that, or another --out"
             )
         if before and before.samples > task.samples:
-            raise EvaluationError(
+            raise UserError(
                 f"--out {out} has {before.samples} samples a problem of {name}, and --samples says {task.samples}: "
                 f"samples are only added: give --samples {name}={before.samples} or more, or another --out"
             )
@@ -155,17 +154,15 @@ def joined(old: Settings, new: Settings, out: Path) -> Settings:
 
 
 def _check_grading(old: Settings, new: Settings, out: Path) -> None:
-    """Raise `EvaluationError` if what is added would be graded otherwise than what is there."""
+    """Raise `UserError` if what is added would be graded otherwise than what is there."""
     if new.grading is None:
         return
     again = f"`pacs evaluate grade {out}` grades them again"
     if old.grading is None:
-        raise EvaluationError(
-            f"--out {out}: {NOT_RECORDED} (an earlier version wrote it): {again}; or give another --out"
-        )
+        raise UserError(f"--out {out}: {NOT_RECORDED} (an earlier version wrote it): {again}; or give another --out")
     if found := list(differences(old.verifiers, new.verifiers)):
         said = ", ".join(f"{name} {was}, not {is_now}" for name, was, is_now in found)
-        raise EvaluationError(
+        raise UserError(
             f"--out {out} was graded with {said}: give the same by {OPTION}, or another --out, or {again} with others"
         )
 

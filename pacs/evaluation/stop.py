@@ -6,7 +6,7 @@ import sys
 from types import FrameType, TracebackType
 from typing import Self
 
-from pacs.terminal import print
+from pacs.base.terminal import print
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from pacs.base.files import Appender, to_line, write_atomically
 from pacs.evaluation.folder import GRADES, Grade, Key, read_grades, read_samples, shards, task_file, task_folder
-from pacs.evaluation.jsonl import Appender, to_line
 from pacs.evaluation.sample import Sample
-from pacs.runs.files import write_atomically
 
 #: Samples of one file.
 SHARD_LINES = 10_000
@@ -23,7 +22,7 @@ class Store:
         shard_lines: samples of one file.
 
     Raises:
-        EvaluationError: If what is there is of another model, repeated or unreadable.
+        UserError: If what is there is of another model, repeated or unreadable.
     """
 
     def __init__(self, out: Path, task: str, model: str, shard_lines: int = SHARD_LINES) -> None:

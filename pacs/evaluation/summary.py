@@ -9,10 +9,9 @@ from typing import Any, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pacs.evaluation.bootstrap import Estimate, estimate
+from pacs.base.statistics import Estimate, estimate, pass_at_k
 from pacs.evaluation.folder import Timing
 from pacs.evaluation.majority import maj_at_k, votes
-from pacs.evaluation.pass_at_k import pass_at_k
 from pacs.evaluation.sample import Graded, GradedTask, Problem
 from pacs.rewards.verdict import Status
 

@@ -1,17 +1,15 @@
 """Which problems are sampled, how often, and where they come from."""
 
-import argparse
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacs.data import command as data_command
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
+from pacs.base.terminal import print
+from pacs.data.request import plain_request
 from pacs.data.sources import SOURCES
-from pacs.evaluation.errors import EvaluationError
-from pacs.terminal import print
 
 #: Of a prepared source.
 FILE = "test.parquet"
@@ -49,21 +47,21 @@ def parse_tasks(given: str, data: Path, samples: Sequence[str], ks: Sequence[str
         ks: `1,4,8`, `math500=1,4`.
 
     Raises:
-        EvaluationError: If they name no task, or a k is larger than the task's number of samples.
+        UserError: If they name no task, or a k is larger than the task's number of samples.
     """
     files = dict(_name_and_file(word.strip(), data) for word in given.split(","))
     if len(files) < len(given.split(",")):
-        raise EvaluationError(f"--tasks {given}: a task is named twice")
+        raise UserError(f"--tasks {given}: a task is named twice")
     counts, own_counts = _by_task("--samples", samples, files)
     lists, own_lists = _by_task("--k", ks, files)
     tasks = []
     for name, file in files.items():
         number = own_counts.get(name, counts or [SAMPLES])
         if len(number) > 1:
-            raise EvaluationError(f"--samples {','.join(map(str, number))}: give one number")
+            raise UserError(f"--samples {','.join(map(str, number))}: give one number")
         wanted = own_lists.get(name, lists)
         if wanted and max(wanted) > number[0]:
-            raise EvaluationError(
+            raise UserError(
                 f"--k {max(wanted)} of {name} needs as many samples a problem, and it has {number[0]}: raise "
                 f"--samples {name}={max(wanted)}, or leave that k out"
             )
@@ -76,13 +74,13 @@ def prepare_missing(tasks: Sequence[Task], data: Path) -> None:
     """Prepare the sources whose files are not there, as `pacs data prepare NAME --out DATA/NAME` does.
 
     Raises:
-        EvaluationError: If a file that was given is not there, or a source cannot be prepared.
+        UserError: If a file that was given is not there, or a source cannot be prepared.
     """
     for task in tasks:
         if task.file.is_file():
             continue
         if task.file != data / task.name / FILE:
-            raise EvaluationError(f"--tasks {task.name}={task.file}: no such file")
+            raise UserError(f"--tasks {task.name}={task.file}: no such file")
         command = f"pacs data prepare {task.name} --out {data / task.name}"
         print(f"{task.file} is not there: {command}", flush=True)
         _prepare(task.name, data / task.name, command)
@@ -91,14 +89,11 @@ def prepare_missing(tasks: Sequence[Task], data: Path) -> None:
 def _prepare(name: str, folder: Path, command: str) -> None:
     # Imported late: `datasets` takes seconds.
     from pacs.data.prepare import prepare
-    from pacs.data.prepare_command import make_request
 
-    parser = argparse.ArgumentParser()
-    data_command.add_parser(parser.add_subparsers())
     try:
-        manifest = prepare(make_request(parser.parse_args(["data", "prepare", name, "--out", str(folder)])), [])
-    except DataError as error:
-        raise EvaluationError(f"{command}: {error}") from error
+        manifest = prepare(plain_request(name, folder), [])
+    except UserError as error:
+        raise UserError(f"{command}: {error}") from error
     print(f"{manifest['kept']:,} of {manifest['rows_in']:,} problems of {name} prepared", flush=True)
 
 
@@ -106,14 +101,11 @@ def _name_and_file(word: str, data: Path) -> tuple[str, Path]:
     name, equals, file = word.partition("=")
     if equals:
         if not re.fullmatch(r"\w[\w.-]*", name) or not file:
-            raise EvaluationError(f"--tasks {word}: give NAME=FILE with a name of letters, digits, dots and dashes")
+            raise UserError(f"--tasks {word}: give NAME=FILE with a name of letters, digits, dots and dashes")
         return name, Path(file)
     if name not in NAMES:
-        nearest = difflib.get_close_matches(name.lower(), NAMES, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-        raise EvaluationError(
-            f"--tasks {name}: no such task: {hint}There are {', '.join(NAMES)}, and NAME=FILE.parquet"
-        )
+        hint = did_you_mean(name, NAMES, count=3, cutoff=0.4)
+        raise UserError(f"--tasks {name}: there are {', '.join(NAMES)}, and NAME=FILE.parquet.{hint}")
     return name, data / name / FILE
 
 
@@ -124,13 +116,13 @@ def _by_task(option: str, values: Sequence[str], files: dict[str, Path]) -> tupl
     for value in values:
         task, equals, text = value.rpartition("=")
         if equals and task not in files:
-            raise EvaluationError(f"{option} {value}: {task} is not among --tasks {','.join(files)}")
+            raise UserError(f"{option} {value}: {task} is not among --tasks {','.join(files)}")
         try:
             numbers = [int(word) for word in text.split(",")]
         except ValueError:
             numbers = []
         if not numbers or min(numbers) < 1:
-            raise EvaluationError(f"{option} {value}: give whole numbers above 0, or TASK= and such numbers")
+            raise UserError(f"{option} {value}: give whole numbers above 0, or TASK= and such numbers")
         if equals:
             own[task] = numbers
         else:

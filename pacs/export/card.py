@@ -8,13 +8,13 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from pacs.evaluation.markdown import interval
+from pacs.base.markdown import interval
+from pacs.base.redaction import redacted
+from pacs.base.terminal import visible
 from pacs.export.evaluations import CheckpointEvaluation
 from pacs.export.source import Source
-from pacs.redaction import redacted
 from pacs.report.read import METRICS, Run, read_run
 from pacs.rewards.of_run import KEY, reward_of
-from pacs.terminal import visible
 
 METHOD, ESTIMATOR = "trainer.v1.trainer_mode", "algorithm.adv_estimator"
 BASE_MODEL = "actor_rollout_ref.model.path"
@@ -59,7 +59,7 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[CheckpointEvalu
         model's licence if its folder has a README.md that names one. No path of the machine, and no secret.
 
     Raises:
-        RunError: If metrics.jsonl or run.json of the run cannot be read.
+        UserError: If metrics.jsonl or run.json of the run cannot be read.
     """
     step, method, base = source.checkpoint.step, method_of(source), source.setting(BASE_MODEL)
     head = ModelCardData(

@@ -1,6 +1,6 @@
 """The dtype that weights are exported in."""
 
-from pacs.export.errors import ExportError
+from pacs.base.errors import UserError
 from pacs.export.source import Source
 
 DTYPES = ("bfloat16", "float32", "float16")
@@ -18,7 +18,7 @@ def choose_dtype(asked: str | None, source: Source) -> tuple[str, str]:
         source: what is exported.
 
     Raises:
-        ExportError: If the run's dtype is none of `DTYPES` and none is asked for.
+        UserError: If the run's dtype is none of `DTYPES` and none is asked for.
     """
     if asked is not None:
         return asked, "as asked for"
@@ -27,5 +27,5 @@ def choose_dtype(asked: str | None, source: Source) -> tuple[str, str]:
         return "bfloat16", f"verl's default for sampling, as the checkpoint does not say {SAMPLED}; --dtype chooses"
     name = _ALIASES.get(str(sampled), str(sampled))
     if name not in DTYPES:
-        raise ExportError(f"{SAMPLED} of the run is {sampled}: choose with --dtype {', '.join(DTYPES)}")
+        raise UserError(f"{SAMPLED} of the run is {sampled}: choose with --dtype {', '.join(DTYPES)}")
     return name, "what vLLM sampled with in the run"

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pacs.base.errors import UserError
 from pacs.data.output import file_sha256
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import JSON_FILE, read_results
 from pacs.evaluation.summary import TaskResult
-from pacs.export.errors import ExportError
 from pacs.export.source import Source
 from pacs.runs.checkpoints import MARKER
 
@@ -33,7 +32,7 @@ def find_evaluations(source: Source, given: Sequence[Path]) -> list[CheckpointEv
         given: folders of `pacs evaluate`.
 
     Raises:
-        ExportError: One cannot be read, or one that is given is of another model.
+        UserError: One cannot be read, or one that is given is of another model.
     """
     beside = [file.parent for file in sorted((source.run / FOLDER).rglob(JSON_FILE))]
     marker = file_sha256(source.checkpoint.folder / MARKER)
@@ -43,12 +42,12 @@ def find_evaluations(source: Source, given: Sequence[Path]) -> list[CheckpointEv
             settings, tasks = read_results(folder)
             is_own = settings["model"].get("checkpoint") == marker
             evaluation = CheckpointEvaluation(dict(settings["sampling"]), tasks)
-        except (EvaluationError, LookupError, TypeError, ValueError, AttributeError) as error:
-            raise ExportError(f"the evaluation in {folder} cannot be read: {error}") from error
+        except (UserError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise UserError(f"the evaluation in {folder} cannot be read: {error}") from error
         if is_own:
             found.setdefault(folder.resolve(), evaluation)
         elif folder in given:
-            raise ExportError(
+            raise UserError(
                 f"--evaluation {folder} is of another model than {source.checkpoint.folder}: evaluate that, or leave "
                 "it out"
             )

@@ -10,8 +10,8 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import tqdm
 
+from pacs.base.errors import UserError
 from pacs.export.card import model_card
-from pacs.export.errors import ExportError
 from pacs.export.evaluations import find_evaluations
 from pacs.export.merge import merge, open_shards
 from pacs.export.model import check_shards, empty_model, own_parameters
@@ -43,12 +43,12 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[Path] = 
         Number of parameters (numbers, not tensors) that were written; tied ones count once.
 
     Raises:
-        RunError: If the run's metrics.jsonl or run.json cannot be read.
-        ExportError: If `out` exists, an evaluation is not of this checkpoint, the disk is too small, the shards are not
+        UserError: If the run's metrics.jsonl or run.json cannot be read.
+        UserError: If `out` exists, an evaluation is not of this checkpoint, the disk is too small, the shards are not
             those of the model, a value is not finite in `dtype`, or the weights cannot be written.
     """
     if out.exists():
-        raise ExportError(f"{out} exists already: give another --out, or remove it")
+        raise UserError(f"{out} exists already: give another --out, or remove it")
     model = empty_model(source.huggingface, getattr(torch, dtype))
     parameters = own_parameters(model)
     card = model_card(source, dtype, find_evaluations(source, evaluations))
@@ -63,7 +63,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[Path] = 
         for name in tqdm(parameters, desc="Merging shards"):
             state[name] = merge(name, [shard[name] for shard in shards], model.dtype)
             if not torch.isfinite(state[name]).all():
-                raise ExportError(f"{name} has values that are not finite in {dtype}: try another --dtype, or step")
+                raise UserError(f"{name} has values that are not finite in {dtype}: try another --dtype, or step")
         model.save_pretrained(aside, state_dict=state, max_shard_size=WEIGHTS_FILE_SIZE)
         # The checkpoint's own follows, if it has one; this one is made up from the config.
         (aside / "generation_config.json").unlink(missing_ok=True)
@@ -80,20 +80,20 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[Path] = 
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         aside.rename(out)
     except SafetensorError as error:
-        raise ExportError(f"{place}: the weights cannot be written, or not be read again: {error}") from error
+        raise UserError(f"{place}: the weights cannot be written, or not be read again: {error}") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return sum(parameter.numel() for parameter in parameters.values())
 
 
 def check_space(place: Path, model: PreTrainedModel, huggingface: Path) -> None:
-    """Raise `ExportError` if the disk of `place` is too small for the model's parameters and what is copied."""
+    """Raise `UserError` if the disk of `place` is too small for the model's parameters and what is copied."""
     copied = [file for file in huggingface.rglob("*") if file.is_file() and not any(map(file.match, NOT_COPIED))]
     needed = sum(value.nbytes for value in own_parameters(model).values())
     needed += sum(file.stat().st_size for file in copied) + SMALL_FILES_BYTES
     available = shutil.disk_usage(place).free
     if needed > available:
-        raise ExportError(
+        raise UserError(
             f"{place}: the export needs {needed:,} bytes, and {available:,} are available: make room, or give an --out "
             "on another disk"
         )
@@ -103,7 +103,7 @@ def verify(folder: Path, model: PreTrainedModel) -> None:
     """Open the folder as transformers loads it, without reading the values.
 
     Raises:
-        ExportError: If a parameter is missing, too many or of another shape, or the dtype is not that of `model`.
+        UserError: If a parameter is missing, too many or of another shape, or the dtype is not that of `model`.
         SafetensorError: If a file of weights is not whole.
     """
     loaded, report = AutoModelForCausalLM.from_pretrained(
@@ -111,4 +111,4 @@ def verify(folder: Path, model: PreTrainedModel) -> None:
     )
     problems = {kind: found for kind, found in report.items() if found}
     if problems or loaded.dtype != model.dtype:
-        raise ExportError(f"{folder} cannot be loaded as it was written: {problems}, {loaded.dtype}")
+        raise UserError(f"{folder} cannot be loaded as it was written: {problems}, {loaded.dtype}")

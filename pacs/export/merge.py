@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch.distributed.tensor import DTensor, Shard
 
-from pacs.export.errors import ExportError
+from pacs.base.errors import UserError
 from pacs.export.torch_file import UnsafeFile, read_torch_file
 from pacs.runs.integrity import damage_of
 
@@ -30,23 +30,23 @@ def open_shards(actor: Path, ranks: int) -> list[dict[str, torch.Tensor]]:
         A state dict a rank. The tensors are views of the files: read them, do not write to them.
 
     Raises:
-        ExportError: If a rank's file is missing, damaged, or would run code, or the ranks have other parameters.
+        UserError: If a rank's file is missing, damaged, or would run code, or the ranks have other parameters.
     """
     files = [actor / f"model_world_size_{ranks}_rank_{rank}.pt" for rank in range(ranks)]
     missing = [file.name for file in files if not file.is_file()]
     if missing:
-        raise ExportError(f"{actor} lacks {', '.join(missing)}: copy the shards of all {ranks} ranks there")
+        raise UserError(f"{actor} lacks {', '.join(missing)}: copy the shards of all {ranks} ranks there")
     with ThreadPoolExecutor(THREADS) as threads:
         for file, damage in zip(files, threads.map(damage_of, files), strict=True):
             if damage:
-                raise ExportError(f"{file} {damage}: export another checkpoint, or copy that file again")
+                raise UserError(f"{file} {damage}: export another checkpoint, or copy that file again")
     try:
         shards = [read_torch_file(file, mmap=True) for file in files]
     except UnsafeFile as error:
-        raise ExportError(str(error)) from error
+        raise UserError(str(error)) from error
     for file, shard in zip(files, shards, strict=True):
         if shard.keys() != shards[0].keys():
-            raise ExportError(f"{file} has other parameters than {files[0].name}: they are not of one checkpoint")
+            raise UserError(f"{file} has other parameters than {files[0].name}: they are not of one checkpoint")
     return shards
 
 
@@ -64,7 +64,7 @@ def merge(name: str, parts: Sequence[torch.Tensor], dtype: torch.dtype) -> torch
         The whole, contiguous.
 
     Raises:
-        ExportError: If it is sharded otherwise, or the parts do not make up the whole.
+        UserError: If it is sharded otherwise, or the parts do not make up the whole.
     """
     first = parts[0]
     if not isinstance(first, DTensor):
@@ -74,7 +74,7 @@ def merge(name: str, parts: Sequence[torch.Tensor], dtype: torch.dtype) -> torch
     sharded = [(axis, placement) for axis, placement in enumerate(placements) if type(placement) is Shard]
     copied = [placement for placement in placements if placement.is_replicate()]
     if len(parts) != mesh.numel() or len(sharded) > 1 or len(sharded) + len(copied) != len(placements):
-        raise ExportError(
+        raise UserError(
             f"{name} lies on {mesh.numel()} ranks as {placements}, with {len(parts)} parts here: only what FSDP alone "
             "has sharded can be exported"
         )
@@ -85,7 +85,7 @@ def merge(name: str, parts: Sequence[torch.Tensor], dtype: torch.dtype) -> torch
     row = mesh.movedim(axis, -1).reshape(-1, mesh.shape[axis])[0].tolist()
     whole = torch.cat([_cast(local[rank], dtype) for rank in row], dim=placement.dim)
     if whole.shape != first.shape:
-        raise ExportError(
+        raise UserError(
             f"{name} should have the shape {tuple(first.shape)}, but its parts make up {tuple(whole.shape)}: the "
             "ranks' files are not of one checkpoint"
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
-from pacs.export.errors import ExportError
+from pacs.base.errors import UserError
 from pacs.export.merge import local_part
 
 
@@ -14,14 +14,14 @@ def empty_model(huggingface: Path, dtype: torch.dtype) -> PreTrainedModel:
     """The model of a config, without memory for its parameters.
 
     Raises:
-        ExportError: If the config is missing or of a model that transformers does not know as a causal language model.
+        UserError: If the config is missing or of a model that transformers does not know as a causal language model.
     """
     try:
         config = AutoConfig.from_pretrained(huggingface, trust_remote_code=False)
         with torch.device("meta"):
             return AutoModelForCausalLM.from_config(config, dtype=dtype)
     except (OSError, ValueError) as error:
-        raise ExportError(f"{huggingface}: {' '.join(str(error).split())}") from error
+        raise UserError(f"{huggingface}: {' '.join(str(error).split())}") from error
 
 
 def own_parameters(model: PreTrainedModel) -> dict[str, torch.Tensor]:
@@ -33,25 +33,25 @@ def check_shards(model: PreTrainedModel, shards: list[dict[str, torch.Tensor]]) 
     """Hold the ranks' state dicts against the model.
 
     Raises:
-        ExportError: If they have other parameters or shapes, or if parameters differ that should be tied.
+        UserError: If they have other parameters or shapes, or if parameters differ that should be tied.
     """
     tied = model.all_tied_weights_keys
     expected = own_parameters(model)
     found = {name: value for name, value in shards[0].items() if name not in tied}
     if expected.keys() != found.keys():
-        raise ExportError(
+        raise UserError(
             f"the shards are not those of a {type(model).__name__}: {_some('missing', expected.keys() - found.keys())}"
             f", {_some('unexpected', found.keys() - expected.keys())} (LoRA adapters cannot be exported)"
         )
     for name, value in expected.items():
         if value.shape != found[name].shape:
-            raise ExportError(
+            raise UserError(
                 f"{name} has the shape {tuple(found[name].shape)}, but by config.json it is {tuple(value.shape)}"
             )
     for name, other in tied.items():
         for shard in shards:
             if name in shard and not torch.equal(local_part(shard[name]), local_part(shard[other])):
-                raise ExportError(f"config.json ties {name} to {other} (tie_word_embeddings), but their values differ")
+                raise UserError(f"config.json ties {name} to {other} (tie_word_embeddings), but their values differ")
 
 
 def _some(what: str, names: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from pacs.export.errors import ExportError
+from pacs.base.errors import UserError
 from pacs.runs.checkpoints import CONFIG, Checkpoint, newest_checkpoint, read_checkpoint
 
 #: Below a run's folder.
@@ -56,7 +56,7 @@ def find_source(path: Path) -> Source:
 
     Raises:
         BrokenCheckpoint: If the checkpoint lacks something.
-        ExportError: If `path` is neither, or the run has no complete checkpoint, or `config.yaml` is no mapping.
+        UserError: If `path` is neither, or the run has no complete checkpoint, or `config.yaml` is no mapping.
     """
     path = path.absolute()
     passed_over: list[str] = []
@@ -65,10 +65,10 @@ def find_source(path: Path) -> Source:
     elif (path / CHECKPOINTS).is_dir():
         newest, passed_over = newest_checkpoint(path / CHECKPOINTS)
         if newest is None:
-            raise ExportError("; ".join([f"{path / CHECKPOINTS} has no complete checkpoint", *passed_over]))
+            raise UserError("; ".join([f"{path / CHECKPOINTS} has no complete checkpoint", *passed_over]))
         checkpoint = newest
     else:
-        raise ExportError(
+        raise UserError(
             f"{path} is neither a checkpoint (a folder global_step_N) nor the folder of a run with {CHECKPOINTS}/"
         )
     return Source(checkpoint, checkpoint.folder.parent.parent, _read_config(checkpoint.folder / CONFIG), passed_over)
@@ -79,5 +79,5 @@ def _read_config(file: Path) -> Mapping[str, Any]:
         return {}
     config = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
     if not isinstance(config, dict):
-        raise ExportError(f"{file} must hold a mapping of settings, found {type(config).__name__}")
+        raise UserError(f"{file} must hold a mapping of settings, found {type(config).__name__}")
     return {str(key): value for key, value in config.items()}

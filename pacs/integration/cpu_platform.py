@@ -14,9 +14,7 @@ import torch
 from verl.plugin.platform.platform_base import PlatformBase
 
 from pacs.integration import cpu_device
-
-#: The environment variable with which verl's platform is chosen in every process.
-PLATFORM_VARIABLE = "VERL_PLATFORM"
+from pacs.integration.schema import PLATFORM_VARIABLE
 
 
 def is_cpu_selected() -> bool:

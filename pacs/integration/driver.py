@@ -10,11 +10,11 @@ import ray
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
-from pacs.integration.cpu_platform import PLATFORM_VARIABLE
 from pacs.integration.daemons import DaemonWatch
 from pacs.integration.deaths import DEATHS, cause_of, death_of
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.patches import COLLECTIVE_SECONDS
+from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.integration.shown_config import take_secrets_into_environment
 from pacs.integration.task_runner import PacsTaskRunner
 from pacs.runs import stacks

@@ -19,6 +19,8 @@ from omegaconf import DictConfig, open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.utils import tensordict_utils as tu
 
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
 from pacs.export.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.deaths import is_death
 from pacs.integration.failed_prompts import failure_of
@@ -31,12 +33,10 @@ from pacs.integration.run_log import RunLog
 from pacs.integration.shard_checks import check_checkpoint, check_shards, seal_checked
 from pacs.runs import checkpoints, signals
 from pacs.runs.checkpoints import Checkpoint, read_checkpoint, step_folder
-from pacs.runs.files import write_atomically
 from pacs.runs.processes import TOKEN
 from pacs.runs.room import FULL_BYTES
 from pacs.runs.state import Progress, read_state, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
-from pacs.terminal import print
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
 MONITOR_SECONDS = 10.0

@@ -8,10 +8,10 @@ import time
 import traceback
 from pathlib import Path
 
+from pacs.base.files import write_atomically
+from pacs.base.redaction import redact
+from pacs.base.terminal import say
 from pacs.integration.deaths import cause_of
-from pacs.redaction import redact
-from pacs.runs.console import say
-from pacs.runs.files import write_atomically
 from pacs.runs.processes import RUN_DIR
 from pacs.runs.state import FAILED_PROMPT
 

@@ -6,12 +6,12 @@ import torch
 import transfer_queue as tq
 from omegaconf import DictConfig
 
+from pacs.base.terminal import print
 from pacs.integration.durable_trainer import DurableTrainer
 from pacs.integration.scores import is_finite, not_finite, verifier_infos, verifier_statuses
 from pacs.integration.step_rows import prompt_uid, row_sums
 from pacs.metrics import batch_metrics, validation_metrics
 from pacs.rewards.health import check_graded
-from pacs.terminal import print
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2

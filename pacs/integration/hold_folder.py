@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from pacs.base.files import open_lock
 from pacs.integration.checks import ConfigError
 from pacs.runs.clearing import launcher_lives
-from pacs.runs.names import open_lock
 from pacs.runs.room import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
 from pacs.runs.state import RunState, read_state
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from pacs.base.files import write_atomically
 from pacs.evaluation.model import SUFFIXES
 from pacs.runs.config_changes import counts, flatten, matters
-from pacs.runs.files import write_atomically
 from pacs.runs.integrity import SMALL_BYTES, sha256_of
 
 INPUTS = "inputs.json"

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.terminal import print
 from pacs.export.sums import FILE as SUMS
 from pacs.export.sums import damaged_files
-from pacs.integration import checks, nodes
-from pacs.integration.checks.cluster import prepare_cluster
-from pacs.integration.cpu_platform import PLATFORM_VARIABLE
+from pacs.integration import checks
 from pacs.integration.hold_folder import check_room, held, look_at
 from pacs.integration.inputs import write_inputs
 from pacs.integration.resume import check_former_run, choose_checkpoint
 from pacs.integration.run_folder import write_run_folder
+from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs.checkpoints import Checkpoint, newest_checkpoint
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.folder_check import damaged_metrics, folder_problems
@@ -22,7 +22,6 @@ from pacs.runs.requests import StopRequests
 from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
-from pacs.terminal import print
 
 
 def prepare(config: DictConfig) -> None:
@@ -111,6 +110,9 @@ def train(config: DictConfig) -> int:
             return FINISHED
         if checkpoint is None:
             _check_model_folder(config)
+        # Ray is imported by a run that has passed all other checks.
+        from pacs.integration.checks.cluster import prepare_cluster
+
         prepare_cluster(config)
         write_run_folder(config)
         try:
@@ -179,6 +181,8 @@ def _clear_cluster(config: DictConfig) -> None:
     if address is None:
         return
     try:
+        from pacs.integration import nodes
+
         with nodes.connected(address):
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it

@@ -18,11 +18,11 @@ from typing import Any
 
 import ray
 
+from pacs.base.terminal import print
 from pacs.integration.deaths import DEATHS, cause_of, death_of
 from pacs.integration.nodes import lost_nodes
 from pacs.runs.state import Progress, report_fault, write_progress
 from pacs.runs.supervisor import FAILED
-from pacs.terminal import print
 
 POLL_SECONDS = 1.0
 #: Looks at an engine that must fail before it is taken for dead; a busy server may be slow to answer once.

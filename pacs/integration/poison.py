@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from pacs.base.errors import UserError
 from pacs.export.torch_file import UnsafeFile, read_torch_file
 from pacs.integration import fields
 
@@ -27,10 +28,6 @@ BATCH_FIELDS = (
 
 class PoisonError(RuntimeError):
     """Too many updates in a row were skipped since their gradient was not finite."""
-
-
-class EvidenceError(ValueError):
-    """A file that is no evidence; the message is one line that names it."""
 
 
 class SkippedUpdates:
@@ -164,18 +161,16 @@ def read_evidence(file: Path) -> Evidence:
     """Read what `write_evidence` wrote.
 
     Raises:
-        EvidenceError: there is no such file, or it is another one.
+        UserError: there is no such file, or it is another one.
     """
     try:
         return Evidence(**read_torch_file(file))
     except OSError as error:
-        raise EvidenceError(f"{file} cannot be read: {error.strerror}") from error
+        raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except UnsafeFile as error:
-        raise EvidenceError(
-            f"{file} is not what a run wrote to its folder poison/, or not all of it: {error}"
-        ) from error
+        raise UserError(f"{file} is not what a run wrote to its folder poison/, or not all of it: {error}") from error
     except TypeError as error:
-        raise EvidenceError(f"{file} is not what a run wrote to its folder poison/, or not all of it") from error
+        raise UserError(f"{file} is not what a run wrote to its folder poison/, or not all of it") from error
 
 
 def poison_error(in_a_row: int, step: int, evidence: Path | None = None) -> PoisonError:

@@ -14,11 +14,11 @@ import torch
 import verl  # noqa: F401 (loads the plugin)
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.terminal import print
 from pacs.integration.probe import LayoutError
 from pacs.integration.row_values import packing_noise, random_row
 from pacs.integration.training_worker import BaselineWorker
 from pacs.integration.worker import PacsWorker
-from pacs.terminal import print
 
 #: Rows of random tokens that are packed together and alone, and the most tokens of each.
 NOISE_ROWS, NOISE_TOKENS = 4, 1024

@@ -6,10 +6,10 @@ from typing import Any
 from uuid import uuid4
 
 from pacs.algorithm import ReferenceSchedule
+from pacs.base.files import write_atomically
 from pacs.integration.shard_checks import seal_checked
 from pacs.runs import checkpoints
 from pacs.runs.checkpoints import Checkpoint
-from pacs.runs.files import write_atomically
 
 #: The file of a checkpoint that holds the schedule's state.
 STATE = "reference.json"

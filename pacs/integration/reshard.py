@@ -64,7 +64,7 @@ def load_checkpoint(manager: FSDPCheckpointManager, folder: Path) -> None:
 
     Raises:
         ValueError: The checkpoint is not of this model or this optimizer.
-        ExportError: It is sharded in a way that FSDP2 alone does not shard.
+        UserError: It is sharded in a way that FSDP2 alone does not shard.
         UnsafeFile: A file would run code.
     """
     if manager.should_load_model:
@@ -91,7 +91,7 @@ def load_parameters(parameters: dict[str, torch.Tensor], folder: Path, kind: str
 
     Raises:
         ValueError: The files hold other parameters, or of another shape.
-        ExportError: They are sharded in a way that FSDP2 alone does not shard.
+        UserError: They are sharded in a way that FSDP2 alone does not shard.
     """
     files = _open_all(folder, kind)
     for file in files:
@@ -106,7 +106,7 @@ def load_optimizer(optimizer: torch.optim.Optimizer, folder: Path) -> None:
 
     Raises:
         ValueError: The files are of another number of parameters, or of another shape.
-        ExportError: They are sharded in a way that FSDP2 alone does not shard.
+        UserError: They are sharded in a way that FSDP2 alone does not shard.
     """
     states = _open_all(folder, "optim")
     groups = states[0]["param_groups"]

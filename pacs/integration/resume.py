@@ -5,14 +5,13 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from pacs.export.torch_file import UnsafeFile, read_torch_file
+from pacs.base.terminal import print
 from pacs.integration.checks import ConfigError
 from pacs.integration.inputs import input_changes
 from pacs.runs.checkpoints import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.listing import METRICS, last_metrics
 from pacs.runs.state import read_state
-from pacs.terminal import print
 
 
 def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
@@ -123,6 +122,9 @@ def _say_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
 
 def _check_files(checkpoint: Checkpoint) -> None:
     """Refuse a checkpoint whose files would run code when they are loaded; nothing of the tensors is read."""
+    # torch takes seconds to import.
+    from pacs.export.torch_file import UnsafeFile, read_torch_file
+
     for folder in filter(None, (checkpoint.folder, checkpoint.reference)):
         for file in sorted(folder.rglob("*.pt")):
             try:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.redaction import redacted_command
+from pacs.base.commit import git_commit
+from pacs.base.files import write_atomically
+from pacs.base.redaction import redacted_command
 from pacs.runs.checkpoints import CONFIG
-from pacs.runs.commit import git_commit
-from pacs.runs.files import write_atomically
 
 #: Distributions whose versions a result depends on.
 DISTRIBUTIONS = (

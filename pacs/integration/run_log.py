@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pacs.runs.files import write_atomically
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
 from pacs.runs.metrics_file import read_lines
-from pacs.terminal import print
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (

@@ -10,6 +10,9 @@ BASELINES = ("ppo", "grpo", "dr_grpo", "dapo", "rloo")
 #: Keys of `pacs` about the run; all others are fields of `Pacs`, and there only under PACS.
 RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts")
 
+#: The environment variable with which verl's platform is chosen in every process.
+PLATFORM_VARIABLE = "VERL_PLATFORM"
+
 
 def algorithm_section(config: DictConfig) -> dict[str, Any]:
     """The keys of `pacs` that make a `Pacs`."""

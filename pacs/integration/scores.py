@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from pacs.terminal import visible
+from pacs.base.terminal import visible
 
 #: Of a prompt, in an error.
 PROMPT_CHARS = 300

@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.redaction import is_secret, redact, redacted
+from pacs.base.redaction import is_secret, redact, redacted
 from pacs.runs.processes import TOKEN
 
 #: What verl hands to a logger out of the config that it sends there.

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from omegaconf import DictConfig
-from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
 
 BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
+
+#: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
+PADDING_TOKENS = 128
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def sequence_parallel_size(config: DictConfig) -> int:
 
 def longest_sequence_tokens(config: DictConfig) -> int:
     """Tokens that one row may have: a prompt and its response, or one of verl's padding rows."""
-    return max(int(config.data.max_prompt_length + config.data.max_response_length), int(SYNTHETIC_PADDING_SEQ_LEN))
+    return max(int(config.data.max_prompt_length + config.data.max_response_length), PADDING_TOKENS)
 
 
 def data_parallel_size(config: DictConfig) -> int:

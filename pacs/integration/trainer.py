@@ -20,6 +20,7 @@ from verl.utils.metric import reduce_metrics
 from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
 
 from pacs.algorithm import ReferenceSchedule, method_of
+from pacs.base.terminal import print
 from pacs.integration import fields
 from pacs.integration.batching import blocks_of, padded_row_count, row_order, sampling_order
 from pacs.integration.graded_trainer import GradedTrainer, is_padding
@@ -33,7 +34,6 @@ from pacs.integration.strategy import Choice, choose
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import update_metrics
 from pacs.runs.checkpoints import Checkpoint
-from pacs.terminal import print
 
 
 @register_trainer("pacs")

@@ -1,6 +1,6 @@
 """`python -m pacs.metrics`: print docs/metrics.md."""
 
+from pacs.base.terminal import print
 from pacs.metrics.document import page
-from pacs.terminal import print
 
 print(page(), end="")

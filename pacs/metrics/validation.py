@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from pacs.evaluation.pass_at_k import pass_at_k
+from pacs.base.statistics import pass_at_k
 
 
 def validation_metrics(

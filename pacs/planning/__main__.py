@@ -1,6 +1,6 @@
 """`python -m pacs.planning`: print docs/scaling.md."""
 
+from pacs.base.terminal import print
 from pacs.planning.document import page
-from pacs.terminal import print
 
 print(page(), end="")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacs.planning.errors import PlanError
+from pacs.base.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,16 @@ class Architecture:
         """The shape in a config.json.
 
         Raises:
-            PlanError: another kind of model, or a part is missing.
+            UserError: another kind of model, or a part is missing.
         """
         kind = config.get("model_type")
         if kind != "qwen3":
-            raise PlanError(
+            raise UserError(
                 f"actor_rollout_ref.model.path={name} is a model of type {kind}: the plan's formulas are written down "
                 "for qwen3 (dense) alone; plan with a Qwen3 of like size"
             )
         if missing := [field for field in cls.__dataclass_fields__ if field not in config]:
-            raise PlanError(f"actor_rollout_ref.model.path={name}: its config.json lacks {', '.join(missing)}")
+            raise UserError(f"actor_rollout_ref.model.path={name}: its config.json lacks {', '.join(missing)}")
         return cls(**{field: config[field] for field in cls.__dataclass_fields__})
 
 
@@ -107,7 +107,7 @@ def find_architecture(path: str) -> Architecture:
     """The architecture of a model: from its folder, from the Hugging Face cache, or from `PUBLISHED`. No network.
 
     Raises:
-        PlanError: it is in none of them.
+        UserError: it is in none of them.
     """
     file: object = Path(path).expanduser() / "config.json"
     if not Path(path).expanduser().exists():
@@ -122,9 +122,9 @@ def find_architecture(path: str) -> Architecture:
             config = json.loads(Path(file).read_text(encoding="utf-8"))
         except ValueError as error:
             problem = f"actor_rollout_ref.model.path={path}: {file} is not JSON ({error}): make or download it anew"
-            raise PlanError(problem) from error
+            raise UserError(problem) from error
         return Architecture.from_config(config, path)
-    raise PlanError(
+    raise UserError(
         f"actor_rollout_ref.model.path={path}: neither a folder with a config.json, nor in the Hugging Face cache, nor "
         f"one of {', '.join(PUBLISHED)}: make or download the model first, or plan with one of these"
     )

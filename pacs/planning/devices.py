@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from pacs.planning.errors import PlanError
+from pacs.base.errors import UserError
 
 GB, GIB = 1e9, 2**30
 
@@ -51,13 +51,13 @@ def find_device(kind: str, hardware: str | None, gpu: str | None, ranks_here: in
         ranks_here: ranks that share a machine's memory on the CPU.
 
     Raises:
-        PlanError: it is not known which.
+        UserError: it is not known which.
     """
     if kind == "cpu":
         return Device("CPU", psutil.virtual_memory().total / ranks_here, 0, 0, 0, 0)
     if gpu is not None and gpu not in GPUS:
-        raise PlanError(f"--gpu {gpu}: there are {', '.join(GPUS)}")
+        raise UserError(f"--gpu {gpu}: there are {', '.join(GPUS)}")
     name = gpu or re.sub(r"x\d+$", "", hardware or "")
     if name not in GPUS:
-        raise PlanError(f"hardware={hardware} does not tell which GPU it is: add --gpu {'|'.join(GPUS)}")
+        raise UserError(f"hardware={hardware} does not tell which GPU it is: add --gpu {'|'.join(GPUS)}")
     return GPUS[name]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pacs.base.tables import Table, format_table
 from pacs.composing import compose_run
 from pacs.planning.assumptions import ASSUMPTIONS
 from pacs.planning.devices import GPUS
@@ -9,7 +10,6 @@ from pacs.planning.generation import generation
 from pacs.planning.memory import full_sequences
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import memory_table, run_hours
-from pacs.report.table import Table, format_table
 
 COMMAND = "python -m pacs.planning"
 ALGORITHMS = ("pacs", "grpo", "ppo")

@@ -57,7 +57,7 @@ def make_plan(
         lengths: that were seen (`pacs.planning.seen`), which come before these.
 
     Raises:
-        PlanError: it cannot be planned.
+        UserError: it cannot be planned.
     """
     device = find_device(str(config.trainer.device), hardware, gpu, int(config.trainer.n_gpus_per_node))
     work = read_workload(config, device, mean_response_tokens, lengths)

@@ -4,10 +4,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.errors import UserError
 from pacs.planning.architecture import find_architecture
 from pacs.planning.assumptions import MEAN_RESPONSE_SHARE
 from pacs.planning.devices import Device
-from pacs.planning.errors import PlanError
 from pacs.planning.lengths import Sample, step_lengths
 from pacs.planning.workload import Engine, Trained, Workload
 
@@ -28,7 +28,7 @@ def read_workload(
         lengths: that were seen of prompts, of responses, or of both; those come before `mean_response_tokens`.
 
     Raises:
-        PlanError: it is a run of another kind than ours.
+        UserError: it is a run of another kind than ours.
     """
     from pacs.integration.strategy import choose, longest_sequence_tokens, sequence_parallel_size
 
@@ -36,12 +36,12 @@ def read_workload(
     longest = int(data.max_response_length)
     mean = MEAN_RESPONSE_SHARE.value * longest if mean_response_tokens is None else mean_response_tokens
     if not 0 < mean <= longest:
-        raise PlanError(
+        raise UserError(
             f"--mean-response-tokens {mean:g} must be above 0 and at most data.max_response_length={longest}"
         )
     architecture = find_architecture(str(roles.model.path))
     if _has_critic(config) and config.critic.model.path != roles.model.path:
-        raise PlanError(
+        raise UserError(
             f"critic.model.path={config.critic.model.path} is not the policy's model: the plan's formulas are written "
             "down for a critic of the same model; leave it out"
         )
@@ -134,7 +134,7 @@ def _trained(
     forward_tokens: int,
 ) -> Trained:
     if part.strategy != "fsdp2":
-        raise PlanError(f"strategy={part.strategy}: the plan's formulas are written down for fsdp2; set it to that")
+        raise UserError(f"strategy={part.strategy}: the plan's formulas are written down for fsdp2; set it to that")
     attention = (model.get("override_config") or {}).get("attn_implementation", "flash_attention_2")
     precision = fsdp.get("mixed_precision") or {}
     return Trained(
@@ -166,5 +166,5 @@ def _tokens(part: DictConfig, prefix: str, row_tokens: int, rank_rows: int, shar
 
 def _number_bytes(dtype: Any) -> int:
     if str(dtype) not in NUMBER_BYTES:
-        raise PlanError(f"a dtype of {dtype}: the plan knows {', '.join(NUMBER_BYTES)}")
+        raise UserError(f"a dtype of {dtype}: the plan knows {', '.join(NUMBER_BYTES)}")
     return NUMBER_BYTES[str(dtype)]

@@ -3,14 +3,14 @@
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from pacs.planning.errors import PlanError
+from pacs.base.errors import UserError
+from pacs.base.tables import Table, format_table
 from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_tokens, full_sequences
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
-from pacs.report.table import Table, format_table
 
 GIB = 2**30
 
@@ -22,7 +22,7 @@ def outline(config: DictConfig) -> str:
     """
     try:
         return short(make_plan(config, hardware=HydraConfig.get().runtime.choices.get("hardware")))
-    except PlanError as error:
+    except UserError as error:
         return f"plan: none: {error}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.planning.errors import PlanError
+from pacs.base.errors import UserError
 from pacs.planning.lengths import Sample
 
 #: Rows that are looked at where a tokenizer has to count: the newest responses of a run, prompts throughout the data.
@@ -29,7 +29,7 @@ def find_lengths(config: DictConfig, given: Path | None) -> Sample | None:
         this machine. None: nothing is known.
 
     Raises:
-        PlanError: `given` cannot be read.
+        UserError: `given` cannot be read.
     """
     seen = read_lengths(given, str(config.actor_rollout_ref.model.path)) if given else None
     if seen and seen.prompts:
@@ -53,12 +53,12 @@ def read_lengths(path: Path, model: str) -> Sample:
         model: of the run, whose tokenizer counts texts.
 
     Raises:
-        PlanError: it is none of these.
+        UserError: it is none of these.
     """
     files = _files(path)
     rows = [row for file in files for row in _rows(file)]
     if not rows:
-        raise PlanError(f"--lengths {path} has no responses: give another")
+        raise UserError(f"--lengths {path} has no responses: give another")
     texts = [row for row in rows if isinstance(row, dict) and "output" in row]
     if not texts:
         responses = [row if isinstance(row, int) else int(row["tokens"]) for row in rows]
@@ -68,7 +68,7 @@ def read_lengths(path: Path, model: str) -> Sample:
     texts = texts[-MOST:]
     tokenizer = _tokenizer(model)
     if tokenizer is None:
-        raise PlanError(
+        raise UserError(
             f"--lengths {path} has texts, and the tokenizer of actor_rollout_ref.model.path={model}, which is to count "
             "their tokens, is not on this machine: download the model first, or give a file with numbers of tokens"
         )
@@ -108,12 +108,12 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise PlanError(f"--lengths {path}: there is no such file or folder")
+        raise UserError(f"--lengths {path}: there is no such file or folder")
     for pattern in FOLDERS:
         if found := [file for file in path.glob(pattern) if file.is_file()]:
             # Steps in their order; their names are numbers.
             return sorted(found, key=lambda file: (file.parent, len(file.name), file.name))
-    raise PlanError(
+    raise UserError(
         f"--lengths {path}: neither the folder of an evaluation (samples/TASK/generated-0000.jsonl) nor of a run "
         "(samples/train/1.jsonl): give one of these, or a file"
     )
@@ -124,7 +124,7 @@ def _rows(file: Path) -> Iterator[Any]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"--lengths: {file} cannot be read ({error}): give another file") from error
+        raise UserError(f"--lengths: {file} cannot be read ({error}): give another file") from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -135,7 +135,7 @@ def _rows(file: Path) -> Iterator[Any]:
         length = row.get("tokens") if isinstance(row, dict) else row
         texts = isinstance(row, dict) and isinstance(row.get("output"), str) and isinstance(row.get("input"), str)
         if not texts and (not isinstance(length, int) or isinstance(length, bool) or length < 0):
-            raise PlanError(
+            raise UserError(
                 f"--lengths: {file}, line {number}, does not say how long a response is: a line has a number, "
                 "or a JSON object with `tokens`, as an evaluation writes, or with `input` and `output`, as a run does"
             )

@@ -20,13 +20,14 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pacs.base.errors import UserError
+from pacs.base.tables import Cell, Table, format_table
 from pacs.report.groups import group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
-from pacs.report.read import Run, RunError, read_run, read_runs
-from pacs.report.table import Cell, Table, format_table
+from pacs.report.read import Run, read_run, read_runs
 
-__all__ = ["Cell", "Run", "RunError", "Table", "format_table", "read_run", "read_runs", "write_report"]
+__all__ = ["Cell", "Run", "Table", "UserError", "format_table", "read_run", "read_runs", "write_report"]
 
 PAGE = "index.html"
 OVERVIEW = "overview"
@@ -55,12 +56,12 @@ def write_report(
         The files: `index.html`, `overview.png`, then the figures.
 
     Raises:
-        RunError: a folder that is not a run's or has nothing to draw, or an `out` that is no folder.
+        UserError: a folder that is not a run's or has nothing to draw, or an `out` that is no folder.
     """
     from pacs.report import figures  # matplotlib is slow to import, and `pacs train --help` passes here
 
     if out.exists() and not out.is_dir():
-        raise RunError(f"{out} is not a folder: --out names the one to write to")
+        raise UserError(f"{out} is not a folder: --out names the one to write to")
     groups = group_runs(read_runs(runs), each=each)
     panels = figures.panels_of(groups)
     titles = {panel.name: figures.title_of(panel, groups) for panel in panels}

@@ -14,13 +14,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
+from pacs.base.errors import UserError
 from pacs.report import calibration
 from pacs.report.draw import draw_over_steps, reset_style
 from pacs.report.draw_calibration import draw_calibration
 from pacs.report.groups import Band, Group
 from pacs.report.panel import Curve, Panel, as_scored
 from pacs.report.panels import PANELS
-from pacs.report.read import RunError
 from pacs.report.style import (
     BAND_ALPHA,
     MARK_COLOUR,
@@ -70,7 +70,7 @@ def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list
         why = f"{groups[0].runs[0].path} has none of the metrics of any panel"
         if len(apart) > 1:
             why = f"{apart[0].name} and {apart[-1].name} are runs of one experiment without a common step: give --each"
-        raise RunError(f"nothing to draw: {why}")
+        raise UserError(f"nothing to draw: {why}")
     return shown
 
 

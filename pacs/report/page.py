@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as escape_html
 
-from pacs.redaction import redacted, redacted_command
+from pacs.base.redaction import redacted, redacted_command
+from pacs.base.tables import Table, column_names, format_cell
+from pacs.base.terminal import visible
 from pacs.report.groups import Group, experiment
 from pacs.report.read import Run
 from pacs.report.settings import differing, flatten
-from pacs.report.table import Table, column_names, format_cell
-from pacs.terminal import visible
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 58rem;

@@ -22,18 +22,15 @@ from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
+from pacs.base.errors import UserError
+from pacs.base.terminal import visible
 from pacs.runs.metrics_file import read_lines
-from pacs.terminal import visible
 
 logger = logging.getLogger(__name__)
 
 METRICS = "metrics.jsonl"
 CONFIG = "config.yaml"
 INFO = "run.json"
-
-
-class RunError(ValueError):
-    """A run folder that cannot be read; the message is one line that names the file."""
 
 
 class Series(NamedTuple):
@@ -71,11 +68,11 @@ class Run:
 
 
 def read_run(path: Path) -> Run:
-    """Read one run folder; `RunError` says what is wrong with it."""
+    """Read one run folder; `UserError` says what is wrong with it."""
     path = Path(path)
     metrics = path / METRICS
     if not metrics.is_file():
-        raise RunError(_not_a_run(path))
+        raise UserError(_not_a_run(path))
     return Run(
         name=path.resolve().name,
         path=path,
@@ -88,11 +85,11 @@ def read_run(path: Path) -> Run:
 def read_runs(paths: Sequence[Path]) -> list[Run]:
     """Read several run folders; those of one name are told apart by as much of their path as it takes."""
     if not paths:
-        raise RunError("no run folder given")
+        raise UserError("no run folder given")
     resolved = [Path(path).resolve() for path in paths]
     for first, second in pairwise(sorted(resolved)):
         if first == second:
-            raise RunError(f"{first} is given twice")
+            raise UserError(f"{first} is given twice")
     names = [path.name for path in resolved]
     for depth in range(2, max(len(path.parts) for path in resolved) + 1):
         names = [
@@ -117,7 +114,7 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
     try:
         lines = read_lines(path)
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
     steps: dict[int, dict[str, float]] = {}
     latest = -1
     for line in lines:
@@ -130,7 +127,7 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
         steps.setdefault(line.step, {}).update(line.values)  # the highest step, so the order stays ascending
         latest = line.step
     if not steps:
-        raise RunError(f"{path} has no complete line yet: the run has not finished a step")
+        raise UserError(f"{path} has no complete line yet: the run has not finished a step")
     return steps
 
 
@@ -144,9 +141,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         logger.warning("%s is for its owner alone: the settings of this run are not shown", visible(path))
         return {}
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
-        raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
+        raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
     if not isinstance(config, dict):
-        raise RunError(f"{path} must hold a mapping of settings, found {type(config).__name__}")
+        raise UserError(f"{path} must hold a mapping of settings, found {type(config).__name__}")
     return {str(key): value for key, value in config.items()}
 
 
@@ -157,9 +154,9 @@ def _read_info(path: Path) -> dict[str, Any]:
     try:
         info = json.loads(path.read_bytes())
     except (ValueError, OSError) as error:
-        raise RunError(f"{path} cannot be read: {_one_line(error)}") from error
+        raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
     if not isinstance(info, dict):
-        raise RunError(f"{path} must hold a JSON object, found {type(info).__name__}")
+        raise UserError(f"{path} must hold a JSON object, found {type(info).__name__}")
     return info
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pacs.redaction import redacted
+from pacs.base.redaction import redacted
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

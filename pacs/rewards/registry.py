@@ -1,11 +1,12 @@
 """The verifiers by name, and the reward that verl calls, which picks among them."""
 
-import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pkgutil import resolve_name
 from typing import Any, Final
+
+from pacs.base.suggestions import did_you_mean
 
 #: Name of each verifier, as in a row's `extra_info["verifier"]`, and the function that does it.
 VERIFIERS: Final = {
@@ -70,7 +71,7 @@ def check_settings(settings: Mapping[str, Any], prefix: str = _SETTINGS) -> None
     for name, arguments in settings.items():
         if name not in VERIFIERS:
             raise ValueError(
-                f"{prefix}{name}: no such verifier. There are {', '.join(VERIFIERS)}.{_hint(name, VERIFIERS)}"
+                f"{prefix}{name}: no such verifier. There are {', '.join(VERIFIERS)}.{did_you_mean(name, VERIFIERS)}"
             )
         if not isinstance(arguments, Mapping):
             raise ValueError(f"{prefix}{name}={arguments}: give the settings of {name} by their names.")
@@ -80,7 +81,7 @@ def check_settings(settings: Mapping[str, Any], prefix: str = _SETTINGS) -> None
         except TypeError as error:
             unknown = next((setting for setting in arguments if setting not in takes), "")
             raise ValueError(
-                f"{prefix}{name}: {error}; it takes {', '.join(takes) or 'no settings'}.{_hint(unknown, takes)}"
+                f"{prefix}{name}: {error}; it takes {', '.join(takes) or 'no settings'}.{did_you_mean(unknown, takes)}"
             ) from None
         for setting, value in arguments.items():
             default = _defaults(name).get(setting)
@@ -96,11 +97,6 @@ def resolved_settings(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, di
         settings: as `compute_score` takes them, checked.
     """
     return {name: _defaults(name) | dict(settings.get(name, {})) for name in VERIFIERS}
-
-
-def _hint(word: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(word, list(known), n=1)
-    return f" Did you mean {nearest[0]}?" if nearest else ""
 
 
 @cache

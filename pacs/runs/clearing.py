@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from pacs.runs.console import say
+from pacs.base.terminal import say
 from pacs.runs.processes import end_processes, is_alive, processes_of
 from pacs.runs.room import RESERVE
 from pacs.runs.segments import forget_segments, remove_segments, segments_before

@@ -12,7 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.redaction import is_secret, redacted
+from pacs.base.redaction import is_secret, redacted
 
 #: How an actor, a critic or a reference is calculated. `rollout_n` repeats rollout.n; no engine reads `grad_clip`
 #: (it is optim.clip_grad); verl sets optim.total_training_steps itself.

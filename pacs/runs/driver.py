@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from pacs.redaction import redact
+from pacs.base.redaction import redact
+from pacs.base.terminal import say, settle
 from pacs.runs.clearing import KILLED
-from pacs.runs.console import say, settle
 from pacs.runs.processes import TOKEN
 from pacs.runs.signals import block
 from pacs.runs.state import CAUSE_CHARS, report_fault, worded

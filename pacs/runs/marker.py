@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pacs.runs.files import write_atomically
+from pacs.base.errors import UserError
+from pacs.base.files import inside, write_atomically
 from pacs.runs.integrity import SMALL_BYTES, damage_of, differs, digest_of, is_quickly_checked, unreadable
-from pacs.runs.names import UnsafeName, inside
 
 MARKER = "complete.json"
 DAMAGED = "damaged.txt"
 
 
-class BrokenCheckpoint(ValueError):
+class BrokenCheckpoint(UserError):
     """A checkpoint lacks something; the message says what, and where."""
 
 
@@ -130,7 +130,7 @@ def named(checkpoint: Path, folder: Path, *names: object) -> Path:
     """
     try:
         return inside(folder, *names)
-    except UnsafeName as error:
+    except UserError as error:
         raise BrokenCheckpoint(f"{checkpoint}: its {MARKER} was not written by pacs: {error}") from None
 
 

@@ -5,7 +5,7 @@ import sys
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from pacs.runs.console import say
+from pacs.base.terminal import say
 from pacs.runs.signals import SIGNALS
 
 #: Of `pacs train`: EX_TEMPFAIL of sysexits.h.

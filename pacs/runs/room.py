@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pacs.runs.files import write_atomically
+from pacs.base.files import write_atomically
 from pacs.runs.segments import SHARED_MEMORY
 
 RESERVE = ".reserve"

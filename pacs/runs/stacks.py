@@ -16,7 +16,7 @@ from typing import TextIO
 
 import psutil
 
-from pacs.redaction import redacted_command
+from pacs.base.redaction import redacted_command
 from pacs.runs.processes import RUN_DIR, processes_of
 
 SIGNAL = signal.SIGUSR2

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pacs.redaction import redact
-from pacs.runs.console import say
-from pacs.runs.files import read_json, write_atomically
+from pacs.base.files import read_json, write_atomically
+from pacs.base.redaction import redact
+from pacs.base.terminal import say
 from pacs.runs.processes import TOKEN, birth_of
 from pacs.runs.room import with_full_disk, write_at_any_rate
 

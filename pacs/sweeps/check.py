@@ -8,10 +8,10 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.errors import UserError
 from pacs.runs.checkpoints import CONFIG
 from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.state import read_progress, read_state
-from pacs.sweeps.definition import SweepError
 from pacs.sweeps.grid import PlannedRun
 
 
@@ -19,7 +19,7 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
     """Check every run's config and what its folder holds, and find how far each is.
 
     Raises:
-        SweepError: naming the runs that cannot be started, and why.
+        UserError: naming the runs that cannot be started, and why.
     """
     from pacs.integration import checks, launch
 
@@ -35,14 +35,14 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
         said = [f"{_which(runs, numbers)}\n{problem}" for problem, numbers in problems.items()]
         if any("pacs.run_dir" in problem for problem in problems):
             said.append("(pacs.run_dir is in the sweep's folder: --out chooses another for all runs)")
-        raise SweepError("\n".join(["the sweep cannot start:", *said]))
+        raise UserError("\n".join(["the sweep cannot start:", *said]))
 
 
 def check_machine(runs: Sequence[PlannedRun]) -> None:
     """Look at this machine, the data and the model of each run, up to the first for which they do not do.
 
     Raises:
-        SweepError: naming that run, and why.
+        UserError: naming that run, and why.
     """
     from pacs.integration import checks
 
@@ -51,7 +51,7 @@ def check_machine(runs: Sequence[PlannedRun]) -> None:
             checks.check_model(run.config)
             checks.check_surroundings(run.config)
         except checks.ConfigError as error:
-            raise SweepError(f"the sweep cannot start:\n{_which(runs, [number])}\n{error}") from error
+            raise UserError(f"the sweep cannot start:\n{_which(runs, [number])}\n{error}") from error
 
 
 def _which(runs: Sequence[PlannedRun], numbers: Sequence[int]) -> str:

@@ -8,16 +8,16 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from pacs.base.errors import UserError
+from pacs.base.redaction import redacted, redacted_command
 from pacs.evaluation.compare import grading_notes
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.results import read_results
-from pacs.redaction import redacted, redacted_command
 from pacs.report.groups import Group
-from pacs.report.read import Run, RunError, read_run
+from pacs.report.read import Run, read_run
 from pacs.report.validation import PASS_AT_K, sources_of
 from pacs.runs.listing import list_runs
 from pacs.sweeps import measures
-from pacs.sweeps.definition import Sweep, SweepError
+from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
 
@@ -90,16 +90,16 @@ def read(file: Path) -> dict[str, Any]:
     """The results in a file.
 
     Raises:
-        SweepError: it holds none.
+        UserError: it holds none.
     """
     try:
         results = json.loads(file.read_bytes())
     except OSError as error:
-        raise SweepError(f"{file} cannot be read: {error.strerror}") from error
+        raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise SweepError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
+        raise UserError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
     if not isinstance(results, dict) or results.get("format") != FORMAT:
-        raise SweepError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
+        raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
     return results
 
 
@@ -171,7 +171,7 @@ def _read_log(folder: Path) -> Run | None:
     """None of a run that has not logged a step."""
     try:
         return read_run(folder)
-    except RunError:
+    except UserError:
         return None
 
 
@@ -195,7 +195,7 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
     """Task -> its numbers, of the model at the run's end."""
     try:
         _, tasks = read_results(evaluation_folder(planned))
-    except EvaluationError:
+    except UserError:
         return {}
     return {
         task.task: {
@@ -213,7 +213,7 @@ def _grading_notes(runs: Sequence[PlannedRun]) -> list[str]:
     for run in runs:
         try:
             gradings[run.label] = read_results(evaluation_folder(run))[0].get("grading")
-        except EvaluationError:
+        except UserError:
             continue
     return grading_notes(gradings) if len(gradings) > 1 else []
 

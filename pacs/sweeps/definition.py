@@ -1,6 +1,5 @@
 """What a sweep varies: configs/sweep/NAME.yaml."""
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +7,11 @@ from pathlib import Path
 
 import yaml
 
-from pacs.paths import config_dir
+from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
+from pacs.base.suggestions import did_you_mean
 
 Scalar = str | int | float | bool | None
-
-
-class SweepError(ValueError):
-    """The sweep cannot be started as asked, or its results cannot be read; the message says what to change."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +59,11 @@ def read_sweep(name: str) -> Sweep:
     """The sweep of that name.
 
     Raises:
-        SweepError: there is none, or its file is wrong.
+        UserError: there is none, or its file is wrong.
     """
     files = sweep_files()
     if name not in files:
-        nearest = difflib.get_close_matches(name, files, n=1)
-        hint = f" Did you mean {nearest[0]}?" if nearest else ""
-        raise SweepError(f"{name}: no such sweep: there are {', '.join(files)}.{hint}")
+        raise UserError(f"{name}: no such sweep: there are {', '.join(files)}.{did_you_mean(name, files)}")
     file = files[name]
     text = file.read_text(encoding="utf-8")
     first = text.partition("\n")[0]
@@ -76,7 +71,7 @@ def read_sweep(name: str) -> Sweep:
         return Sweep(name, first.removeprefix("#").strip() if first.startswith("#") else "", **yaml.safe_load(text))
     except (TypeError, AttributeError, yaml.YAMLError) as error:
         said = " ".join(str(error).split())
-        raise SweepError(f"{file} is no sweep ({said}): it has algorithms, recipe, values and tasks") from error
+        raise UserError(f"{file} is no sweep ({said}): it has algorithms, recipe, values and tasks") from error
 
 
 def sweep_files() -> dict[str, Path]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 from pacs.data.output import file_sha256
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.folder import has_samples
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results
@@ -20,7 +21,6 @@ from pacs.rewards.of_run import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.stop import StopRequest
-from pacs.terminal import print
 
 #: In a run's folder; in it a folder a step.
 EVALUATION = "evaluation"
@@ -51,7 +51,7 @@ def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> Non
     """Refuse at once what `pacs evaluate` would refuse after the training: an evaluation that has other settings.
 
     Raises:
-        EvaluationError: naming the evaluation's folder, and what differs.
+        UserError: naming the evaluation's folder, and what differs.
     """
     for run in runs:
         folder = evaluation_folder(run)
@@ -107,7 +107,7 @@ def is_evaluated(folder: Path, tasks: Sequence[Task]) -> bool:
     """Whether an evaluation's folder has the results that are asked for."""
     try:
         results = {result.task: result for result in read_results(folder)[1]}
-    except EvaluationError:
+    except UserError:
         return False
     return all(
         task.name in results

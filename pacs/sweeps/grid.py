@@ -17,10 +17,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from pacs.composing import quoted
-from pacs.paths import config_dir
-from pacs.sweeps.definition import Sweep, SweepError
-from pacs.training import composition_problem
+from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
+from pacs.composing import composition_problem, quoted
+from pacs.sweeps.definition import Sweep
 
 #: A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
 ROLLOUT_SEED = "actor_rollout_ref.rollout.seed"
@@ -96,14 +96,14 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
         out: the sweep's folder.
 
     Raises:
-        SweepError: they cannot be composed, or two of them would have one folder.
+        UserError: they cannot be composed, or two of them would have one folder.
     """
     for word in given:
         written = word.split("=")[0]
         if (key := written.lstrip("+~")) in OURS:
-            raise SweepError(f"{word}: each run has its own: --out names the folder of them all")
+            raise UserError(f"{word}: each run has its own: --out names the folder of them all")
         if key in sweep.values and written != key:
-            raise SweepError(f"{word}: the sweep varies {key}: write {key}=VALUE, or {key}=VALUE,VALUE")
+            raise UserError(f"{word}: the sweep varies {key}: write {key}=VALUE, or {key}=VALUE,VALUE")
     words = [f"recipe={sweep.recipe}", *sweep.overrides, *given]
     runs = []
     for algorithm in sweep.algorithms:
@@ -112,14 +112,14 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
             jobs = _multirun(algorithm, words)
         except (HydraException, OmegaConfBaseException) as error:
             problem = composition_problem(error, ["--config-name", algorithm, *given])
-            raise SweepError(f"{algorithm}: the runs cannot be composed:\n{problem}") from error
+            raise UserError(f"{algorithm}: the runs cannot be composed:\n{problem}") from error
         for overrides, config in jobs:
             values = dict(word.split("=", 1) for word in overrides)
             own = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
             runs.append(_name(PlannedRun(algorithm, own | {key: values[key] for key in keys}, out, overrides, config)))
     twice = [folder for folder, count in Counter(run.folder for run in runs).items() if count > 1]
     if twice:
-        raise SweepError(f"{twice[0]}: two runs would have this folder: give each value once")
+        raise UserError(f"{twice[0]}: two runs would have this folder: give each value once")
     return runs
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pacs.base.errors import UserError
+from pacs.base.tables import Table
 from pacs.report import write_together
 from pacs.report.page import Picture, build_page
-from pacs.report.table import Table
 from pacs.sweeps.collect import PASS_RATE, read
-from pacs.sweeps.definition import SweepError
 from pacs.sweeps.plot import draw, groups_of
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page
 
@@ -46,14 +46,14 @@ def write_rendered(file: Path, out: Path) -> list[Path]:
         The files.
 
     Raises:
-        SweepError: the file has no results, or none to draw, or `out` is no folder.
+        UserError: the file has no results, or none to draw, or `out` is no folder.
     """
     results = read(file)
     if out.exists() and not out.is_dir():
-        raise SweepError(f"{out} is not a folder: --out names the one to write to")
+        raise UserError(f"{out} is not a folder: --out names the one to write to")
     files = render(results)
     if PLOT not in files:
-        raise SweepError(f"{file}: nothing to draw: no run has logged a step yet")
+        raise UserError(f"{file}: nothing to draw: no run has logged a step yet")
     out.mkdir(parents=True, exist_ok=True)
     write_together(out, files)
     return [out / name for name in files]

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from pacs.evaluation.markdown import ABSENT, percent, table
-from pacs.report.table import Table
-from pacs.terminal import visible
+from pacs.base.markdown import ABSENT, percent, table
+from pacs.base.tables import Table
+from pacs.base.terminal import visible
 
 Results = Mapping[str, Any]
 

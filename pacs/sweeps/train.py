@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pacs.runs.names import open_lock
+from pacs.base.errors import UserError
+from pacs.base.files import open_lock
+from pacs.base.terminal import print
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
-from pacs.sweeps.definition import SweepError
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.stop import StopRequest
-from pacs.terminal import print
 
 LOCK = ".lock"
 
@@ -23,20 +23,20 @@ def locked(out: Path) -> Iterator[None]:
     """Make the sweep's folder and hold its lock; it goes with this process.
 
     Raises:
-        SweepError: another process holds it, or the folder cannot be made.
+        UserError: another process holds it, or the folder cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = open_lock(out / LOCK)
     except OSError as error:
-        raise SweepError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
+        raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise SweepError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
+            raise UserError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
         except OSError as error:
-            raise SweepError(f"--out {out}: its file system has no locks ({error}): give one on another") from error
+            raise UserError(f"--out {out}: its file system has no locks ({error}): give one on another") from error
         yield
 
 

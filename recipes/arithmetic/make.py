@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pacs.terminal import print
+from pacs.base.terminal import print
 from recipes.arithmetic.measure import measure
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.problems import split_problems, write_parquet

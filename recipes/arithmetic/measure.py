@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from pacs.evaluation import pass_at_k
+from pacs.base import statistics as pass_at_k
+from pacs.base.terminal import print
 from pacs.rewards.math import compute_score
 from pacs.rewards.of_run import read_reward
-from pacs.terminal import print
 
 SAMPLES = 8
 MAX_RESPONSE_TOKENS = 24  # the longest right response has 19

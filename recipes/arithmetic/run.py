@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
 from pacs.composing import quoted
 from pacs.export.folder import export
 from pacs.export.source import find_source
 from pacs.report import format_table, read_run, write_report
-from pacs.runs.files import write_atomically
-from pacs.terminal import print
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
 from recipes.training import train_in

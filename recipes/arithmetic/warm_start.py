@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from pacs.terminal import print
+from pacs.base.terminal import print
 from recipes.arithmetic.problems import Problem
 from recipes.arithmetic.tokenizer import ASSISTANT, END, USER
 

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from pacs import cli
-from pacs.terminal import print
+from pacs.base.terminal import print
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.tokenizer import END, build_tokenizer
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from pacs.base.terminal import print
 from pacs.planning.architecture import PUBLISHED, Architecture
-from pacs.terminal import print
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 #: Two layers, for a CPU; the others are the sizes that Qwen has published.

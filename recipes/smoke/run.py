@@ -19,12 +19,12 @@ from pathlib import Path
 import torch
 from omegaconf import DictConfig
 
-from pacs.composing import CompositionError, compose_run, quoted
-from pacs.planning.errors import PlanError
+from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
+from pacs.composing import compose_run, quoted
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import full
-from pacs.runs.files import write_atomically
-from pacs.terminal import print
 from recipes.smoke.gates import Gate, gates
 from recipes.smoke.make import SHAPES, make
 from recipes.training import train_in
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config, hardware = compose_run("pacs", overrides)
         plan = make_plan(config, hardware=hardware)
-    except (CompositionError, PlanError) as error:
+    except UserError as error:
         print(f"smoke: {error}", file=sys.stderr)
         return 2
     if not plan.fits:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 from pacs.data.files import csv_rows, json_rows
 from tests.data.conftest import Run, problems
 
@@ -95,7 +95,7 @@ def test_a_long_field_is_read(tmp_path: Path) -> None:
 def test_what_cannot_be_read(name: str, text: bytes, said: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(text)
-    with pytest.raises(DataError) as refused:
+    with pytest.raises(UserError) as refused:
         list((csv_rows if name == "x.csv" else json_rows)(file))
     assert str(refused.value).startswith(f"{file} cannot be read: ")
     assert said in str(refused.value)

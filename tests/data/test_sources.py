@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.data.errors import DataError
+from pacs.base.errors import UserError
 from pacs.data.output import SCHEMA
 from pacs.data.sources import SOURCES, find_source
 from tests.data.conftest import Run, manifest, problems
@@ -87,7 +87,7 @@ def test_releases_and_days_of_livecodebench(words: list[str], ids: list[str], tm
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, nearest: str) -> None:
-    with pytest.raises(DataError, match=f"{name} is neither a known source nor a file: did you mean .*{nearest}"):
+    with pytest.raises(UserError, match=f"{name} is neither a known source nor a file: did you mean .*{nearest}"):
         find_source(name)
 
 

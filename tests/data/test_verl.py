@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 from transformers import PreTrainedTokenizerFast
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
-from pacs.paths import config_dir
+from pacs.base.paths import config_dir
 from tests.data.conftest import Run, manifest, problems, write_jsonl
 from tests.data.repositories import REPOSITORIES
 

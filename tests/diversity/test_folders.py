@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pacs.base.errors import UserError
 from pacs.diversity.folders import labels, read_tasks
-from pacs.evaluation.errors import EvaluationError
 from tests.diversity.folders import Response, write_folder
 
 ONE = {"a": [Response("x")] * 2, "b": [Response("y")] * 2}
@@ -23,7 +23,7 @@ def test_tasks_in_common(tmp_path: Path) -> None:
 
 
 def refusal(folders: list[Path], tasks: list[str] | None = None) -> str:
-    with pytest.raises(EvaluationError) as caught:
+    with pytest.raises(UserError) as caught:
         read_tasks(folders, tasks)
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -53,5 +53,5 @@ def test_another_right_answer_under_the_same_name(tmp_path: Path) -> None:
 def test_labels_tell_folders_apart(tmp_path: Path) -> None:
     assert labels([Path("runs/a"), Path("runs/b")]) == ["a", "b"]
     assert labels([tmp_path / "x" / "eval", tmp_path / "y" / "eval"]) == ["x/eval", "y/eval"]
-    with pytest.raises(EvaluationError, match="given twice"):
+    with pytest.raises(UserError, match="given twice"):
         labels([tmp_path, tmp_path / "z" / ".."])

@@ -5,10 +5,10 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.contour import ContourSet
 
+from pacs.base.statistics import Estimate
 from pacs.diversity.distance import unit_vectors
 from pacs.diversity.picture import draw, title_of
 from pacs.diversity.projection import project
-from pacs.evaluation.bootstrap import Estimate
 from pacs.report.figures import render_png
 from pacs.report.style import COLOURS
 

@@ -5,7 +5,7 @@ from functools import cache
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from pacs.paths import config_dir
+from pacs.base.paths import config_dir
 
 
 @cache

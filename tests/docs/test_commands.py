@@ -13,7 +13,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from pacs import cli
-from pacs.training import HELP
+from pacs.commands.train import HELP
 from tests.docs.configs import composed
 from tests.docs.pages import PAGES, ROOT, Page
 

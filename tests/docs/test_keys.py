@@ -12,8 +12,8 @@ import yaml
 from omegaconf import OmegaConf
 
 from pacs.algorithm import Pacs
+from pacs.base.paths import config_dir
 from pacs.configuration import FILES, documented_keys, key_table
-from pacs.paths import config_dir
 from pacs.runs.config_changes import flatten
 from pacs.runs.settings import FaultSettings
 from tests.docs.configs import composed

@@ -7,8 +7,8 @@ from statistics import fmean, pstdev
 import numpy as np
 import pytest
 
-from pacs.evaluation import bootstrap
-from pacs.evaluation.bootstrap import Estimate, estimate
+from pacs.base import statistics as bootstrap
+from pacs.base.statistics import Estimate, estimate
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0, 0.25], [0.1, 0.2, 0.9, 0.4], [0.0, 0.0, 0.0, 1.0, 1.0]])

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pacs import cli
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.evaluate import Asked, settle
 from pacs.evaluation.folder import read_grades, read_problems, task_folder, write_problems
 from pacs.evaluation.grade import grade
@@ -220,7 +220,7 @@ def test_a_folder_without_samples_takes_other_settings(model: Path, data: Path, 
     store = Store(tmp_path, "sums", settings.model.prefix)
     store.add(Sample(problems["sums"][0].id, 0, 0, "1", 1, truncated=False))
     store.close()
-    with pytest.raises(EvaluationError, match=r"temperature 1\.0, not 0\.6"):
+    with pytest.raises(UserError, match=r"temperature 1\.0, not 0\.6"):
         settled(0.6)
 
 

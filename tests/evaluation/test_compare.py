@@ -9,11 +9,10 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from pacs.evaluation import compare_command
-from pacs.evaluation.bootstrap import RESAMPLES, SEED
+from pacs.base.statistics import RESAMPLES, SEED, pass_at_k
+from pacs.commands import evaluate_compare as compare_command
 from pacs.evaluation.compare import compare, read_evaluations
 from pacs.evaluation.grading import Grading
-from pacs.evaluation.pass_at_k import pass_at_k
 from pacs.evaluation.results import summarize, write_results
 from tests.evaluation.grading import task_of
 

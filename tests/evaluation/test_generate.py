@@ -5,8 +5,8 @@ from collections import deque
 
 import pytest
 
+from pacs.base.errors import UserError
 from pacs.evaluation.engines import count_engines
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.generate import room
 from pacs.evaluation.seeds import sample_seed
 
@@ -66,11 +66,11 @@ def test_the_number_of_engines() -> None:
     assert count_engines([8, 0, 8], 1, None) == 16
     assert count_engines([8, 6], 4, None) == 3
     assert count_engines([8], 2, 3) == 3
-    with pytest.raises(EvaluationError, match="--engines 5: there are GPUs for 4"):
+    with pytest.raises(UserError, match="--engines 5: there are GPUs for 4"):
         count_engines([8], 2, 5)
-    with pytest.raises(EvaluationError, match="no node has more than 2 GPUs"):
+    with pytest.raises(UserError, match="no node has more than 2 GPUs"):
         count_engines([2, 2], 4, None)
-    with pytest.raises(EvaluationError, match="there is no GPU here"):
+    with pytest.raises(UserError, match="there is no GPU here"):
         count_engines([0], 2, None)
 
 

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from safetensors.torch import load_file
 
 from pacs import cli
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.evaluate import Asked, settle
 from pacs.evaluation.folder import read_grades, write_problems
 from pacs.evaluation.grade import check_settings_work, grade
@@ -182,7 +182,7 @@ def test_a_reward_function_of_ones_own_does_not_grade_which_is_said(
 
 def test_a_run_with_settings_that_are_gone_is_refused(model: Path, tmp_path: Path) -> None:
     run = run_of(model, tmp_path / "run", OURS | {"reward_kwargs": {"math": {"patience": 3}}})
-    with pytest.raises(EvaluationError, match=r"run was graded with .*reward_kwargs.math: .*'patience'; it takes"):
+    with pytest.raises(UserError, match=r"run was graded with .*reward_kwargs.math: .*'patience'; it takes"):
         Grading.of(find_model(str(run)).reward, {})
 
 
@@ -190,7 +190,7 @@ def test_a_damaged_reward_file_is_named(model: Path, tmp_path: Path) -> None:
     shutil.copytree(model, tmp_path / "model")
     for text in ("reward: [", "reward: 3", "reward: {custom_reward_function: 3}", ""):
         (tmp_path / "model" / "reward.yaml").write_text(text)
-        with pytest.raises(EvaluationError, match=r"reward.yaml is not what `pacs export` writes .*remove it"):
+        with pytest.raises(UserError, match=r"reward.yaml is not what `pacs export` writes .*remove it"):
             find_model(str(tmp_path / "model"))
 
 
@@ -313,7 +313,7 @@ def test_a_verifier_that_gives_a_graded_score_is_no_pass_at_k(monkeypatch: pytes
     problem = Problem("p", [], "source", "7", {"verifier": "halves"})
     with pytest.raises(ValueError, match=r"halves gave p the score 0.5 with the status wrong: .*counts right and"):
         grade(problem, Sample("p", 0, 0, "x", 1, truncated=False), {})
-    with pytest.raises(EvaluationError, match=r"halves gave p the score 0.5"):
+    with pytest.raises(UserError, match=r"halves gave p the score 0.5"):
         check_settings_work([problem], {})
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.model import Model
 from pacs.export.source import Source
 from pacs.runs.checkpoints import Checkpoint
@@ -23,5 +23,5 @@ def test_a_run_that_has_noted_no_commit(model: Model) -> None:
 
 def test_a_damaged_file_is_named(model: Model, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"git_commit": "c0f')
-    with pytest.raises(EvaluationError, match=r"run\.json cannot be read \(.*\): repair it, or remove it"):
+    with pytest.raises(UserError, match=r"run\.json cannot be read \(.*\): repair it, or remove it"):
         _ = model.trained_by

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.reported import FILE, remarks, reported, reported_names
 
 BENCHMARKS = ["math500", "amc23", "aime24", "aime25", "beyondaime"]
@@ -57,9 +57,7 @@ def test_how_they_were_measured_is_said() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
-    with pytest.raises(
-        EvaluationError, match=r"^the paper reports nothing under 'qwen3 8b pacs': did you mean 'Qwen3-8B"
-    ):
+    with pytest.raises(UserError, match=r"^the paper reports nothing under 'qwen3 8b pacs': did you mean 'Qwen3-8B"):
         reported("qwen3 8b pacs")
-    with pytest.raises(EvaluationError, match="under '~': `--reported list` shows the names"):
+    with pytest.raises(UserError, match="under '~': `--reported list` shows the names"):
         reported("~")

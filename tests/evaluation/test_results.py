@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.folder import Timing
 from pacs.evaluation.results import TaskResult, read_results, summarize, write_results
 from pacs.evaluation.sample import GradedTask
@@ -132,5 +132,5 @@ def test_the_page_has_the_papers_tables(result: TaskResult, tmp_path: Path) -> N
 def test_damaged_results_are_refused(content: str | None, says: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "results.json").write_text(content)
-    with pytest.raises(EvaluationError, match=re.escape(says)):
+    with pytest.raises(UserError, match=re.escape(says)):
         read_results(tmp_path)

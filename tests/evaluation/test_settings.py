@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.settings import Sampling, Settings, joined, read_settings
 from tests.evaluation.folders import MODEL, TASK, settings_of
 
@@ -24,7 +24,7 @@ def test_settings_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_a_folder_without_settings_is_no_evaluation(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "settings.json").write_text(content)
-    with pytest.raises(EvaluationError, match=str(tmp_path)):
+    with pytest.raises(UserError, match=str(tmp_path)):
         read_settings(tmp_path)
 
 
@@ -57,6 +57,6 @@ def test_samples_and_tasks_are_added() -> None:
     ids=["model", "temperature", "seed", "entropy", "data", "fewer"],
 )
 def test_what_cannot_be_mixed_is_refused(new: Settings, message: str) -> None:
-    with pytest.raises(EvaluationError, match=message) as refused:
+    with pytest.raises(UserError, match=message) as refused:
         joined(settings_of(), new, Path("out"))
     assert "\n" not in str(refused.value)

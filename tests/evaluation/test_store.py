@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.files import Appender, read_lines
 from pacs.evaluation.folder import (
     GRADES,
     Grade,
@@ -19,7 +20,6 @@ from pacs.evaluation.folder import (
     task_folder,
     write_timing,
 )
-from pacs.evaluation.jsonl import Appender, read_lines
 from pacs.evaluation.store import Store
 from tests.evaluation.folders import MODEL, TASK, problems, sample_of, write_evaluation
 
@@ -59,7 +59,7 @@ def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(line: str, tmp_p
         file = task_folder(tmp_path, TASK) / name
         whole = file.read_text().splitlines(keepends=True)
         file.write_text("".join([*whole[:1], line + "\n", *whole[1:]]))
-        with pytest.raises(EvaluationError, match=f"{name}: line 2 is damaged"):
+        with pytest.raises(UserError, match=f"{name}: line 2 is damaged"):
             read_task(tmp_path, TASK)
         file.write_text("".join(whole))
 
@@ -134,9 +134,9 @@ def test_a_task_is_read_in_order_whatever_the_order_of_its_lines(tmp_path: Path)
 
 def test_an_unfinished_task_is_not_read(tmp_path: Path) -> None:
     write_evaluation(tmp_path, keep=7)
-    with pytest.raises(EvaluationError, match="7 of 12"):
+    with pytest.raises(UserError, match="7 of 12"):
         read_task(tmp_path, TASK)
-    with pytest.raises(EvaluationError, match="has no task other; it has sums"):
+    with pytest.raises(UserError, match="has no task other; it has sums"):
         read_task(tmp_path, "other")
 
 
@@ -151,7 +151,7 @@ def test_foreign_and_repeated_samples_are_refused(change: dict[str, str], messag
     line = json.loads(shard.read_text().splitlines()[0])
     with shard.open("a") as stream:
         stream.write(json.dumps(line | change) + "\n")
-    with pytest.raises(EvaluationError, match=message):
+    with pytest.raises(UserError, match=message):
         read_task(tmp_path, TASK)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pacs.base.errors import UserError
 from pacs.data.sources import SOURCES
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.tasks import NAMES, Task, parse_tasks, prepare_missing
 
 DATA = Path("data")
@@ -64,11 +64,11 @@ def test_default_ks_end_at_the_number_of_samples() -> None:
     ],
 )
 def test_what_is_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(EvaluationError, match=message) as refused:
+    with pytest.raises(UserError, match=message) as refused:
         call()
     assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_not_prepared(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="no such file"):
+    with pytest.raises(UserError, match="no such file"):
         prepare_missing(parse_tasks(f"mine={tmp_path / 'none.parquet'}", tmp_path, [], []), tmp_path)

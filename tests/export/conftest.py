@@ -15,7 +15,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from pacs.paths import config_dir
+from pacs.base.paths import config_dir
 from pacs.runs.checkpoints import seal
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer

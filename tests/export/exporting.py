@@ -1,6 +1,5 @@
 """The command as the tests call it."""
 
-import argparse
 import re
 from pathlib import Path
 
@@ -8,18 +7,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from pacs.export.command import add_parser
+from pacs import cli
 
 #: A progress bar, or the end of one's line: no message.
 BAR = re.compile(r"\d+%\||^$")
 
 
 def run_command(*words: object) -> int:
-    parser = argparse.ArgumentParser(prog="pacs")
-    add_parser(parser.add_subparsers(required=True))
-    args = parser.parse_args(["export", *map(str, words)])
-    status: int = args.handler(args)
-    return status
+    return cli.main(["export", *map(str, words)])
 
 
 def logits_of(folder: Path, tokens: torch.Tensor) -> torch.Tensor:

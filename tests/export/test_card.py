@@ -9,9 +9,9 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
+from pacs.base.errors import UserError
 from pacs.data.output import file_sha256
 from pacs.export.card import model_card
-from pacs.export.errors import ExportError
 from pacs.export.evaluations import find_evaluations
 from pacs.export.source import find_source
 from pacs.runs.checkpoints import seal
@@ -221,7 +221,7 @@ def test_pass_at_k_of_the_checkpoints_own_evaluations(run: Path, tmp_path: Path)
     assert "| given | 1 | 16 |" in card
     assert "temperature 0.6, max_tokens 24" in card
     assert "of_another_step" not in card
-    with pytest.raises(ExportError, match="foreign is of another model"):
+    with pytest.raises(UserError, match="foreign is of another model"):
         find_evaluations(source, [tmp_path / "foreign"])
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.model import find_model, merge_checkpoint, model_sha256
-from pacs.export.errors import ExportError
 from pacs.export.merge import open_shards
 from pacs.export.sums import damaged_files
 from pacs.integration import launch
@@ -28,7 +27,7 @@ def test_a_pickle_that_would_touch_a_file(run: Path, tmp_path: Path, capsys: pyt
     seal(folder, step=STEP, ranks=1)
     assert run_command(run, "--out", tmp_path / "out") == 2
     assert_refused(capsys, tmp_path, f"{SHARD} is refused: to read it would run code (it names posix.system)")
-    with pytest.raises(ExportError, match=rf"{SHARD} is refused.* posix\.system"):  # `pacs evaluate`
+    with pytest.raises(UserError, match=rf"{SHARD} is refused.* posix\.system"):  # `pacs evaluate`
         merge_checkpoint(find_model(str(run)), tmp_path / "out")
     assert not evil.exists()
 
@@ -41,7 +40,7 @@ def test_zeros_in_a_small_shard(run: Path, tmp_path: Path, capsys: pytest.Captur
 
 def test_zeros_in_a_shard_of_which_a_start_reads_the_end_alone(run: Path) -> None:
     zeros(checkpoint_of(run) / "actor" / SHARD, at=0.5, count=4096)
-    with pytest.raises(ExportError, match=f"{SHARD} is damaged: its record .*: export another checkpoint, or copy"):
+    with pytest.raises(UserError, match=f"{SHARD} is damaged: its record .*: export another checkpoint, or copy"):
         open_shards(checkpoint_of(run) / "actor", 1)
 
 
@@ -58,11 +57,11 @@ def test_an_exported_model_says_what_its_files_are(run: Path, tmp_path: Path) ->
     config = OmegaConf.create({"actor_rollout_ref": {"model": {"path": str(out)}}})
     launch._check_model_folder(config)
     zeros(out / "model.safetensors", count=4096)
-    with pytest.raises(EvaluationError, match=r"model\.safetensors: not what its SHA256SUMS says"):
+    with pytest.raises(UserError, match=r"model\.safetensors: not what its SHA256SUMS says"):
         model_sha256(out)
     with pytest.raises(ConfigError, match=r"model\.path=.*: model\.safetensors: not what its SHA256SUMS says"):
         launch._check_model_folder(config)
     (out / "tokenizer.json").unlink()
     assert damaged_files(out) == ["model.safetensors", "tokenizer.json"]
-    with pytest.raises(EvaluationError, match=r"tokenizer\.json: not what its SHA256SUMS says"):
+    with pytest.raises(UserError, match=r"tokenizer\.json: not what its SHA256SUMS says"):
         model_sha256(out)

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
-from pacs.export.errors import ExportError
+from pacs.base.errors import UserError
 from pacs.export.folder import verify
 from pacs.export.model import empty_model
 from pacs.runs.checkpoints import seal
@@ -232,10 +232,10 @@ def test_a_disk_that_takes_no_more_leaves_nothing(run: Path, tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ("missing", ExportError, "up_proj"),
-        ("shape", ExportError, "mismatched_keys.*model.norm.weight"),
-        ("unexpected", ExportError, "unexpected_keys.*more"),
-        ("dtype", ExportError, "torch.bfloat16"),
+        ("missing", UserError, "up_proj"),
+        ("shape", UserError, "mismatched_keys.*model.norm.weight"),
+        ("unexpected", UserError, "unexpected_keys.*more"),
+        ("dtype", UserError, "torch.bfloat16"),
         ("truncated", SafetensorError, "incomplete"),
     ],
 )

@@ -12,12 +12,12 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import TrainingWorker
 
+from pacs.base.paths import config_dir
 from pacs.integration import graded_trainer
 from pacs.integration.baseline_trainer import BaselineTrainer, without_shaping
 from pacs.integration.gradients import gradient_metrics
 from pacs.integration.poison import PoisonError
 from pacs.integration.training_worker import SKIPPED_IN_A_ROW, BaselineTrainingWorker
-from pacs.paths import config_dir
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 

@@ -8,17 +8,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
+from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
 from pacs.integration import fields, trainer
-from pacs.integration.poison import (
-    BATCH_FIELDS,
-    EvidenceError,
-    PoisonError,
-    SkippedUpdates,
-    read_evidence,
-    write_evidence,
-)
+from pacs.integration.poison import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
 from pacs.metrics import update_metrics
-from pacs.paths import config_dir
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
 
@@ -133,7 +127,7 @@ def test_another_file_is_refused(content: bytes | str | None, tmp_path: Path) ->
         file.write_bytes(file.read_bytes()[:3000])
     elif isinstance(content, bytes):
         file.write_bytes(content)
-    with pytest.raises(EvidenceError, match=r"step_1.pt (cannot be read: No such file|is not what a run wrote)"):
+    with pytest.raises(UserError, match=r"step_1.pt (cannot be read: No such file|is not what a run wrote)"):
         read_evidence(file)
 
 

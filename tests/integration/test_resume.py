@@ -8,11 +8,11 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.paths import config_dir
 from pacs.integration import launch
 from pacs.integration.checks import ConfigError
 from pacs.integration.hold_folder import LOCK
 from pacs.integration.resume import choose_checkpoint
-from pacs.paths import config_dir
 from pacs.runs import checkpoints
 from pacs.runs.state import Ending, RunState, now, write_state
 

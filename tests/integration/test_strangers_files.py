@@ -15,14 +15,14 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.paths import config_dir
+from pacs.commands import inspect as inspect_command
 from pacs.export.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
 from pacs.integration import durable_trainer, launch
 from pacs.integration.checks import ConfigError
 from pacs.integration.random_states import random_states, restore_random_states
 from pacs.integration.reshard import load_checkpoint
 from pacs.integration.trainer import PacsTrainer
-from pacs.paths import config_dir
-from pacs.report import inspect_command
 from pacs.runs import checkpoints
 
 KINDS = ("model", "optim", "extra_state")

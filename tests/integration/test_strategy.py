@@ -6,8 +6,8 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from pacs.base.paths import config_dir
 from pacs.integration.strategy import choose, outlook
-from pacs.paths import config_dir
 
 ACTOR = "actor_rollout_ref.actor"
 

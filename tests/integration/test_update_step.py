@@ -13,10 +13,10 @@ from torch.optim.lr_scheduler import LambdaLR
 from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
 from pacs.algorithm import Pacs, row_columns
+from pacs.base.paths import config_dir
 from pacs.integration import fields
 from pacs.integration.trainer import PacsTrainer
 from pacs.integration.worker import PacsWorker
-from pacs.paths import config_dir
 from pacs.runs import checkpoints
 
 

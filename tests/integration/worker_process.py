@@ -15,12 +15,12 @@ from hydra import compose, initialize_config_dir
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, ReferenceSchedule
+from pacs.base.paths import config_dir
 from pacs.integration import fields
 from pacs.integration.loss import PacsPolicyLoss
 from pacs.integration.shards import local_shards
 from pacs.integration.worker import PacsWorker
 from pacs.metrics import update_metrics
-from pacs.paths import config_dir
 from tests.integration.worker_case import GROUP, Row, as_tensordict
 
 FOLDER, DEVICE = Path(sys.argv[1]), sys.argv[2]

@@ -9,7 +9,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification, Qwen3Config
 
-from pacs.planning import PlanError
+from pacs.base.errors import UserError
 from pacs.planning.architecture import PUBLISHED, Architecture, find_architecture
 
 SMALL = Architecture(96, 160, 3, 6, 2, 32, 211, tie_word_embeddings=False)
@@ -54,7 +54,7 @@ def test_operations_are_those_that_torch_counts() -> None:
 
 def test_a_damaged_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{")
-    with pytest.raises(PlanError, match=r"config\.json is not JSON"):
+    with pytest.raises(UserError, match=r"config\.json is not JSON"):
         find_architecture(str(tmp_path))
 
 
@@ -79,10 +79,10 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
 )
 def test_another_config_is_refused(tmp_path: Path, config: dict[str, object], said: str) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(PlanError, match=said):
+    with pytest.raises(UserError, match=said):
         find_architecture(str(tmp_path))
 
 
 def test_an_unknown_model_is_refused() -> None:
-    with pytest.raises(PlanError, match="plan with one of these"):
+    with pytest.raises(UserError, match="plan with one of these"):
         find_architecture("nobody/nothing")

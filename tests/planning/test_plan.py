@@ -11,8 +11,8 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from pacs import cli
+from pacs.base.paths import config_dir
 from pacs.composing import compose_run
-from pacs.paths import config_dir
 from pacs.planning import make_plan, outline
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS

@@ -9,10 +9,10 @@ import pytest
 from omegaconf import DictConfig
 
 from pacs import cli
+from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.evaluation.sample import Sample
 from pacs.evaluation.store import Store
-from pacs.planning.errors import PlanError
 from pacs.planning.seen import data_prompts, find_lengths, read_lengths
 from recipes.arithmetic.tokenizer import build_tokenizer
 
@@ -65,7 +65,7 @@ def test_a_run_s_samples_are_counted_by_its_tokenizer(tmp_path: Path, model: Pat
     assert seen.responses == tuple(step for step in range(1, 11) for _ in range(2))  # 10 comes after 9
     assert set(seen.prompts) == {4}
     assert read_lengths(run / "samples" / "train" / "3.jsonl", str(model)).responses == (3, 3)
-    with pytest.raises(PlanError, match="download the model first"):
+    with pytest.raises(UserError, match="download the model first"):
         read_lengths(run, "nobody/nothing")
 
 
@@ -84,7 +84,7 @@ def test_a_file_of_numbers(tmp_path: Path) -> None:
 def test_a_line_that_is_no_length_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "lengths.txt"
     file.write_text(f"3\n{line}\n", encoding="latin-1")
-    with pytest.raises(PlanError, match=r"lengths\.txt"):
+    with pytest.raises(UserError, match=r"lengths\.txt"):
         read_lengths(file, "")
 
 

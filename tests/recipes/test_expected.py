@@ -1,6 +1,5 @@
 """The recipes' READMEs and docs/reproducing.md: what is generated is current, and every command can be given."""
 
-import argparse
 import json
 import re
 import shlex
@@ -13,15 +12,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from pacs import cli
-from pacs.data import command as data
-from pacs.data.prepare_command import make_request
-from pacs.diversity import command as diversity
-from pacs.evaluation import command as evaluation
+from pacs.base.paths import config_dir
+from pacs.commands import sweep
+from pacs.commands.data_prepare import make_request
 from pacs.evaluation.reported import FILE, reported
 from pacs.evaluation.tasks import parse_tasks
-from pacs.paths import config_dir
-from pacs.report import command as report
-from pacs.sweeps import command as sweep
 from pacs.sweeps.definition import read_sweep
 from pacs.sweeps.evaluate import evaluation_folder
 from pacs.sweeps.grid import plan_runs
@@ -135,20 +130,15 @@ def test_the_pages_have_commands() -> None:
 
 def parses(words: list[str]) -> None:
     """With the command's own parser, and what it would ask for with the command's own check of it."""
-    if words[:2] == ["evaluate", "compare"]:
-        words = ["evaluate compare", *words[2:]]
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    subparsers = parser.add_subparsers(dest="command")
-    for module in (data, sweep, evaluation, diversity, report):
-        module.add_parser(subparsers)
-    args = parser.parse_args(words)
-    if args.command == "evaluate":
+    name, command, rest = cli.find(words)
+    args = cli.parse(name, command, rest)
+    if name == "evaluate":
         parse_tasks(args.tasks, args.data, args.samples, args.k)
-    elif args.command == "evaluate compare":
-        assert all(reported(name).pass_at for name in args.reported)
-    elif args.command == "data":
+    elif name == "evaluate compare":
+        assert all(reported(column).pass_at for column in args.reported)
+    elif name == "data prepare":
         make_request(args)
-    elif args.command == "sweep":
+    elif name == "sweep":
         swept = read_sweep(args.name)
         compose_first(swept.algorithms[-1], f"recipe={swept.recipe}", *swept.overrides, *args.overrides)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.runs.commit import git_commit
+from pacs.base.commit import git_commit
 
 ROOT = Path(__file__).parents[2]
 

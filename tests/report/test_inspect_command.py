@@ -1,15 +1,15 @@
 """`pacs inspect` on evidence written from real rows: one whose reference is not finite, seven rows in two groups."""
 
-import argparse
 import math
 from pathlib import Path
 
 import pytest
 import torch
 
+from pacs import cli
+from pacs.commands.inspect import EITHER, GROUP, POLICY, REFERENCE, ROLLOUT, cause_of
 from pacs.integration import fields
 from pacs.integration.poison import write_evidence
-from pacs.report.inspect_command import EITHER, GROUP, POLICY, REFERENCE, ROLLOUT, add_parser, cause_of
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
 
@@ -19,10 +19,7 @@ PADDING = [row.uid is None for row in ROWS]
 
 
 def run_command(*words: object) -> int:
-    parser = argparse.ArgumentParser(prog="pacs")
-    add_parser(parser.add_subparsers(required=True))
-    args = parser.parse_args(["inspect", *map(str, words)])
-    return args.handler(args)
+    return cli.main(["inspect", *map(str, words)])
 
 
 def evidence(folder: Path, *, poisoned: bool = True, tokenizer: bool = True) -> Path:

@@ -1,20 +1,16 @@
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from pacs.report.command import add_parser
+from pacs import cli
 
 #: Runs with few figures, which are quicker to draw.
 FEW = {"pacs": False, "validation": ()}
 
 
 def run_command(*words: object) -> int:
-    parser = argparse.ArgumentParser(prog="pacs")
-    add_parser(parser.add_subparsers(required=True))
-    args = parser.parse_args(["report", *map(str, words)])
-    return args.handler(args)
+    return cli.main(["report", *map(str, words)])
 
 
 def test_a_report_is_written_and_named(make_run, tmp_path, capsys):

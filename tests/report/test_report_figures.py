@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_hex
 
-from pacs.report import RunError, figures
+from pacs.base.errors import UserError
+from pacs.report import figures
 from pacs.report.panels import Curve, Panel
 from pacs.report.style import COLOURS
 from tests.report.drawn import (
@@ -75,7 +76,7 @@ def test_nothing_to_draw_is_an_error(make_run):
     panel = Panel(
         name="n", quantity="q", unit="u", curves=(Curve("no/such/metric"),), finding=lambda groups: "", reading="r"
     )
-    with pytest.raises(RunError, match="nothing to draw"):
+    with pytest.raises(UserError, match="nothing to draw"):
         figures.panels_of(groups_of(make_run()), [panel])
 
 

@@ -5,7 +5,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pacs.paths import config_dir
+from pacs.base.paths import config_dir
 from pacs.report import read_runs
 from pacs.report.groups import INCIDENTAL, IS_INCIDENTAL, Group, group_runs
 from pacs.report.settings import flatten

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.report import RunError, read_run, read_runs
+from pacs.base.errors import UserError
+from pacs.report import read_run, read_runs
 
 
 def write_lines(folder: Path, *lines: str | bytes) -> Path:
@@ -109,17 +110,17 @@ def test_a_resumed_run_discards_the_steps_of_the_attempt_it_replaces(tmp_path):
 def test_a_folder_that_is_no_run_says_what_one_is(tmp_path, make_run):
     run = make_run("outer/inner")
     expected = r"metrics\.jsonl, config\.yaml and run\.json"
-    with pytest.raises(RunError, match=rf"nowhere does not exist: .*{expected}"):
+    with pytest.raises(UserError, match=rf"nowhere does not exist: .*{expected}"):
         read_run(tmp_path / "nowhere")
-    with pytest.raises(RunError, match=rf"has no metrics\.jsonl: .*{expected}; .*inner is one"):
+    with pytest.raises(UserError, match=rf"has no metrics\.jsonl: .*{expected}; .*inner is one"):
         read_run(run.parent)
-    with pytest.raises(RunError, match=rf"is not a folder: .*{expected}"):
+    with pytest.raises(UserError, match=rf"is not a folder: .*{expected}"):
         read_run(run / "metrics.jsonl")
 
 
 @pytest.mark.parametrize("lines", [[""], ['{"step": 1, "a']])
 def test_a_run_without_a_complete_step_says_so(tmp_path, lines):
-    with pytest.raises(RunError, match="no complete line yet"):
+    with pytest.raises(UserError, match="no complete line yet"):
         read_run(write_lines(tmp_path / "run", *lines))
 
 
@@ -132,7 +133,7 @@ def test_missing_settings_are_a_warning_and_leave_the_run_readable(make_run, cap
 
 @pytest.mark.parametrize("config", ["a: [1", "- 1\n- 2", "a: 1\na: 2", "a: ${b"])
 def test_a_broken_config_is_an_error_of_one_line_that_names_the_file(make_run, config):
-    with pytest.raises(RunError, match=r"config\.yaml") as caught:
+    with pytest.raises(UserError, match=r"config\.yaml") as caught:
         read_run(make_run(config=config))
     assert "\n" not in str(caught.value)
 
@@ -141,7 +142,7 @@ def test_a_broken_config_is_an_error_of_one_line_that_names_the_file(make_run, c
 def test_broken_run_info_is_an_error_that_names_the_file(make_run, info):
     folder = make_run()
     (folder / "run.json").write_text(info)
-    with pytest.raises(RunError, match=r"run\.json"):
+    with pytest.raises(UserError, match=r"run\.json"):
         read_run(folder)
 
 
@@ -152,10 +153,10 @@ def test_runs_of_the_same_name_are_told_apart_by_their_path(make_run):
 
 def test_the_same_run_twice_is_an_error(make_run):
     folder = make_run()
-    with pytest.raises(RunError, match="given twice"):
+    with pytest.raises(UserError, match="given twice"):
         read_runs([folder, folder.parent / "." / folder.name])
 
 
 def test_no_run_is_an_error():
-    with pytest.raises(RunError, match="no run folder"):
+    with pytest.raises(UserError, match="no run folder"):
         read_runs([])

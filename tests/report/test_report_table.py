@@ -2,8 +2,8 @@ import math
 
 import pytest
 
+from pacs.base.tables import format_cell
 from pacs.report import format_table
-from pacs.report.table import format_cell
 
 
 def test_columns_are_aligned_numbers_to_the_right():

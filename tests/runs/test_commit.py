@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.runs import commit
+from pacs.base import commit
 
 ROOT = Path(__file__).parents[2]
 

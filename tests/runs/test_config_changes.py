@@ -7,7 +7,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pacs.paths import config_dir
+from pacs.base.paths import config_dir
 from pacs.runs import config_changes
 from pacs.runs.config_changes import COUNTS, DOES_NOT_COUNT, SWITCHES, algorithm_changes, counts, flatten
 

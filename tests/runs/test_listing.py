@@ -347,7 +347,7 @@ def test_reading_changes_nothing(make_run, tmp_path):
 
 def test_it_needs_neither_torch_nor_verl():
     """So that it is quick, and works where they are not installed."""
-    code = "import sys, pacs.runs.command; print(sorted({'torch', 'verl', 'ray', 'transformers'} & set(sys.modules)))"
+    code = "import sys, pacs.commands.runs; print(sorted({'torch', 'verl', 'ray', 'transformers'} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pacs.runs.command import _duration, _size, add_parser
+from pacs.commands.runs import _duration, _size, add_parser
 from pacs.runs.state import report_fault
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.runs.files import folder_bytes, write_atomically
+from pacs.base.files import folder_bytes, write_atomically
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import (
     FAULT,

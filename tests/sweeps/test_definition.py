@@ -7,11 +7,12 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from pacs.algorithm import method_of
+from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
 from pacs.evaluation.tasks import parse_tasks
 from pacs.integration.schema import algorithm_section
-from pacs.paths import config_dir
 from pacs.sweeps import definition
-from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
+from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
 
 #: One run of PACS each.
 SINGLE = {"qwen3_4b", "qwen3_8b"}
@@ -60,12 +61,12 @@ def test_a_wrong_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "mine.yaml").write_text(text)
     monkeypatch.setattr(definition, "config_dir", lambda: tmp_path)
-    with pytest.raises(SweepError) as refused:
+    with pytest.raises(UserError) as refused:
         read_sweep("mine")
     assert str(tmp_path / "sweep" / "mine.yaml") in str(refused.value)
     assert said in str(refused.value)
 
 
 def test_an_unknown_name_comes_with_the_nearest() -> None:
-    with pytest.raises(SweepError, match=r"ablation_bta: no such sweep: there are .*\. Did you mean ablation_beta\?"):
+    with pytest.raises(UserError, match=r"ablation_bta: no such sweep: there are .*\. Did you mean ablation_beta\?"):
         read_sweep("ablation_bta")

@@ -8,10 +8,11 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.paths import config_dir
+from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
 from pacs.runs.state import Progress, RunState, write_progress, write_state
 from pacs.sweeps.check import check_configs
-from pacs.sweeps.definition import Sweep, SweepError
+from pacs.sweeps.definition import Sweep
 from pacs.sweeps.grid import PlannedRun, plan_runs, recipe_of
 
 BETAS, SEEDS = (1, -1), (0, 3)
@@ -51,9 +52,9 @@ def resolved(config: DictConfig) -> object:
 
 
 def test_a_bad_value_is_refused_with_the_runs_that_have_it(runs: list[PlannedRun]) -> None:
-    with pytest.raises(SweepError, match=r"run 3 of 4 \(beta=-1, seed=0\) and 1 more:\n- pacs\.beta=-1"):
+    with pytest.raises(UserError, match=r"run 3 of 4 \(beta=-1, seed=0\) and 1 more:\n- pacs\.beta=-1"):
         check_configs(runs)
-    with pytest.raises(SweepError, match=r"each of the 2 runs:\n- pacs\.beta=-1"):
+    with pytest.raises(UserError, match=r"each of the 2 runs:\n- pacs\.beta=-1"):
         check_configs(runs[2:])
 
 
@@ -91,7 +92,7 @@ def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
 def test_a_grid_that_cannot_be_made_is_refused(
     sweep: Sweep, inputs: list[str], tmp_path: Path, given: list[str], said: str
 ) -> None:
-    with pytest.raises(SweepError) as refused:
+    with pytest.raises(UserError) as refused:
         plan_runs(sweep, [*inputs, *given], tmp_path)
     assert said in str(refused.value)
 
@@ -109,12 +110,12 @@ def test_a_finished_run_without_a_checkpoint_is_known_by_its_settings(
         check_configs([run])
         assert run.is_finished == is_finished
     run.config.trainer.total_training_steps = 2
-    with pytest.raises(SweepError, match=r"total_training_steps=2: .* has trained to step 3: raise it, or"):
+    with pytest.raises(UserError, match=r"total_training_steps=2: .* has trained to step 3: raise it, or"):
         check_configs([run])
     run.config.trainer.total_training_steps = 3
     run.config.data.train_batch_size = 32
-    with pytest.raises(SweepError, match=r"data\.train_batch_size: 64 in the checkpoint, 32 now\n.*give another --out"):
+    with pytest.raises(UserError, match=r"data\.train_batch_size: 64 in the checkpoint, 32 now\n.*give another --out"):
         check_configs([run])
     run.config.trainer.total_training_steps = None
-    with pytest.raises(SweepError, match=r"trainer\.total_training_steps=null: .* set it"):
+    with pytest.raises(UserError, match=r"trainer\.total_training_steps=null: .* set it"):
         check_configs([run])

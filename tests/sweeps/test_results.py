@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from pacs import cli
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results, write_results
 from pacs.evaluation.settings import Settings, as_json
@@ -171,10 +171,10 @@ def test_other_settings_than_an_evaluation_s_are_refused(make_run: MakeRun, tmp_
     write_evaluation(folder := evaluation_folder(runs[1]))
     asked = Evaluation([Task("sums", tmp_path / "sums.parquet", samples=4, ks=(1, 4))], 8192, [])
     check_evaluations(runs, asked)
-    with pytest.raises(EvaluationError, match=f"{folder} was sampled with max_tokens 8192, not 16384"):
+    with pytest.raises(UserError, match=f"{folder} was sampled with max_tokens 8192, not 16384"):
         check_evaluations(runs, replace(asked, max_tokens=16384))
     asked.tasks[0].file.write_text("others")
-    with pytest.raises(EvaluationError, match=f"{folder}: sums was sampled from another data file"):
+    with pytest.raises(UserError, match=f"{folder}: sums was sampled from another data file"):
         check_evaluations(runs, asked)
 
 
@@ -240,7 +240,7 @@ def test_evaluations_follow_their_run_s_verifier_settings(make_run: MakeRun, swe
     runs[1].config.reward.custom_reward_function.reward_kwargs = kwargs
     write_evaluation(folder := evaluation_folder(runs[1]))
     asked = Evaluation([Task("sums", tmp_path / "sums.parquet", samples=4, ks=(1, 4))], 8192, [])
-    with pytest.raises(EvaluationError, match=f"{folder} was graded with math.accept_unevaluated false, not true"):
+    with pytest.raises(UserError, match=f"{folder} was graded with math.accept_unevaluated false, not true"):
         check_evaluations(runs, asked)
     shutil.rmtree(folder)
     check_evaluations(runs, asked)

@@ -4,9 +4,13 @@ import math
 from collections.abc import Iterator
 
 from omegaconf import DictConfig
-from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
 
-from pacs.integration.strategy import data_parallel_size, longest_sequence_tokens, sequence_parallel_size
+from pacs.integration.strategy import (
+    PADDING_TOKENS,
+    data_parallel_size,
+    longest_sequence_tokens,
+    sequence_parallel_size,
+)
 
 
 def batch_problems(config: DictConfig) -> Iterator[str]:
@@ -67,7 +71,7 @@ def _dynamic_problems(config: DictConfig) -> Iterator[str]:
             yield (
                 f"actor_rollout_ref.{key}={budget} (times ulysses_sequence_parallel_size={shared}) is smaller than the "
                 f"longest row, {longest} tokens (data.max_prompt_length + data.max_response_length, or the "
-                f"{SYNTHETIC_PADDING_SEQ_LEN} of verl's padding): raise it to at least {-(-longest // shared)}, or "
+                f"{PADDING_TOKENS} of verl's padding): raise it to at least {-(-longest // shared)}, or "
                 "lower the lengths."
             )
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 import ray
 from omegaconf import DictConfig, ListConfig
 
+from pacs.base.terminal import print
 from pacs.integration import nodes
 from pacs.integration.checks.run import ConfigError
 from pacs.integration.run_folder import installed_versions
-from pacs.terminal import print
 
 KEY = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0

@@ -7,15 +7,16 @@ its Hugging Face id is looked up.
 
 from collections.abc import Iterator
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from pacs.algorithm.settings import nearest_word
+from pacs.base.errors import UserError
+from pacs.base.redaction import redact
+from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.pacs import pacs_problems
 from pacs.integration.checks.shared import shared_problems
 from pacs.integration.checks.surroundings import surroundings_problems
 from pacs.integration.schema import BASELINES
-from pacs.redaction import redact
 
 #: Whole numbers of at least 1.
 SIZES = (
@@ -34,7 +35,7 @@ SIZES = (
 )
 
 
-class ConfigError(ValueError):
+class ConfigError(UserError):
     """The run cannot start as configured; the message lists every problem found."""
 
     def __init__(self, problems: list[str]) -> None:
@@ -51,7 +52,8 @@ def check_paths(config: DictConfig) -> None:
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
     problems = list(_size_problems(config)) or [*shared_problems(config), *_algorithm_problems(config)]
-    # verl's checks come second: on what ours complain of they may fail without a word of what to change.
+    # verl's checks come second: they take seconds to import, and on what ours complain of they may fail without a word
+    # of what to change.
     problems = problems or list(_verl_problems(config))
     if problems:
         raise ConfigError(problems)
@@ -92,19 +94,31 @@ def _algorithm_problems(config: DictConfig) -> Iterator[str]:
     elif mode in BASELINES:
         yield from baseline_problems(config)
     else:
-        nearest = nearest_word(mode, ("pacs", *BASELINES))
-        hint = f" Did you mean {nearest}?" if nearest else ""
         yield (
             f"trainer.v1.trainer_mode={mode} is none of our trainers: leave it out and choose the algorithm by "
-            f"--config-name (pacs, {', '.join(BASELINES)}).{hint}"
+            f"--config-name (pacs, {', '.join(BASELINES)}).{did_you_mean(mode, ('pacs', *BASELINES))}"
         )
 
 
 def _verl_problems(config: DictConfig) -> Iterator[str]:
-    """verl's own validation, as far as it needs no dataclass of the running stack."""
+    """Names that verl does not know, then its own validation, as far as it needs no dataclass of the running stack."""
+    from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import validate_config
+    from verl.utils.tracking import Tracking
 
+    estimator = config.algorithm.adv_estimator
+    if config.trainer.v1.trainer_mode in BASELINES and estimator not in ADV_ESTIMATOR_REGISTRY:
+        yield (
+            f"algorithm.adv_estimator={estimator}: verl knows no such estimator; leave it out, so that it is that of "
+            f"--config-name, or use one of {', '.join(ADV_ESTIMATOR_REGISTRY)}."
+        )
+        return
+    loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
+    for name in loggers:
+        if name not in Tracking.supported_backend:
+            known = ", ".join(Tracking.supported_backend)
+            yield f"trainer.logger={name}: verl knows no such logger; there are {known}."
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
     del checked.critic.model  # or its dataclass would load the model, which need not be on this machine
     try:

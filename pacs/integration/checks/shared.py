@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from omegaconf import DictConfig, ListConfig, OmegaConf
-from verl.utils.tracking import Tracking
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
@@ -110,11 +109,6 @@ def _verl_settings_problems(config: DictConfig) -> Iterator[str]:
             f"algorithm.filter_groups.metric={metric}: groups are filtered by a number that the verifier gives: use "
             "score, or reward (with what was taken off for length)."
         )
-    loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
-    for name in loggers:
-        if name not in Tracking.supported_backend:
-            known = ", ".join(Tracking.supported_backend)
-            yield f"trainer.logger={name}: verl knows no such logger; there are {known}."
     synchronous = config.trainer.v1.get("sync") or {}
     if synchronous.get("parameter_sync_step", 1) != 1:
         yield (

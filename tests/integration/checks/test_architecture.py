@@ -11,11 +11,11 @@ import pytest
 from transformers import AutoModelForCausalLM, PreTrainedConfig
 from verl.models.transformers import monkey_patch, qwen3_5
 
+from pacs.commands.train import main
 from pacs.composing import compose_run
 from pacs.integration.checks import ConfigError, check_model
 from pacs.integration.checks.architecture import PACKED_BY_VERL, architecture_problems
 from pacs.integration.checks.fused_head import fused_head_problem
-from pacs.training import main
 from tests.integration.families import tiny_config
 from tests.integration.families_case import composed
 

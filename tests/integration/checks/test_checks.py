@@ -2,7 +2,8 @@
 
 import pytest
 
-from pacs.composing import CompositionError, compose_run
+from pacs.base.errors import UserError
+from pacs.composing import compose_run
 
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 
@@ -33,14 +34,14 @@ ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
     ids=lambda value: value if "=" in value else "",
 )
 def test_what_would_fail_late_is_refused(algorithm: str, override: str, mend: str) -> None:
-    with pytest.raises(CompositionError) as refused:
+    with pytest.raises(UserError) as refused:
         compose_run(algorithm, ["recipe=arithmetic", override])
     assert override.split("=")[0] in str(refused.value)
     assert mend in str(refused.value)
 
 
 def test_ranks_that_shards_do_not_divide_are_refused() -> None:
-    with pytest.raises(CompositionError, match="fsdp_size=3 does not divide the 8 ranks"):
+    with pytest.raises(UserError, match="fsdp_size=3 does not divide the 8 ranks"):
         compose_run("grpo", ["recipe=qwen3_8b", f"{ACTOR}.fsdp_config.fsdp_size=3"])
 
 

@@ -6,9 +6,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from pacs.base.paths import config_dir
 from pacs.integration.checks import ConfigError, check_surroundings
 from pacs.integration.checks.cluster import prepare_cluster
-from pacs.paths import config_dir
 
 
 def composed(*overrides: str) -> DictConfig:

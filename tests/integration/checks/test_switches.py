@@ -5,7 +5,8 @@ from importlib.util import find_spec
 import pytest
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from pacs.composing import CompositionError, compose_run
+from pacs.base.errors import UserError
+from pacs.composing import compose_run
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
 from pacs.integration.checks.rollout import rollout_problems
@@ -103,7 +104,7 @@ def test_an_estimator_of_what_is_not_calculated(estimator: str, configs: dict[st
     ],
 )
 def test_a_run_with_them_is_not_composed(algorithm: str, override: str) -> None:
-    with pytest.raises(CompositionError) as refused:
+    with pytest.raises(UserError) as refused:
         compose_run(algorithm, ["recipe=arithmetic", override])
     assert override in str(refused.value)
 

@@ -1,21 +1,17 @@
 """`pacs evaluate show DIR`: samples with their prompts and answers."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 from pacs.evaluation.folder import Grade, read_grades, read_problems, read_samples
 from pacs.evaluation.sample import Problem, Sample
 from pacs.evaluation.settings import read_settings
 from pacs.rewards.verdict import Status
-from pacs.terminal import print
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
 Print samples of an evaluation: the prompt, the right answer, the one that the verifier found, the response. An
@@ -30,15 +26,8 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> None:
-    """Add `evaluate show`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "evaluate show",
-        help="page through an evaluation's samples",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     add = parser.add_argument
     add("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
     add("--task", metavar="TASK", help="only of this task (default: of all)")
@@ -48,23 +37,16 @@ def add_parser(subparsers: "Subparsers") -> None:
     which.add_argument("--wrong", action="store_true", help="only those that are not right, for whatever reason")
     which.add_argument("--status", choices=get_args(Status), help="only those to which the verifier gave this status")
     add("-n", type=int, default=3, metavar="N", help="how many (default: 3)")
-    parser.set_defaults(handler=main)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the samples; 2 and one line on stderr where that is impossible."""
-    try:
-        if args.n < 1:
-            raise EvaluationError(f"-n {args.n}: give a number of at least 1")
-        shown = 0
-        for text in islice(_matching(args), args.n):
-            print(text)
-            shown += 1
-    except BrokenPipeError:  # of stdout: `pacs` itself ends on it
-        raise
-    except (EvaluationError, OSError) as error:
-        print(f"pacs evaluate show: {error}", file=sys.stderr)
-        return 2
+    """Print the samples."""
+    if args.n < 1:
+        raise UserError(f"-n {args.n}: give a number of at least 1")
+    shown = 0
+    for text in islice(_matching(args), args.n):
+        print(text)
+        shown += 1
     if not shown:
         print("no such samples")
     return 0
@@ -73,12 +55,12 @@ def main(args: argparse.Namespace) -> int:
 def _matching(args: argparse.Namespace) -> Iterator[str]:
     settings = read_settings(args.out)
     if args.task and args.task not in settings.tasks:
-        raise EvaluationError(f"--task {args.task}: {args.out} has {', '.join(settings.tasks)}")
+        raise UserError(f"--task {args.task}: {args.out} has {', '.join(settings.tasks)}")
     tasks = [args.task] if args.task else list(settings.tasks)
     problems = {task: {problem.id: problem for problem in read_problems(args.out, task)} for task in tasks}
     if args.problem and not any(args.problem in some for some in problems.values()):
         some = ", ".join(islice((name for each in problems.values() for name in each), 5))
-        raise EvaluationError(f"--problem {args.problem}: no such problem; the first ones are {some}")
+        raise UserError(f"--problem {args.problem}: no such problem; the first ones are {some}")
     for task in tasks:
         grades = read_grades(args.out, task)
         for sample in read_samples(args.out, task, settings.model.prefix):

@@ -2,15 +2,14 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
+from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
 from pacs.evaluation.compare import compare, notes, read_evaluations
 from pacs.evaluation.compare_page import comparison_json, comparison_page
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.reported import reported, reported_names
-from pacs.runs.files import write_atomically
-from pacs.terminal import print
 
 DESCRIPTION = """\
 Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap
@@ -31,9 +30,7 @@ FORMATS = (".md", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `compare` to its parser, with its description."""
-    parser.description, parser.epilog = DESCRIPTION, EXAMPLES
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    """The command's arguments."""
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="--out folder of an evaluation")
     parser.add_argument(
         "--reported", action="append", default=[], metavar="NAME", help="a column of the paper; `list` shows the names"
@@ -43,24 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print or write the comparison; 2 and one line on stderr where that is impossible."""
-    try:
-        if LIST in args.reported:
-            print("\n".join(reported_names()))
-            return 0
-        return _compare(args)
-    except EvaluationError as error:
-        print(f"pacs evaluate compare: {error}", file=sys.stderr)
-        return 2
-
-
-def _compare(args: argparse.Namespace) -> int:
+    """Print or write the comparison."""
+    if LIST in args.reported:
+        print("\n".join(reported_names()))
+        return 0
     if len(args.folders) + len(args.reported) < 2 or not args.folders:
-        raise EvaluationError("give the folders of two evaluations or more, or one and --reported NAME")
+        raise UserError("give the folders of two evaluations or more, or one and --reported NAME")
     if args.out and args.out.suffix not in FORMATS:
-        raise EvaluationError(f"--out {args.out}: give a name that ends in {' or '.join(FORMATS)}")
+        raise UserError(f"--out {args.out}: give a name that ends in {' or '.join(FORMATS)}")
     if args.out and args.out.exists():
-        raise EvaluationError(f"--out {args.out} exists: choose another name")
+        raise UserError(f"--out {args.out} exists: choose another name")
     ks = None if args.k is None else _parse_ks(args.k)
     columns = [reported(name) for name in dict.fromkeys(args.reported)]
     evaluations = read_evaluations(args.folders)
@@ -74,7 +63,7 @@ def _compare(args: argparse.Namespace) -> int:
         try:
             write_atomically(args.out, text)
         except OSError as error:
-            raise EvaluationError(f"--out {args.out} cannot be written ({error.strerror}): choose another") from error
+            raise UserError(f"--out {args.out} cannot be written ({error.strerror}): choose another") from error
         print(args.out)
     else:
         print(text, end="")
@@ -87,5 +76,5 @@ def _parse_ks(text: str) -> list[int]:
     except ValueError:
         ks = []
     if not ks or ks[0] < 1:
-        raise EvaluationError(f"--k {text}: give whole numbers of at least 1 with commas between them, as in 1,8,64")
+        raise UserError(f"--k {text}: give whole numbers of at least 1 with commas between them, as in 1,8,64")
     return ks

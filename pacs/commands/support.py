@@ -1,34 +1,53 @@
-"""`pacs support`: what it does."""
+"""`pacs support BASE MODEL --out DIR`."""
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from pacs.base.arguments import positive
+from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
 from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.support_document import support_table, to_json, to_markdown
 from pacs.diversity.support_picture import draw
 from pacs.diversity.support_task import TaskSupport, compare
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.sample import GradedTask
 from pacs.report.figures import render_png
-from pacs.runs.files import write_atomically
-from pacs.terminal import print
+
+DESCRIPTION = """\
+Which problems a trained model solves within k samples that its base model does not, and the other way round, from the
+samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
+2507.14843), and the entropy of answers beside that of tokens.
+
+Writes DIR/support.json, DIR/support.md and DIR/support.png.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs support evaluations/base evaluations/pacs --out support
+  pacs support evaluations/base evaluations/pacs --k 8 64 --task aime24 --out support
+"""
 
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("base", type=Path, metavar="BASE", help="evaluation of the base model")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="evaluation of the trained model")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    parser.add_argument(
+        "--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations have in common)"
+    )
+    parser.add_argument(
+        "--k", nargs="+", type=positive, metavar="K", help="samples of a problem that count (default: all)"
+    )
+
+
 def main(args: argparse.Namespace) -> int:
-    """Count, draw, write and say where it is; 2 and one line on stderr where that is impossible."""
-    try:
-        _run(args)
-    except (EvaluationError, OSError) as error:
-        print(f"pacs support: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _run(args: argparse.Namespace) -> None:
+    """Count, draw, write and say where it is."""
     names = labels([args.base, args.model])
     results: dict[str, TaskSupport] = {}
     for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
@@ -43,6 +62,7 @@ def _run(args: argparse.Namespace) -> None:
     print("\n\n".join([support_table(results), *said.values()]) + "\n")
     for file in (JSON, PAGE, PICTURE):
         print(args.out / file)
+    return 0
 
 
 def _ks(
@@ -53,10 +73,10 @@ def _ks(
     have = " and ".join(f"{name} has {count}" for name, count in zip(names, counts, strict=True))
     if asked is None:
         if counts[0] != counts[1]:
-            raise EvaluationError(
+            raise UserError(
                 f"{task}: {have} samples a problem; more samples solve more: give --k {min(counts)} or less"
             )
         return [counts[0]]
     if max(asked) > min(counts):
-        raise EvaluationError(f"--k {max(asked)}: {task} of {have} samples a problem; give {min(counts)} or less")
+        raise UserError(f"--k {max(asked)}: {task} of {have} samples a problem; give {min(counts)} or less")
     return sorted(set(asked))

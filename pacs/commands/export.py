@@ -1,20 +1,12 @@
 """`pacs export CHECKPOINT --out DIR`."""
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pacs.base.files import folder_bytes
+from pacs.base.terminal import print
 from pacs.export.dtype import DTYPES, choose_dtype
-from pacs.export.errors import ExportError
 from pacs.export.source import find_source
-from pacs.report import RunError
-from pacs.runs.checkpoints import BrokenCheckpoint
-from pacs.runs.files import folder_bytes
-from pacs.terminal import print
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
 Merge the shards of a checkpoint's policy into a Hugging Face folder that transformers and vLLM load: weights,
@@ -29,15 +21,8 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `export` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "export",
-        help="a checkpoint as a Hugging Face folder, for transformers and vLLM",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     parser.add_argument(
         "checkpoint",
         type=Path,
@@ -55,26 +40,20 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
         help="--out of `pacs evaluate` of this checkpoint, for the model card; again for another (those of a sweep are "
         "found)",
     )
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
-    """Export and say what was written; 2 and one line on stderr where that is impossible."""
-    try:
-        source = find_source(args.checkpoint)
-        dtype, why = choose_dtype(args.dtype, source)
-        for problem in source.passed_over:
-            print(f"passed over: {problem}")
-        print(f"checkpoint: {source.checkpoint.folder}", flush=True)
-        print(f"dtype: {dtype} ({why})", flush=True)
-        # Not before the arguments are known to be right: torch and transformers take seconds to import.
-        from pacs.export.folder import export
+    """Export and say what was written."""
+    source = find_source(args.checkpoint)
+    dtype, why = choose_dtype(args.dtype, source)
+    for problem in source.passed_over:
+        print(f"passed over: {problem}")
+    print(f"checkpoint: {source.checkpoint.folder}", flush=True)
+    print(f"dtype: {dtype} ({why})", flush=True)
+    # Not before the arguments are known to be right: torch and transformers take seconds to import.
+    from pacs.export.folder import export
 
-        parameters = export(source, args.out, dtype, args.evaluation)
-    except (ExportError, BrokenCheckpoint, RunError, OSError) as error:
-        print(f"pacs export: {error}", file=sys.stderr)
-        return 2
+    parameters = export(source, args.out, dtype, args.evaluation)
     print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
     # vLLM takes a dtype of 16 bits by itself if the weights have 32.
     print(f"load it: vllm serve {args.out}" + (" --dtype float32" if dtype == "float32" else ""))

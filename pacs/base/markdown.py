@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pacs.evaluation.bootstrap import Estimate
+from pacs.base.statistics import Estimate
 
 ABSENT = "–"
 

@@ -2,13 +2,13 @@
 
 import argparse
 import math
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacs.report.table import Cell, format_cell, format_table
-from pacs.terminal import print
+from pacs.base.errors import UserError
+from pacs.base.tables import Cell, format_cell, format_table
+from pacs.base.terminal import print
 
 if TYPE_CHECKING:
     from pacs.integration.poison import Evidence
@@ -49,39 +49,27 @@ CAUSES = {
 Pass = dict[str, float]
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `inspect` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "inspect",
-        help="what a run saw when it stopped for updates that were not finite",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="poison/step_N.pt in the run's folder")
     parser.add_argument("--rows", type=int, default=10, metavar="N", help="how many rows to list (default: 10)")
     parser.add_argument("--row", type=int, metavar="I", help="print one row in full instead")
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the summary and the table, or the row; 2 and one line on stderr where that is impossible."""
-    from pacs.integration.poison import EvidenceError, read_evidence  # torch; `pacs train --help` passes here
+    """Print the summary and the table, or the row."""
+    from pacs.integration.poison import read_evidence  # torch takes seconds to import
 
     if args.rows < 1:
-        return _refuse(f"--rows {args.rows}: give a number of at least 1")
-    try:
-        evidence = read_evidence(args.file)
-    except EvidenceError as error:
-        return _refuse(str(error))
+        raise UserError(f"--rows {args.rows}: give a number of at least 1")
+    evidence = read_evidence(args.file)
     count = len(evidence.prompts)
     if args.row is None:
         print(f"{summary(evidence)}\n\n{worst_rows(evidence, args.rows)}")
     elif 0 <= args.row < count:
         print(whole_row(evidence, args.row))
     else:
-        return _refuse(f"--row {args.row}: {args.file} has the rows 0 to {count - 1}")
+        raise UserError(f"--row {args.row}: {args.file} has the rows 0 to {count - 1}")
     return 0
 
 
@@ -185,8 +173,3 @@ def _beginning(evidence: "Evidence", row: int) -> str:
     text = evidence.response_texts[row] if evidence.response_texts else str(evidence.responses[row].tolist())
     line = " ".join(text.split())
     return line if len(line) <= BEGINNING else line[: BEGINNING - 1] + "…"
-
-
-def _refuse(message: str) -> int:
-    print(f"pacs inspect: {message}", file=sys.stderr)
-    return 2

@@ -2,17 +2,12 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from pacs.base.terminal import print
 from pacs.doctor.finding import Finding
 from pacs.doctor.kernels import unusable_flash_attention
-from pacs.terminal import print
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
 Examine this machine before a run: driver and GPUs, versions against the pins, the C compiler and Python's headers, a
@@ -33,28 +28,19 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `doctor` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "doctor",
-        help="what this machine lacks for a run, with the mend of each finding",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     parser.add_argument("--config-name", metavar="NAME", help="the algorithm, as of `pacs train`")
     parser.add_argument("--no-speed", action="store_true", help="leave out the ten-second test")
     parser.add_argument("--no-probe", action="store_true", help="do not load the run's policy to try its layout")
     parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
     """Examine and print; 1 if something fails."""
     # verl and Hydra take seconds to import.
-    from pacs.composing import CompositionError, compose_run
+    from pacs.composing import compose_run
     from pacs.doctor.examine import examine
 
     if (unusable := unusable_flash_attention()) is not None:
@@ -62,11 +48,7 @@ def main(args: argparse.Namespace) -> int:
         return 1
     config, hardware = None, None
     if args.config_name or args.overrides:
-        try:
-            config, hardware = compose_run(args.config_name or "pacs", args.overrides)
-        except CompositionError as error:
-            print(f"pacs doctor: {error}", file=sys.stderr)
-            return 2
+        config, hardware = compose_run(args.config_name or "pacs", args.overrides)
     findings = list(examine(config, hardware, speed=not args.no_speed, probe=not args.no_probe))
     print(json.dumps([asdict(finding) for finding in findings], indent=1) if args.json else as_text(findings))
     return int(any(finding.state == "fail" for finding in findings))

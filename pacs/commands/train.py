@@ -1,27 +1,23 @@
-"""`pacs train`: compose a run with Hydra, check it, start it."""
+"""`pacs train [key=value ...]`: compose a run with Hydra, check it, start it."""
 
-import difflib
 import io
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from typing import NoReturn
 
 import hydra
 import yaml
-from hydra import compose, initialize_config_dir
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pacs.paths import config_dir
-from pacs.redaction import redact, redacted
-from pacs.runs.console import say
-from pacs.runs.supervisor import REFUSED
-from pacs.terminal import print
+from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
+from pacs.base.redaction import redact, redacted
+from pacs.base.terminal import print
+from pacs.composing import algorithms, composition_problem
 
 HELP = """\
 usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [key=value ...]
@@ -59,36 +55,50 @@ Hydra's own help: pacs train --hydra-help
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run `pacs train`; return the exit status (2: the run cannot start as configured)."""
+    """Compose, check and train; return the exit status.
+
+    Raises:
+        UserError: the run cannot start as configured.
+    """
     arguments = list(arguments)
     if {"--help", "-h"} & set(arguments):
-        print(HELP.format(algorithms=", ".join(_algorithms()), groups=_available()))
+        print(HELP.format(algorithms=", ".join(algorithms()), groups=_available()))
         return 0
     if {"--multirun", "-m"} & set(arguments):
-        _refuse(
+        raise _refusal(
             "--multirun: all of its runs would train in one folder (pacs.run_dir). `pacs sweep NAME key=value,value` "
             "gives each its own; `pacs sweep` lists the names."
         )
     try:
         tempfile.gettempdir()  # libraries ask for it as they are imported
     except OSError as error:
-        _refuse(f"- there is no folder for temporary files ({error.strerror}): make room in /tmp, or set TMPDIR.")
+        raise _refusal(
+            f"- there is no folder for temporary files ({error.strerror}): make room in /tmp, or set TMPDIR."
+        ) from error
     dry_run = "--dry-run" in arguments
     # Hydra's parser takes overrides only where no option comes between them.
     overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
     options = [argument for argument in arguments if argument not in overrides and argument != "--dry-run"]
     sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
-    application = hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(
-        _dry_run if dry_run else _train
-    )
+    refused: list[UserError] = []  # Hydra would print a line of its own before what is raised within
+
+    def job(config: DictConfig) -> None:
+        try:
+            _dry_run(config) if dry_run else _train(config)
+        except UserError as error:
+            refused.append(error)
+
+    application = hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(job)
     try:
         if any(option in ("-c", "-i") or option.startswith(("--cfg", "--info")) for option in options):
             _show(application)
         else:
             application()
     except (HydraException, OmegaConfBaseException) as error:
-        _refuse(composition_problem(error, arguments))
+        raise _refusal(composition_problem(error, arguments)) from error
+    if refused:
+        raise refused[0]
     return 0
 
 
@@ -114,7 +124,7 @@ def _train(config: DictConfig) -> None:
         checks.check_surroundings(config)
         status = launch.train(config)
     except checks.ConfigError as error:
-        _refuse(str(error))
+        raise _refusal(str(error)) from error
     if status != 0:
         sys.exit(status)
 
@@ -128,7 +138,7 @@ def _dry_run(config: DictConfig) -> None:
         launch.prepare(config)
         checks.check_model(config)
     except checks.ConfigError as error:
-        _refuse(str(error))
+        raise _refusal(str(error)) from error
     print(OmegaConf.to_yaml(OmegaConf.create(redacted(OmegaConf.to_container(config, resolve=True)))))
     print(f"# {strategy.outlook(config)}")
     for line in outline(config).splitlines():
@@ -143,50 +153,8 @@ def _dry_run(config: DictConfig) -> None:
         print(f"# The config is sound, but on this machine the run would stop:\n{error}")
 
 
-def _refuse(problem: str) -> NoReturn:
-    say(f"pacs train: the run cannot start:\n{redact(problem)}", error=True)
-    sys.exit(REFUSED)
-
-
-def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
-    """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
-    algorithm = _config_name(arguments)
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
-        nearest = difflib.get_close_matches(algorithm, _algorithms(), n=1)
-        hint = f" Did you mean {nearest[0]}?" if nearest else ""
-        return f"- --config-name {algorithm}: there are {', '.join(_algorithms())}.{hint}"
-    if ambiguous := re.search(r"Ambiguous value for argument '(([^=]+)=\S+)'", str(error)):
-        word, key = ambiguous.groups()
-        return (
-            f"- {word}: for a list write {key}=[...], for a text put it in quotes, for a run of each value use "
-            f"`pacs sweep NAME {word}` (`pacs sweep` lists the names)."
-        )
-    cause = error.__cause__ or error
-    unknown = re.search(r"full_key: (\S+)", str(cause))
-    if unknown is None or "not in struct" not in str(cause):
-        return f"- {error}"
-    key = unknown.group(1)
-    parent, _, name = key.rpartition(".")
-    with initialize_config_dir(str(config_dir()), version_base=None):
-        known = OmegaConf.select(compose(algorithm), parent) if parent else compose(algorithm)
-    near = difflib.get_close_matches(name, [str(k) for k in known], n=3)
-    prefix = f"{parent}." if parent else ""
-    hint = f" Did you mean {' or '.join(prefix + n for n in near)}?" if near else ""
-    return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all; +{key}=... would add it.)"
-
-
-def _config_name(arguments: Sequence[str]) -> str:
-    for i, argument in enumerate(arguments):
-        if argument in ("--config-name", "-cn"):
-            return arguments[i + 1]
-        if argument.startswith("--config-name="):
-            return argument.split("=", 1)[1]
-    return "pacs"
-
-
-def _algorithms() -> list[str]:
-    """The primary configs."""
-    return sorted(file.stem for file in config_dir().glob("*.yaml"))
+def _refusal(problem: str) -> UserError:
+    return UserError(f"the run cannot start:\n{problem}")
 
 
 def _available() -> str:

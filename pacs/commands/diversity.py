@@ -1,14 +1,18 @@
-"""`pacs diversity`: what it does."""
+"""`pacs diversity EVALUATION [EVALUATION] --out DIR`."""
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from pacs.base.arguments import positive
+from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
+from pacs.base.suggestions import nearest
+from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
 from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
@@ -17,11 +21,28 @@ from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.measures import COSINE, Measured, difference, measure, select
 from pacs.diversity.picture import draw, title_of
 from pacs.diversity.tokenizer import find_tokenizer
-from pacs.evaluation.errors import EvaluationError
 from pacs.evaluation.sample import GradedTask
 from pacs.report.figures import render_png
-from pacs.runs.files import write_atomically
-from pacs.terminal import print
+
+EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-0.6B"
+BATCH_SIZE = 8
+CACHE = "embeddings.sqlite"
+
+DESCRIPTION = """\
+How different a model's responses to one problem are, from the samples of `pacs evaluate`: mean pairwise cosine distance
+of their embeddings, right responses only (the paper's Eq. 15); entropy of the final answers and of the tokens;
+distinct n-grams. Of two evaluations also what they differ by, with paired intervals, and both in one picture.
+
+Writes DIR/diversity.json, DIR/diversity.md and a picture a task. Embeddings are kept in DIR/embeddings.sqlite: a
+killed command goes on where it stopped.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs diversity evaluations/pacs --out diversity
+  pacs diversity evaluations/base evaluations/pacs --task aime24 aime25 --out diversity
+  pacs diversity evaluations/base evaluations/pacs --embedding-model models/minilm --out diversity
+"""
 
 #: Problem -> the unit vectors of its selected responses.
 Units = dict[str, Array]
@@ -42,26 +63,51 @@ class Picture(NamedTuple):
     png: bytes
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two of `pacs evaluate`")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    parser.add_argument(
+        "--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations have in common)"
+    )
+    parser.add_argument(
+        "--responses",
+        choices=("correct", "all"),
+        default="correct",
+        help="which responses the distance is between (default: %(default)s)",
+    )
+    parser.add_argument("--problem", metavar="ID", help="draw the responses to this problem alone (default: to all)")
+    add = parser.add_argument_group("embedding").add_argument
+    add("--embedding-model", default=EMBEDDING_MODEL, metavar="M", help="id or folder (default: %(default)s)")
+    add("--max-tokens", type=positive, metavar="N", help="of a response, at most (default: as many as the model takes)")
+    add(
+        "--batch-size",
+        type=positive,
+        default=BATCH_SIZE,
+        metavar="N",
+        help="responses at a time (default: %(default)s)",
+    )
+    add(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        default="float32",
+        help="precision of the model (default: %(default)s; the others are faster on a GPU and add noise)",
+    )
+    add("--cache", type=Path, metavar="FILE", help=f"where embeddings are kept (default: DIR/{CACHE})")
+
+
 def main(args: argparse.Namespace) -> int:
-    """Measure, draw, write and say where it is; 2 and one line on stderr where that is impossible."""
-    try:
-        _run(args)
-    except (EvaluationError, OSError) as error:
-        print(f"pacs diversity: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _run(args: argparse.Namespace) -> None:
+    """Measure, draw, write and say where it is."""
+    args.cache = args.cache or args.out / CACHE
     if len(args.folders) > 2:
-        raise EvaluationError(f"{len(args.folders)} evaluations: give one, or two to compare")
+        raise UserError(f"{len(args.folders)} evaluations: give one, or two to compare")
     names = labels(args.folders)
     tasks = read_tasks(args.folders, args.task)
     if args.problem is not None:
         _check_problem(args.problem, tasks)
     unit, tokenize = find_tokenizer(args.folders)
     if args.out.exists() and not args.out.is_dir():
-        raise EvaluationError(f"--out {args.out} is no folder: give another")
+        raise UserError(f"--out {args.out} is no folder: give another")
     if args.cache.exists():
         Cache(args.cache).close()  # refused before the model is loaded, if it is none
     embedder = Embedder(args.embedding_model, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens)
@@ -100,6 +146,7 @@ def _run(args: argparse.Namespace) -> None:
         print(f"{note}\n")
     for file in ("diversity.json", "diversity.md", *(picture.file for picture in pictures.values())):
         print(args.out / file)
+    return 0
 
 
 def embed(embedder: Embedder, cache: Cache, task: GradedTask, only_correct: bool, what: str) -> tuple[Units, int]:
@@ -143,5 +190,5 @@ def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str |
 def _check_problem(problem: str, tasks: Mapping[str, Sequence[GradedTask]]) -> None:
     known = [name for models in tasks.values() for name in models[0].samples]
     if problem not in known:
-        near = get_close_matches(problem, known, cutoff=0.3) or known[:3]
-        raise EvaluationError(f"--problem {problem}: not in {', '.join(tasks)}; there is {', '.join(near)}")
+        near = nearest(problem, known, count=3, cutoff=0.3) or known[:3]
+        raise UserError(f"--problem {problem}: not in {', '.join(tasks)}; there is {', '.join(near)}")

@@ -4,27 +4,15 @@ import argparse
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pacs.data.errors import DataError
-from pacs.evaluation import compare_command, grade_command, show_command
-from pacs.evaluation.errors import EvaluationError
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.grading import HELP, OPTION, parse_given
 from pacs.evaluation.settings import Sampling
 from pacs.evaluation.stop import Stopped, StopRequest
 from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
-from pacs.export.errors import ExportError
-from pacs.report import RunError
-from pacs.runs.checkpoints import BrokenCheckpoint
-from pacs.runs.supervisor import FAILED, REFUSED, STOPPED
-from pacs.terminal import print
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-#: What stands in the place of MODEL and is none.
-SUBCOMMANDS = ("show", "grade", "compare")
+from pacs.runs.supervisor import FAILED, STOPPED
 
 DESCRIPTION = f"""\
 Sample a model with vLLM, grade each sample by the verifier of its row, and report pass@k. Of a training run, a
@@ -52,16 +40,9 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> None:
-    """Add `evaluate` and its subcommands to those of `pacs`; the parsed arguments carry what does it as `handler`."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     default = Sampling()
-    parser = subparsers.add_parser(
-        "evaluate",
-        help="sample a model, grade, report pass@k (also: evaluate show, grade, compare)",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
     add = parser.add_argument
     add("model", metavar="MODEL", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
     add("--tasks", required=True, metavar="T,T,...", help="names, and NAME=FILE.parquet for files in verl's schema")
@@ -120,12 +101,6 @@ def add_parser(subparsers: "Subparsers") -> None:
     where.add_argument(
         "--ray-address", metavar="ADDRESS", help="a Ray cluster to join (default: RAY_ADDRESS, or one of its own)"
     )
-    parser.set_defaults(handler=main)
-    show_command.add_parser(subparsers)
-    grade_command.add_parser(subparsers)
-    compare = subparsers.add_parser("evaluate compare", help="evaluations side by side, with their differences")
-    compare_command.add_arguments(compare)
-    compare.set_defaults(handler=compare_command.main)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -160,9 +135,6 @@ def main(args: argparse.Namespace) -> int:
         evaluate(asked, StopRequest())
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it
         raise
-    except (EvaluationError, DataError, ExportError, RunError, BrokenCheckpoint) as error:
-        print(f"pacs evaluate: {error}", file=sys.stderr)
-        return REFUSED
     except (EngineFailure, OSError) as error:  # a full disk
         print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
         return FAILED
@@ -176,7 +148,7 @@ _GO_ON = "What is finished is kept; the same command goes on from there."
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise `EvaluationError` if a number is out of its range."""
+    """Raise `UserError` if a number is out of its range."""
     bounds = {
         "temperature": (0 <= args.temperature < math.inf, "a number of at least 0"),
         "top-p": (0 < args.top_p <= 1, "a number above 0, up to 1"),
@@ -187,4 +159,4 @@ def _check(args: argparse.Namespace) -> None:
     }
     for name, (is_right, remedy) in bounds.items():
         if not is_right:
-            raise EvaluationError(f"--{name} {getattr(args, name.replace('-', '_'))}: give {remedy}")
+            raise UserError(f"--{name} {getattr(args, name.replace('-', '_'))}: give {remedy}")

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
-from pacs.sweeps.definition import Sweep, SweepError, read_sweep, sweep_files
-from pacs.terminal import print
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
     from pacs.sweeps.evaluate import Evaluation
     from pacs.sweeps.grid import PlannedRun
 
@@ -49,15 +49,8 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `sweep` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "sweep",
-        help="train a set of runs, one after the other, into a table and a plot",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     add = parser.add_argument
     add("name", nargs="?", metavar="NAME", help="of the sweep")
     add("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
@@ -68,21 +61,14 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
         evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as of `pacs evaluate`")
     evaluation.add_argument("--max-tokens", type=int, metavar="N", help="as of `pacs evaluate`")
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the sweep, or list the sweeps; return the exit status."""
-    from pacs.evaluation.errors import EvaluationError
-
     try:
         if args.name is None:
             return _list()
         return _sweep(args)
-    except (SweepError, EvaluationError) as error:
-        print(f"pacs sweep: {error}", file=sys.stderr)
-        return REFUSED
     except KeyboardInterrupt:
         print("pacs sweep: stopped before a run was started", file=sys.stderr)
         return STOPPED
@@ -92,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    from pacs.report.table import Table, format_table
+    from pacs.base.tables import Table, format_table
 
     sweeps = [read_sweep(name) for name in sweep_files()]
     rows: Table = {
@@ -150,7 +136,7 @@ def _dry_run(runs: Sequence["PlannedRun"]) -> int:
     try:
         check_machine(runs)
         print("The runs are sound, and what they need is here.")
-    except SweepError as error:
+    except UserError as error:
         print(f"The runs are sound, but on this machine {error}")
     return FINISHED
 
@@ -159,9 +145,8 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     """What is evaluated: --tasks, or the sweep's own; None: nothing.
 
     Raises:
-        EvaluationError: the options name no tasks.
+        UserError: the options name no tasks.
     """
-    from pacs.evaluation.errors import EvaluationError
     from pacs.evaluation.settings import Sampling
     from pacs.evaluation.tasks import parse_tasks
     from pacs.sweeps.evaluate import Evaluation
@@ -175,14 +160,14 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     given = args.tasks or ",".join(default)
     if given in ("", "none"):
         if options:
-            raise EvaluationError(f"{options[0]} {options[1]}: nothing is evaluated: give --tasks, too")
+            raise UserError(f"{options[0]} {options[1]}: nothing is evaluated: give --tasks, too")
         return None
     return Evaluation(parse_tasks(given, DATA, args.samples, args.k), max_tokens, ["--tasks", given, *options])
 
 
 def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
-    from pacs.report import RunError, write_report
-    from pacs.runs.files import write_atomically
+    from pacs.base.files import write_atomically
+    from pacs.report import write_report
     from pacs.sweeps import collect, render
 
     results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
@@ -196,7 +181,7 @@ def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mappi
     if folders:
         try:
             write_report(folders, out / REPORT, tables=render.tables(results), title=render.title_of(results))
-        except RunError as error:
+        except UserError as error:
             print(f"pacs sweep: no {REPORT}/: {error}", file=sys.stderr)
     print(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html", flush=True)
 

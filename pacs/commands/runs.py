@@ -4,18 +4,14 @@ import argparse
 import json
 import math
 import statistics
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pacs.report.table import Table, format_table
+from pacs.base.errors import UserError
+from pacs.base.tables import Table, format_table
+from pacs.base.terminal import print
 from pacs.runs.listing import ListedRun, list_runs
-from pacs.terminal import print
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
 List the training runs in and below each DIR: whether each runs, how far it is, the step that the same command
@@ -35,28 +31,18 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `runs` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "runs",
-        help="list training runs: state, step, last metrics, where each can go on",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="a folder with runs below, or a run's own")
     parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the list; 2 and one line on stderr if a folder cannot be read."""
+    """Print the list."""
     try:
         runs = list_runs(args.folders)
     except OSError as error:
-        print(f"pacs runs: {error.filename} cannot be read ({error.strerror}): give a folder", file=sys.stderr)
-        return 2
+        raise UserError(f"{error.filename} cannot be read ({error.strerror}): give a folder") from error
     if args.json:
         print(json.dumps([_finite(asdict(run)) for run in runs], indent=1, allow_nan=False))
     elif not runs:

@@ -1,15 +1,11 @@
 """`pacs report RUN [RUN ...] --out DIR`."""
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pacs.report import RunError, write_report
-from pacs.terminal import print
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+from pacs.base.terminal import print
+from pacs.report import write_report
+from pacs.sweeps.render import write_rendered
 
 DESCRIPTION = """\
 Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores by
@@ -35,37 +31,20 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `report` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "report",
-        help="plots and one HTML page from one or several runs",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     parser.add_argument(
         "runs", nargs="+", type=Path, metavar="RUN", help="folder of a training run; or FILE.json of one sweep"
     )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
     parser.add_argument("--each", action="store_true", help="draw every run by itself, no means and bands")
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
-    """Write the report and say where it is; 2 and one line on stderr where that is impossible."""
-    from pacs.sweeps.definition import SweepError  # that package draws with this one
-
-    try:
-        if len(args.runs) == 1 and args.runs[0].is_file():
-            from pacs.sweeps.render import write_rendered
-
-            files = write_rendered(args.runs[0], args.out)
-        else:
-            files = write_report(args.runs, args.out, each=args.each)
-    except (RunError, SweepError, OSError) as error:
-        print(f"pacs report: {error}", file=sys.stderr)
-        return 2
+    """Write the report and say where it is."""
+    if len(args.runs) == 1 and args.runs[0].is_file():
+        files = write_rendered(args.runs[0], args.out)
+    else:
+        files = write_report(args.runs, args.out, each=args.each)
     print(*files, sep="\n")
     return 0

@@ -6,7 +6,9 @@ that a terminal obeys. They set its title, write to the clipboard, or overwrite 
 """
 
 import builtins
+import os
 import re
+import sys
 from typing import TextIO
 
 #: Control characters of ASCII but for tab and newline, and of Latin-1 (C1); line separators; what overrides the
@@ -26,3 +28,29 @@ def visible(text: object) -> str:
 def print(*values: object, sep: str = " ", end: str = "\n", file: TextIO | None = None, flush: bool = False) -> None:
     """Python's `print` of what `visible` makes of the values."""
     builtins.print(*map(visible, values), sep=sep, end=end, file=file, flush=flush)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print a line to standard output, or to standard error; without a console the run goes on."""
+    stream = sys.stderr if error else sys.stdout
+    try:
+        encoding = stream.encoding or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+    except OSError:
+        silence(stream)
+
+
+def settle() -> None:
+    """Write what is left to write, so that the interpreter does not fail at it and end with a status of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            silence(stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Send a stream nowhere from now on, with what it still holds."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

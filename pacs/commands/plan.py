@@ -2,16 +2,14 @@
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacs.planning.errors import PlanError
-from pacs.terminal import print
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
     from pacs.planning.plan import Plan
 
 DESCRIPTION = """\
@@ -31,15 +29,8 @@ examples:
 """
 
 
-def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
-    """Add `plan` to the subcommands of `pacs`; the parsed arguments carry `main` as `handler`."""
-    parser = subparsers.add_parser(
-        "plan",
-        help="memory and time of a training step, before it is run",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
     parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm (default: pacs)")
     parser.add_argument("--gpu", help="h200, h100 or a100; default: what hardware= is named after")
     lengths = parser.add_mutually_exclusive_group()
@@ -52,37 +43,29 @@ def add_parser(subparsers: "Subparsers") -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan there too")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
-    parser.set_defaults(handler=main)
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:
     """Print the plan."""
     # verl and Hydra take seconds to import.
-    from pacs.composing import CompositionError, compose_run
+    from pacs.composing import compose_run
     from pacs.planning.plan import make_plan
     from pacs.planning.report import full
     from pacs.planning.seen import find_lengths
 
-    try:
-        config, hardware = compose_run(args.config_name, args.overrides)
-        plan = make_plan(
-            config,
-            hardware=hardware,
-            gpu=args.gpu,
-            mean_response_tokens=args.mean_response_tokens,
-            lengths=find_lengths(config, args.lengths),
-        )
-        if args.json:
+    config, hardware = compose_run(args.config_name, args.overrides)
+    plan = make_plan(
+        config,
+        hardware=hardware,
+        gpu=args.gpu,
+        mean_response_tokens=args.mean_response_tokens,
+        lengths=find_lengths(config, args.lengths),
+    )
+    if args.json:
+        try:
             args.json.write_text(json.dumps(as_json(plan), indent=1) + "\n")
-    except (CompositionError, PlanError) as error:
-        print(f"pacs plan: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(
-            f"pacs plan: --json {args.json} cannot be written ({error.strerror}): choose another file", file=sys.stderr
-        )
-        return 2
+        except OSError as error:
+            raise UserError(f"--json {args.json} cannot be written ({error.strerror}): choose another file") from error
     print(full(plan))
     return 0 if plan.fits else 1
 

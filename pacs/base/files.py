@@ -1,0 +1,162 @@
+"""Files that are there as a whole or not at all."""
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from pacs.base.errors import UserError
+from pacs.base.terminal import visible
+
+
+def write_atomically(file: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Write `content` (text as UTF-8) beside `file` and put it in its place: a reader sees the old content or the new.
+
+    Args:
+        file: to be written.
+        content: of it.
+        private: for its owner alone (mode 0600), from the first byte on; what was there before may have been another's.
+
+    Raises:
+        OSError: If it cannot be written; the old content stays, and nothing is left beside it.
+    """
+    aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        with open(aside, "wb", opener=_open_private if private else None) as stream:
+            # Half a surrogate pair, which JSON can name and UTF-8 cannot hold, is written as JSON names it.
+            stream.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _open_private(file: str, flags: int) -> int:
+    return os.open(file, flags, 0o600)
+
+
+def read_json(file: Path) -> dict[str, Any] | None:
+    """A JSON object, or None: not there, not whole, or (on a shared file system) replaced while it was read."""
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ESTALE):
+            return None
+        raise
+    return values if isinstance(values, dict) else None
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below `folder`; files that vanish meanwhile count as none."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(root, name).lstat().st_size
+            except FileNotFoundError:
+                continue
+    return total
+
+
+def inside(folder: Path, *names: object) -> Path:
+    """The path of `names`, one below the other, in `folder`.
+
+    Each must be a plain name: text without a slash, a line break or another character that cannot be seen, and neither
+    empty nor `.` nor `..`. What is there may be a link, unless it leads out of `folder` (which may be one itself).
+
+    Raises:
+        UserError: If a name is not plain, or leads out.
+    """
+    for name in names:
+        plain = isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\n\t")
+        if not plain or visible(name) != name:
+            raise UserError(f"{visible(repr(name))} is no plain name of something in {folder}")
+    path = folder.joinpath(*map(str, names))
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{path} is a link that leads out of {folder}")
+    return path
+
+
+def open_lock(file: Path) -> TextIO:
+    """Open a file that is locked and holds a word on who holds it; made if it is not there.
+
+    Raises:
+        OSError: If it cannot be, or is a link: what is written to it would be written elsewhere.
+    """
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    return os.fdopen(descriptor, "a+", encoding="utf-8")
+
+
+T = TypeVar("T")
+
+
+def read_lines(file: Path, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    """What the lines of a file stand for, without a last one that was not written to its end; none if there is no file.
+
+    Args:
+        file: a JSON object a line.
+        make: of the object, what is wanted.
+
+    Raises:
+        UserError: If another line is no JSON object, or not one that `make` takes.
+    """
+    if not file.exists():
+        return
+    with file.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                made = make(json.loads(line))
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise UserError(
+                    f"{file}: line {number} is damaged: remove that line, and the same `pacs evaluate` makes up for it"
+                ) from error
+            yield made
+
+
+def to_line(value: Mapping[str, Any]) -> str:
+    """One object as one line."""
+    return json.dumps(value) + "\n"
+
+
+class Appender:
+    """Appends to a file, each line as a whole or not at all for whoever reads it with `read_lines`.
+
+    Args:
+        file: it is made if it is not there; a last line that was not written to its end is cut off.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._stream = file.open("ab")
+        end = _end_of_last_line(file)
+        if end < self._stream.tell():
+            self._stream.truncate(end)
+
+    def write(self, value: Mapping[str, Any]) -> None:
+        """Append one object and hand it to the operating system: it outlives this process."""
+        self._stream.write(to_line(value).encode())
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+def _end_of_last_line(file: Path) -> int:
+    """Bytes up to and with the last line break."""
+    with file.open("rb") as stream:
+        position = stream.seek(0, 2)
+        while position > 0:
+            start = max(0, position - 65536)
+            stream.seek(start)
+            found = stream.read(position - start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            position = start
+    return 0

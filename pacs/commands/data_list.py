@@ -1,0 +1,29 @@
+"""`pacs data list`."""
+
+import argparse
+
+from pacs.base.tables import format_table
+from pacs.base.terminal import print
+from pacs.data.sources import SOURCES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There is none."""
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the known sources."""
+    default: set[str] = set()
+    table = {}
+    for source in SOURCES:
+        alternative = source.name in default
+        default.add(source.name)
+        table[source.repo] = {
+            "name": "" if alternative else source.name,
+            "for": "training" if source.training else "evaluation",
+            "rows": source.rows,
+            "verifier": source.verifier,
+            "about": source.about,
+        }
+    print(format_table(table, corner="repository"))
+    return 0

@@ -1,0 +1,184 @@
+"""`pacs data prepare NAME_OR_PATH --out DIR`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
+from pacs.data.columns import Columns
+from pacs.data.evaluation import EvaluationSet, find_evaluation_sets
+from pacs.data.golds import math_gold, text_gold
+from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
+from pacs.data.load import FORMATS, local_revision
+from pacs.data.output import find_prepared
+from pacs.data.request import Request, with_options
+from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, SOURCES, Source, find_source
+from pacs.rewards.registry import VERIFIERS
+
+DESCRIPTION = """\
+Turn a source into verl's parquet with a manifest that says what was read, kept and dropped, and why. Dropped is
+what the verifier does not take for right when the gold answer is given as the answer, and a prompt of more than
+--max-prompt-length tokens of --model; from a training set also a problem that was there before, or that an
+evaluation set has: the same text, or 13 words in a row. DIR gets all of it or nothing. The same command again
+changes nothing.
+"""
+
+EXAMPLES = """\
+examples:
+  pacs data prepare math500 --out data/math500
+  pacs data prepare deepscaler --out data/deepscaler --model Qwen/Qwen3-8B
+  pacs data prepare problems.jsonl --question-column question --out data/mine --evaluation data/math500
+  pacs data prepare aime25 --from copies/aime25 --out data/aime25
+"""
+
+# Options that say nothing about other sources.
+OF_LOCAL_FILES = ("question_column", "answer_column", "id_column", "difficulty_column", "split", "verifier")
+OF_THE_HUB = ("from", "revision")
+OF_LIVECODEBENCH = ("release", "window")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add = parser.add_argument
+    add("source", metavar="NAME_OR_PATH", help="a source of `pacs data list`, by name or repository, or a local file")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder for train.parquet or test.parquet")
+    add("--overwrite", action="store_true", help="replace what was prepared in DIR before")
+    add("--instruction", metavar="TEXT", help='ends every prompt; "" for none (default: as the verifier needs it)')
+    add("--system", metavar="TEXT", help='starts every prompt; "" for none (default: the source\'s own, if it has one)')
+    add("--model", metavar="M", help="whose tokenizer and chat template measure the prompts (default: not measured)")
+    add("--max-prompt-length", type=int, metavar="N", help=f"tokens of --model (default: {MAX_PROMPT_LENGTH})")
+    add("--no-thinking", action="store_true", help="measure with the chat template's enable_thinking=false")
+    add(
+        "--evaluation", nargs="+", type=Path, default=[], metavar="DIR",
+        help="prepared evaluation sets that a training set is kept apart from (default: those beside --out)",
+    )  # fmt: skip
+    known = parser.add_argument_group("known sources")
+    known.add_argument("--from", type=Path, metavar="PATH", help="read this file, or copy of the repository, instead")
+    known.add_argument("--revision", metavar="REV", help="of the repository (default: the pinned one)")
+    known.add_argument("--release", choices=RELEASES, help=f"of livecodebench (default: {RELEASE})")
+    known.add_argument(
+        "--window", nargs=2, type=_day, metavar=("FIRST", "LAST"),
+        help=f"days of livecodebench's contests, both included (default: {WINDOW[0]} {WINDOW[1]})",
+    )  # fmt: skip
+    files = parser.add_argument_group(f"local files ({', '.join(FORMATS)})")
+    files.add_argument("--question-column", metavar="NAME", help="default: problem")
+    files.add_argument("--answer-column", metavar="NAME", help="default: answer")
+    files.add_argument("--id-column", metavar="NAME", help="default: the row's number")
+    files.add_argument("--difficulty-column", metavar="NAME", help="default: none")
+    files.add_argument("--split", choices=("train", "test"), help="what it is for (default: train)")
+    files.add_argument("--verifier", choices=VERIFIERS, help="of its answers (default: math)")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no day such as {WINDOW[0]}") from None
+
+
+def main(args: argparse.Namespace) -> int:
+    """Prepare and say what became of the rows."""
+    request = make_request(args)
+    evaluation = find_evaluation_sets(args.evaluation, request.out) if request.source.training else []
+    if not args.overwrite and (manifest := find_prepared(request.out, request.split, request.settings(evaluation))):
+        print(f"{request.out} is already prepared: {manifest['kept']:,} problems; --overwrite prepares it again")
+        return 0
+    if request.source.training:
+        _say_what_is_kept_apart(evaluation, request.out)
+    # Not before the arguments are known to be right: `datasets` takes seconds to import.
+    from pacs.data.prepare import prepare
+
+    try:
+        manifest = prepare(request, evaluation)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{args.out} is as it was") from None
+    print(f"{manifest['repo']}, revision {manifest['revision'][:15]}")
+    print(f"{manifest['rows_in']:,} rows, {manifest['kept']:,} kept, {sum(manifest['dropped'].values()):,} dropped")
+    for reason, count in manifest["dropped"].items():
+        print(f"  {count:,} {reason}")
+    print(f"wrote {request.out / request.split}.parquet and manifest.json")
+    return 0
+
+
+def make_request(args: argparse.Namespace) -> Request:
+    """What the arguments ask for.
+
+    Raises:
+        UserError: If they do not fit together, or name nothing.
+    """
+    known = any(args.source in (source.name, source.repo) for source in SOURCES)
+    if not known and Path(args.source).is_dir():
+        raise UserError(f"{args.source} is a folder: give a file, or a source's name and --from {args.source}")
+    if not known and (Path(args.source).is_file() or Path(args.source).suffix.lower() in FORMATS):
+        _refuse(args, OF_THE_HUB, "sources of `pacs data list`")
+        local, (source, options) = Path(args.source), _file_source(args)
+    else:
+        source = find_source(args.source)
+        _refuse(args, OF_LOCAL_FILES, "local files")
+        local, (source, options) = getattr(args, "from"), with_options(source, args.release, args.window)
+    if not isinstance(source.read, LiveCodeBench):
+        _refuse(args, OF_LIVECODEBENCH, "livecodebench")
+    if args.evaluation and not source.training:
+        raise UserError("--evaluation is for training sets: the problems that those sets have are removed from them")
+    if args.model is None and (args.max_prompt_length is not None or args.no_thinking):
+        raise UserError("--max-prompt-length and --no-thinking are for measuring prompts: give --model too")
+    if args.max_prompt_length is not None and args.max_prompt_length < 1:
+        raise UserError(f"--max-prompt-length {args.max_prompt_length}: give a number of at least 1")
+    if local is not None and args.revision is not None:
+        raise UserError("--revision is of the repository: leave it out with --from")
+    return Request(
+        given=args.source,
+        source=source,
+        local=local,
+        revision=(args.revision or source.revision) if local is None else local_revision(local),
+        options=options,
+        out=args.out,
+        instruction=INSTRUCTIONS.get(source.verifier, "") if args.instruction is None else args.instruction,
+        system=args.system,
+        model=args.model,
+        max_prompt_length=args.max_prompt_length or MAX_PROMPT_LENGTH,
+        thinking=not args.no_thinking,
+    )
+
+
+def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:
+    """A declaration for a local file."""
+    verifier = args.verifier or "math"
+    columns = {
+        "question": args.question_column or "problem",
+        "answer": args.answer_column or "answer",
+        "id": args.id_column,
+        "difficulty": args.difficulty_column,
+    }
+    source = Source(
+        name=Path(args.source).stem,
+        repo=Path(args.source).name,
+        split="train",
+        rows=None,
+        about="a local file",
+        read=Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True),
+        training=args.split != "test",
+        verifier=verifier,
+    )
+    return source, {"columns": columns}
+
+
+def _refuse(args: argparse.Namespace, names: Sequence[str], what: str) -> None:
+    for name in names:
+        if getattr(args, name) is not None:
+            raise UserError(f"--{name.replace('_', '-')} is for {what}: leave it out for {args.source}")
+
+
+def _say_what_is_kept_apart(evaluation: Sequence[EvaluationSet], out: Path) -> None:
+    if evaluation:
+        print(f"kept apart from {', '.join(each.name for each in evaluation)}", flush=True)
+    else:
+        print(
+            f"WARNING: no evaluation set is given, and none is prepared beside {out}: no problem is removed from "
+            "this training set for being in one. Prepare them first, or give --evaluation.",
+            file=sys.stderr,
+        )

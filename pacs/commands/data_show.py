@@ -1,0 +1,42 @@
+"""`pacs data show FILE`."""
+
+import argparse
+from itertools import islice
+from pathlib import Path
+
+from pacs.base.errors import UserError
+from pacs.base.terminal import print
+
+DESCRIPTION = """\
+Print prompts as the model gets them, and their gold answers.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("path", type=Path, metavar="FILE", help="a parquet file in verl's schema, or its folder")
+    parser.add_argument("-n", type=int, default=3, metavar="N", help="how many, from the first on (default: 3)")
+    parser.add_argument("--model", metavar="M", help="whose chat template renders them (default: the bare messages)")
+    parser.add_argument("--no-thinking", action="store_true", help="render with the template's enable_thinking=false")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the first prompts."""
+    # pyarrow and transformers take seconds to import.
+    from pacs.data.stats import read_rows, shorten
+    from pacs.data.template import template_of
+
+    if args.n < 1:
+        raise UserError(f"-n {args.n}: give a number of at least 1")
+    template = template_of(args.model, no_thinking=args.no_thinking)
+    for row in islice(read_rows(args.path, args.n), args.n):
+        info = row.get("extra_info") or {}
+        about = [f"{row['data_source']} {info.get('id', info.get('index'))}"]
+        about += [f"{name} {info[name]}" for name in ("difficulty", "verifier") if info.get(name) is not None]
+        if template:
+            about.append(f"{template.lengths([row['prompt']])[0]} tokens")
+            text = template.render(row["prompt"])
+        else:
+            text = "\n".join(f"[{message['role']}]\n{message['content']}" for message in row["prompt"])
+        print(f"--- {', '.join(about)}\n{text}\n--- gold: {shorten(row['reward_model']['ground_truth'])}\n")
+    return 0

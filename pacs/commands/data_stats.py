@@ -1,0 +1,27 @@
+"""`pacs data stats FILE_OR_DIR`."""
+
+import argparse
+from pathlib import Path
+
+from pacs.base.terminal import print
+
+DESCRIPTION = """\
+Lengths, kinds of answers, duplicates and difficulty of a problem set.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("path", type=Path, metavar="FILE_OR_DIR", help="a parquet file in verl's schema, or its folder")
+    parser.add_argument("--model", metavar="M", help="whose tokenizer and chat template measure the prompts too")
+    parser.add_argument("--no-thinking", action="store_true", help="measure with the template's enable_thinking=false")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the tables."""
+    # pyarrow and transformers take seconds to import.
+    from pacs.data.stats import read_rows, statistics
+    from pacs.data.template import template_of
+
+    print(statistics(read_rows(args.path), template_of(args.model, no_thinking=args.no_thinking)))
+    return 0
