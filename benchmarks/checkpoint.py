@@ -20,8 +20,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.table import format_table
-from pacs.integration.shard_checks import check_files
-from pacs.runs.integrity import digest_of, sha256_of
+from pacs.checkpoints.integrity import digest_of, sha256_of
+from pacs.integration.checkpoints.shard_checks import check_files
 
 SHARD = "model_world_size_1_rank_0.pt"
 TENSORS = 32

@@ -28,7 +28,8 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     Raises:
         UserError: it cannot be.
     """
-    from pacs.integration import checks, launch
+    from pacs.integration import checks
+    from pacs.integration.start import launch
 
     try:
         with initialize_config_dir(str(config_dir()), version_base=None):

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pacs.base.terminal import print
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.composing import quoted
-from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.supervisor import STOPPED
 
 #: What the training run prints when one of its parts is up, in order.

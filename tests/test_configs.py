@@ -19,13 +19,14 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
 from pacs.base.paths import config_dir
-from pacs.integration.baseline_trainer import BaselineTrainer
+from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
 from pacs.integration.checks.surroundings import how_to_prepare
 from pacs.integration.schema import BASELINES
-from pacs.integration.trainer import PacsTrainer
+from pacs.integration.trainer.baselines import BaselineTrainer
+from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.planning.architecture import PUBLISHED
-from pacs.runs.config_changes import flatten
+from pacs.runs.config_changes import plain
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("pacs", *BASELINES)
@@ -156,7 +157,7 @@ OF_PPO, OF_PACS = "critic.", "pacs."
 
 
 def test_primary_configs_differ_in_the_algorithm_alone() -> None:
-    leaves = [flatten(composed(algorithm, "recipe=qwen3_8b")) for algorithm in ALGORITHMS]
+    leaves = [flatten(plain(composed(algorithm, "recipe=qwen3_8b"))) for algorithm in ALGORITHMS]
     differ = {key for one in leaves for key in one if any(other.get(key, "absent") != one[key] for other in leaves)}
     critic = {key for key in differ if key.startswith(OF_PPO)}
     own = {key for key in differ if key.startswith(OF_PACS)} - {*NAMES}

@@ -19,8 +19,8 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 from benchmarks.step.batch import Batch
 from pacs.algorithm import Pacs
 from pacs.integration import fields
-from pacs.integration.step_rows import step_rows
-from pacs.integration.worker import PacsWorker
+from pacs.integration.trainer.step_rows import step_rows
+from pacs.integration.worker.workers import PacsWorker
 
 
 class Clock:

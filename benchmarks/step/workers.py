@@ -16,8 +16,8 @@ from verl.workers.utils.losses import value_loss
 from benchmarks.step.settings import Settings
 from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
-from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.worker import PacsWorker
+from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.workers import PacsWorker
 
 #: So small that the weights stay what they are, step after step.
 LEARNING_RATE = 1e-12

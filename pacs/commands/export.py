@@ -5,8 +5,9 @@ from pathlib import Path
 
 from pacs.base.files import folder_bytes
 from pacs.base.terminal import print
+from pacs.checkpoints.source import find_source
+from pacs.evaluation.of_checkpoint import card_section, find_evaluations
 from pacs.export.dtype import DTYPES, choose_dtype
-from pacs.export.source import find_source
 
 DESCRIPTION = """\
 Merge the shards of a checkpoint's policy into a Hugging Face folder that transformers and vLLM load: weights,
@@ -53,7 +54,7 @@ def main(args: argparse.Namespace) -> int:
     # Not before the arguments are known to be right: torch and transformers take seconds to import.
     from pacs.export.folder import export
 
-    parameters = export(source, args.out, dtype, args.evaluation)
+    parameters = export(source, args.out, dtype, list(map(card_section, find_evaluations(source, args.evaluation))))
     print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
     # vLLM takes a dtype of 16 bits by itself if the weights have 32.
     print(f"load it: vllm serve {args.out}" + (" --dtype float32" if dtype == "float32" else ""))

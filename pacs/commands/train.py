@@ -116,7 +116,8 @@ def _show(application: Callable[[], None]) -> None:
 
 
 def _train(config: DictConfig) -> None:
-    from pacs.integration import checks, launch
+    from pacs.integration import checks
+    from pacs.integration.start import launch
 
     try:
         launch.prepare(config)
@@ -130,8 +131,9 @@ def _train(config: DictConfig) -> None:
 
 
 def _dry_run(config: DictConfig) -> None:
-    from pacs.integration import checks, launch, strategy
+    from pacs.integration import checks, strategy
     from pacs.integration.checks import surroundings
+    from pacs.integration.start import launch
     from pacs.planning import outline
 
     try:

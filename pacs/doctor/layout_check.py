@@ -1,4 +1,4 @@
-"""The run's policy, built once in processes of its own, one a rank, and its layout tried (pacs.integration.probe)."""
+"""The run's policy, built once in processes of its own, one a rank, and its layout tried."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
             log = Path(folder) / f"rank_{rank}.log"
             with log.open("w") as said, log.with_suffix(".out").open("w") as measured:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "pacs.integration.probe_process", str(file)],
+                    [sys.executable, "-m", "pacs.integration.probe.process", str(file)],
                     env=os.environ | {key: str(value) for key, value in variables.items()},
                     stdout=measured,
                     stderr=said,

@@ -16,7 +16,7 @@ from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineSettings
 from pacs.evaluation.failures import EngineFailure
 from pacs.evaluation.stop import StopRequest
-from pacs.integration.deaths import DEATHS, death_of
+from pacs.runs.actor_failures import DEATHS, death_of
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY, temporary_variables
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
+from pacs.checkpoints.folder import MARKER
+from pacs.checkpoints.source import CHECKPOINTS, Source, find_source
+from pacs.checkpoints.sums import FILE as SUMS
+from pacs.checkpoints.sums import read_sums
 from pacs.data.output import file_sha256
-from pacs.export.source import CHECKPOINTS, Source, find_source
-from pacs.export.sums import FILE as SUMS
-from pacs.export.sums import read_sums
-from pacs.report.read import INFO
 from pacs.rewards.of_run import KEY, RunReward, read_reward, reward_of
-from pacs.runs.checkpoints import MARKER
+from pacs.runs.read import INFO
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
 SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken", ".py")

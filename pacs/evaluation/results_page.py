@@ -1,9 +1,10 @@
 """results.md: an evaluation in the layout of the paper's tables, and all that decided it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pacs.base.markdown import interval, number, percent, table
+from pacs.base.settings import flatten
 from pacs.base.terminal import visible
 from pacs.evaluation.grading import sentences
 from pacs.evaluation.summary import TaskResult
@@ -43,7 +44,7 @@ def results_page(settings: Mapping[str, Any], results: Sequence[TaskResult], dat
         "Statuses are the verifier's; *truncated* is cut off at the limit of tokens, with an answer or without. "
         "Tokens are the mean of a response; tokens a second those generated.",
         "## Settings",
-        table(["setting", "value"], [[key, str(value)] for key, value in flattened(settings)]),
+        table(["setting", "value"], [[key, str(value)] for key, value in flatten(settings).items()]),
     ]
     return visible("\n\n".join(parts)) + "\n"
 
@@ -70,12 +71,3 @@ def _samples(results: Sequence[TaskResult]) -> str:
         shares = [percent(result.truncated), *(percent(result.statuses.get(status, 0.0)) for status in statuses)]
         rows.append([result.task, *shares, *map(number, (*lengths, result.seconds, result.tokens_per_second))])
     return table(["", *(name.replace("_", " ") for name in names)], rows)
-
-
-def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The settings in nested mappings, by their dotted names."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

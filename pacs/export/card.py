@@ -8,13 +8,11 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from pacs.base.markdown import interval
-from pacs.base.redaction import redacted
+from pacs.base.settings import shown
 from pacs.base.terminal import visible
-from pacs.export.evaluations import CheckpointEvaluation
-from pacs.export.source import Source
-from pacs.report.read import METRICS, Run, read_run
+from pacs.checkpoints.source import Source
 from pacs.rewards.of_run import KEY, reward_of
+from pacs.runs.read import METRICS, Run, read_run
 
 METHOD, ESTIMATOR = "trainer.v1.trainer_mode", "algorithm.adv_estimator"
 BASE_MODEL = "actor_rollout_ref.model.path"
@@ -46,13 +44,13 @@ VERL_SETTINGS = (
 SCORE, PASS_AT_K, VERL_VALIDATION = "critic/score/mean", "pacs/validation/*/pass@*", "val-core/*"
 
 
-def model_card(source: Source, dtype: str, evaluations: Sequence[CheckpointEvaluation] = ()) -> str:
+def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> str:
     """Write README.md.
 
     Args:
         source: what is exported.
         dtype: name of the dtype of the weights.
-        evaluations: of the checkpoint.
+        evaluations: of the checkpoint, a section in Markdown each.
 
     Returns:
         Markdown with a YAML head: `base_model` where that is a model of the Hub, `library_name`, `tags`, and the base
@@ -85,7 +83,7 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[CheckpointEvalu
         "The policy of a training run, written by `pacs export`.",
         _table(("", ""), about.items()),
         *_section("Settings", ("key", "value"), _settings(source)),
-        *[part for evaluation in evaluations for part in _evaluation(evaluation)],
+        *evaluations,
         *_section("Metrics", ("metric", "step", "value"), _metrics(run, step)),
         *_section("Versions at the run's last start", ("", ""), _versions(run)),
     ]
@@ -137,22 +135,14 @@ def _file_names(files: str | list[str] | None) -> str | None:
 def _settings(source: Source) -> Iterator[tuple[str, str]]:
     ours = source.setting("pacs") if source.setting(METHOD) == "pacs" else None
     if isinstance(ours, Mapping):
-        for name in [name for name in ours if name not in NOT_OF_THE_METHOD]:
-            yield from _leaves(f"pacs.{name}", redacted(ours[name]))
+        of_the_method = {name: value for name, value in ours.items() if name not in NOT_OF_THE_METHOD}
+        yield from shown({"pacs": of_the_method}).items()
     for key in VERL_SETTINGS:
         if (value := source.setting(key)) is not None:
             yield key, _shown(value)
     if (reward := reward_of(source.setting(KEY))) is not None:
         yield KEY, reward.function or "by each row's verifier"
-        yield from _leaves("reward.custom_reward_function.reward_kwargs", redacted(reward.settings or {}))
-
-
-def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for name, below in value.items():
-            yield from _leaves(f"{key}.{name}", below)
-    else:
-        yield key, _shown(value)
+        yield from shown({"reward.custom_reward_function.reward_kwargs": reward.settings or {}}).items()
 
 
 def _shown(value: Any) -> str:
@@ -168,20 +158,6 @@ def _metrics(run: Run | None, last_step: int) -> Iterator[tuple[str, int, str]]:
         points = [(step, value) for step, value in zip(*run.series(key), strict=True) if step <= last_step]
         if points:
             yield key, points[-1][0], f"{points[-1][1]:.4g}"
-
-
-def _evaluation(evaluation: CheckpointEvaluation) -> list[str]:
-    """pass@k of each task, and how it was sampled."""
-    ks = sorted({k for task in evaluation.tasks for k in task.pass_at} | {1})
-    rows = []
-    for task in evaluation.tasks:
-        shares = [interval(task.accuracy if k == 1 else task.pass_at.get(k)) for k in ks]
-        rows.append((task.task, len(task.problems), task.samples, *shares))
-    how = ", ".join(f"{name} {_shown(value)}" for name, value in evaluation.sampling.items())
-    return [
-        *_section("Evaluation", ("task", "problems", "samples", *(f"pass@{k}" for k in ks)), rows),
-        f"By `pacs evaluate`, in percent, with the 95% interval of the bootstrap over problems. Sampling: {how}.",
-    ]
 
 
 def _versions(run: Run | None) -> Iterator[tuple[str, Any]]:

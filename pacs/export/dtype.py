@@ -1,7 +1,7 @@
 """The dtype that weights are exported in."""
 
 from pacs.base.errors import UserError
-from pacs.export.source import Source
+from pacs.checkpoints.source import Source
 
 DTYPES = ("bfloat16", "float32", "float16")
 #: What vLLM sampled with in the run.

@@ -11,13 +11,12 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import tqdm
 
 from pacs.base.errors import UserError
+from pacs.checkpoints.merge import merge, open_shards
+from pacs.checkpoints.source import Source
+from pacs.checkpoints.sums import FILE as SUMS
+from pacs.checkpoints.sums import write_sums
 from pacs.export.card import model_card
-from pacs.export.evaluations import find_evaluations
-from pacs.export.merge import merge, open_shards
 from pacs.export.model import check_shards, empty_model, own_parameters
-from pacs.export.source import Source
-from pacs.export.sums import FILE as SUMS
-from pacs.export.sums import write_sums
 from pacs.rewards.of_run import FILE, KEY, write_reward
 
 #: Of one file of weights, unless one parameter is larger.
@@ -30,28 +29,28 @@ NOT_COPIED = (
 SMALL_FILES_BYTES = 1_000_000
 
 
-def export(source: Source, out: Path, dtype: str, evaluations: Sequence[Path] = ()) -> int:
+def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = ()) -> int:
     """Write the folder; with any error, nothing of it is left behind.
 
     Args:
         source: the checkpoint.
         out: the folder to make; its parents are made too.
         dtype: torch's name of the dtype of the weights.
-        evaluations: folders of `pacs evaluate` whose results go into the model card, beside those in the run's folder.
+        evaluations: of the checkpoint, a section of the model card in Markdown each.
 
     Returns:
         Number of parameters (numbers, not tensors) that were written; tied ones count once.
 
     Raises:
         UserError: If the run's metrics.jsonl or run.json cannot be read.
-        UserError: If `out` exists, an evaluation is not of this checkpoint, the disk is too small, the shards are not
+        UserError: If `out` exists, the disk is too small, the shards are not
             those of the model, a value is not finite in `dtype`, or the weights cannot be written.
     """
     if out.exists():
         raise UserError(f"{out} exists already: give another --out, or remove it")
     model = empty_model(source.huggingface, getattr(torch, dtype))
     parameters = own_parameters(model)
-    card = model_card(source, dtype, find_evaluations(source, evaluations))
+    card = model_card(source, dtype, evaluations)
     place = next(folder for folder in out.absolute().parents if folder.is_dir())
     check_space(place, model, source.huggingface)
     shards = open_shards(source.actor, source.checkpoint.ranks)

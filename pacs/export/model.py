@@ -7,7 +7,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from pacs.base.errors import UserError
-from pacs.export.merge import local_part
+from pacs.checkpoints.merge import local_part
 
 
 def empty_model(huggingface: Path, dtype: torch.dtype) -> PreTrainedModel:

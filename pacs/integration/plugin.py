@@ -6,9 +6,9 @@ Both are cheap; the patches of the CPU stack (see `patches`) wait for a run that
 import ray
 from verl.plugin.platform.platform_manager import PlatformRegistry
 
-from pacs.integration import patches
-from pacs.integration.cpu_platform import CpuPlatform, is_cpu_selected
-from pacs.integration.failed_prompts import note_failures
+from pacs.integration.compatibility import patches
+from pacs.integration.compatibility.cpu_platform import CpuPlatform, is_cpu_selected
+from pacs.integration.trainer.failed_prompts import note_failures
 from pacs.runs import signals, stacks
 
 PlatformRegistry.register(platform="cpu")(CpuPlatform)

@@ -25,7 +25,7 @@ from pacs.base.tables import Cell, Table, format_table
 from pacs.report.groups import group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
-from pacs.report.read import Run, read_run, read_runs
+from pacs.runs.read import Run, read_run, read_runs
 
 __all__ = ["Cell", "Run", "Table", "UserError", "format_table", "read_run", "read_runs", "write_report"]
 

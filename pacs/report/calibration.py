@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from pacs.report.findings import over_runs, rank
 from pacs.report.groups import Group
-from pacs.report.read import Run
 from pacs.report.trends import share
+from pacs.runs.read import Run
 
 BINS = 10
 ROWS = "pacs/critic/bin_{}/rows_count"

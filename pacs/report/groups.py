@@ -10,8 +10,8 @@ from fnmatch import translate
 from statistics import fmean
 from typing import NamedTuple
 
-from pacs.report.read import Run
-from pacs.report.settings import differing, flatten
+from pacs.base.settings import differing, shown
+from pacs.runs.read import Run
 
 RESET = "pacs/reference/reset_count"
 """1 in the steps after which the reference was replaced by the policy."""
@@ -95,7 +95,7 @@ def resets(run: Run) -> list[int]:
 
 def experiment(run: Run) -> dict[str, str]:
     """The settings that say which experiment a run is of."""
-    settings = flatten(run.config).items()
+    settings = shown(run.config).items()
     return {key: SEED_NUMBER.sub(r"\1*", value) for key, value in settings if not IS_INCIDENTAL.match(key)}
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from html import escape as escape_html
 
 from pacs.base.redaction import redacted, redacted_command
+from pacs.base.settings import differing, shown
 from pacs.base.tables import Table, column_names, format_cell
 from pacs.base.terminal import visible
 from pacs.report.groups import Group, experiment
-from pacs.report.read import Run
-from pacs.report.settings import differing, flatten
+from pacs.runs.read import Run
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 58rem;
@@ -169,7 +169,7 @@ def _text_table(rows: Mapping[str, Sequence[str]], *, columns: Sequence[str] = (
 def _differences(groups: Sequence[Group]) -> list[str]:
     """The settings that tell the groups apart; folded away those that only tell runs apart."""
     by_group = differing({group.label: experiment(group.runs[0]) for group in groups})
-    by_run = differing({run.name: flatten(run.config) for group in groups for run in group.runs})
+    by_run = differing({run.name: shown(run.config) for group in groups for run in group.runs})
     between = {key: row for key, row in by_run.items() if key in by_group}
     within = {key: row for key, row in by_run.items() if key not in by_group}
     parts = ["<h2>Settings that differ</h2>"]
@@ -203,7 +203,7 @@ def _info(run: Run) -> str:
 
 
 def _settings(run: Run) -> str:
-    settings = flatten(run.config)
+    settings = shown(run.config)
     if not settings:
         return ""
     table = _text_table({key: [value] for key, value in settings.items()}, kind="settings")

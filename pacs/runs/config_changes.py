@@ -8,11 +8,12 @@ and saved is not. Every key is decided by the table below; where it is in doubt,
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.redaction import is_secret, redacted
+from pacs.base.settings import flatten
 
 #: How an actor, a critic or a reference is calculated. `rollout_n` repeats rollout.n; no engine reads `grad_clip`
 #: (it is optim.clip_grad); verl sets optim.total_training_steps itself.
@@ -116,7 +117,7 @@ def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | 
         before: of the run that wrote the checkpoint.
         now: of the run that wants to go on from it.
     """
-    then, here = flatten(before), flatten(now)
+    then, here = flatten(plain(before)), flatten(plain(now))
     return [
         f"{key}: {_shown(then, key)} in the checkpoint, {_shown(here, key)} now"
         for key in dict.fromkeys([*here, *then])
@@ -124,10 +125,11 @@ def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | 
     ]
 
 
-def flatten(config: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
-    """The leaves of a config by their full keys, references filled in. A list is a leaf, an empty section is none."""
-    container: Any = OmegaConf.to_container(config, resolve=True) if isinstance(config, DictConfig) else config
-    return _leaves(container, "")
+def plain(config: DictConfig | Mapping[str, Any]) -> Mapping[str, Any]:
+    """A config with its references filled in."""
+    if not isinstance(config, DictConfig):
+        return config
+    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
 
 
 def counts(key: str) -> bool:
@@ -135,13 +137,6 @@ def counts(key: str) -> bool:
     names = key.split(".")
     sections = (".".join(names[:depth]) for depth in range(len(names), 0, -1))
     return next((_DECIDED[section] for section in sections if section in _DECIDED), True)
-
-
-def _leaves(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    leaves: dict[str, Any] = {}
-    for name, value in section.items():
-        leaves |= _leaves(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return leaves
 
 
 def matters(key: str, then: Mapping[str, Any], here: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pacs.base.files import folder_bytes
-from pacs.runs.checkpoints import newest_checkpoint
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.metrics_file import parse_line
 from pacs.runs.processes import is_alive
 from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress, read_state, this_host

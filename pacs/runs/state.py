@@ -19,7 +19,7 @@ from pacs.runs.processes import TOKEN, birth_of
 from pacs.runs.room import with_full_disk, write_at_any_rate
 
 STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
-#: Why a prompt of this start has failed, one of the last (`pacs.integration.failed_prompts`).
+#: Why a prompt of this start has failed, one of the last (`pacs.integration.trainer.failed_prompts`).
 FAILED_PROMPT = "failed_prompt.txt"
 
 Ending = Literal["finished", "stopped", "failed"]

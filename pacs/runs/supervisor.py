@@ -18,7 +18,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pacs.base.terminal import say
-from pacs.runs.checkpoints import newest_checkpoint
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.clearing import clear, clear_former_start
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.requests import STOPPED as STOPPED

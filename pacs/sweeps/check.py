@@ -9,7 +9,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
-from pacs.runs.checkpoints import CONFIG
+from pacs.checkpoints.folder import CONFIG
 from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.grid import PlannedRun
@@ -21,7 +21,8 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
     Raises:
         UserError: naming the runs that cannot be started, and why.
     """
-    from pacs.integration import checks, launch
+    from pacs.integration import checks
+    from pacs.integration.start import launch
 
     problems: dict[str, list[int]] = {}
     for number, run in enumerate(runs):
@@ -68,7 +69,7 @@ def _steps_done(config: DictConfig) -> int:
         ConfigError: the folder does not allow it to go on with these settings.
     """
     from pacs.integration.checks import ConfigError
-    from pacs.integration.resume import choose_checkpoint
+    from pacs.integration.start.resume import choose_checkpoint
 
     total = config.trainer.total_training_steps
     if total is None:

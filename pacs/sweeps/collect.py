@@ -13,9 +13,9 @@ from pacs.base.redaction import redacted, redacted_command
 from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.results import read_results
 from pacs.report.groups import Group
-from pacs.report.read import Run, read_run
 from pacs.report.validation import PASS_AT_K, sources_of
 from pacs.runs.listing import list_runs
+from pacs.runs.read import Run, read_run
 from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem

@@ -16,7 +16,6 @@ from pacs.report.findings import rank
 from pacs.report.groups import Group
 from pacs.report.panel import as_scored
 from pacs.report.panels import PANELS
-from pacs.report.read import Run
 from pacs.report.style import (
     BAND_ALPHA,
     MARK_COLOUR,
@@ -28,6 +27,7 @@ from pacs.report.style import (
     shorten,
 )
 from pacs.report.trends import share
+from pacs.runs.read import Run
 
 (PASS_RATE,) = (panel for panel in PANELS if panel.name == "pass_rate")
 WIDTH_INCHES = 9.0

@@ -77,7 +77,8 @@ def train_runs(
 
 def _train(run: PlannedRun, refused: dict[str, str]) -> int:
     """`pacs train` of a run; its exit status."""
-    from pacs.integration import checks, launch
+    from pacs.integration import checks
+    from pacs.integration.start import launch
 
     before, sys.argv = sys.argv, run.command  # for the record in run.json
     try:

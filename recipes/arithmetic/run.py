@@ -16,9 +16,9 @@ from typing import Any
 
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
+from pacs.checkpoints.source import find_source
 from pacs.composing import quoted
 from pacs.export.folder import export
-from pacs.export.source import find_source
 from pacs.report import format_table, read_run, write_report
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure

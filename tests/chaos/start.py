@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacs.runs.checkpoints import SAVING
+from pacs.checkpoints.folder import SAVING
 from pacs.runs.state import Progress, RunState, read_progress, read_state
 from tests.chaos.faults import (
     FIRST_TRANSFER,

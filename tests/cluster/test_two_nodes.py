@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.runs.checkpoints import newest_checkpoint
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.state import read_progress, read_state
 from tests.cluster.machines import Machines
 from tests.integration.real_run import RealRun, make_task

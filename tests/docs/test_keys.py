@@ -13,8 +13,8 @@ from omegaconf import OmegaConf
 
 from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
+from pacs.base.settings import flatten
 from pacs.configuration import FILES, documented_keys, key_table
-from pacs.runs.config_changes import flatten
 from pacs.runs.settings import FaultSettings
 from tests.docs.configs import composed
 from tests.docs.pages import PAGES, ROOT, Page, code_words, read

@@ -12,11 +12,11 @@ from safetensors.torch import load_file
 
 from pacs import cli
 from pacs.base.commit import git_commit
+from pacs.checkpoints.folder import seal
 from pacs.evaluation.folder import read_grades, read_samples, read_task, read_timing, task_folder
 from pacs.evaluation.results import read_results
 from pacs.evaluation.seeds import sample_seed
 from pacs.evaluation.settings import read_settings
-from pacs.runs.checkpoints import seal
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 
 # Four starts of vLLM: a minute and a half on two idle cores, many times that on busy ones.

@@ -14,6 +14,8 @@ from safetensors.torch import load_file
 
 from pacs import cli
 from pacs.base.errors import UserError
+from pacs.checkpoints.folder import seal
+from pacs.checkpoints.source import find_source
 from pacs.evaluation.evaluate import Asked, settle
 from pacs.evaluation.folder import read_grades, write_problems
 from pacs.evaluation.grade import check_settings_work, grade
@@ -25,9 +27,7 @@ from pacs.evaluation.settings import Sampling, read_settings
 from pacs.evaluation.store import Store
 from pacs.evaluation.tasks import Task
 from pacs.export.folder import export
-from pacs.export.source import find_source
 from pacs.rewards.registry import PATH, VERIFIERS, resolved_settings
-from pacs.runs.checkpoints import seal
 from tests.evaluation.conftest import write_data
 
 Run = Callable[..., tuple[int, str, str]]

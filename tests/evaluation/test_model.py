@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pacs.base.errors import UserError
+from pacs.checkpoints.folder import Checkpoint
+from pacs.checkpoints.source import Source
 from pacs.evaluation.model import Model
-from pacs.export.source import Source
-from pacs.runs.checkpoints import Checkpoint
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from pacs.base.paths import config_dir
-from pacs.runs.checkpoints import seal
+from pacs.checkpoints.folder import seal
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 

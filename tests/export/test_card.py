@@ -10,11 +10,11 @@ import yaml
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.checkpoints.folder import seal
+from pacs.checkpoints.source import find_source
 from pacs.data.output import file_sha256
+from pacs.evaluation.of_checkpoint import card_section, find_evaluations
 from pacs.export.card import model_card
-from pacs.export.evaluations import find_evaluations
-from pacs.export.source import find_source
-from pacs.runs.checkpoints import seal
 from tests.export.conftest import STEP, checkpoint_of, run_config
 from tests.export.exporting import run_command
 
@@ -216,7 +216,8 @@ def test_pass_at_k_of_the_checkpoints_own_evaluations(run: Path, tmp_path: Path)
         settings = {"model": {"checkpoint": checkpoint}, "sampling": {"temperature": 0.6, "max_tokens": 24}}
         (folder / "results.json").write_text(json.dumps({"settings": settings, "tasks": [task]}))
     source = find_source(run)
-    card = model_card(source, "float32", find_evaluations(source, [tmp_path / "given"]))
+    found = find_evaluations(source, [tmp_path / "given"])
+    card = re.sub(" +", " ", model_card(source, "float32", list(map(card_section, found))))
     assert "| beside | 1 | 16 | 50.00 [25.00, 75.00] | 99.50 [25.00, 75.00] |" in card
     assert "| given | 1 | 16 |" in card
     assert "temperature 0.6, max_tokens 24" in card

@@ -7,12 +7,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.checkpoints.folder import seal
+from pacs.checkpoints.merge import open_shards
+from pacs.checkpoints.sums import damaged_files
 from pacs.evaluation.model import find_model, merge_checkpoint, model_sha256
-from pacs.export.merge import open_shards
-from pacs.export.sums import damaged_files
-from pacs.integration import launch
 from pacs.integration.checks import ConfigError
-from pacs.runs.checkpoints import seal
+from pacs.integration.start import launch
 from tests.export.conftest import STEP, checkpoint_of
 from tests.export.exporting import assert_refused, run_command
 from tests.integration.test_strangers_files import poison

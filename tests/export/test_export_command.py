@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
 from pacs.base.errors import UserError
+from pacs.checkpoints.folder import seal
 from pacs.export.folder import verify
 from pacs.export.model import empty_model
-from pacs.runs.checkpoints import seal
 from tests.export.conftest import STEP, checkpoint_of, tiny_qwen3
 from tests.export.exporting import assert_refused, run_command
 

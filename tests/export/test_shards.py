@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from pacs.runs.checkpoints import seal
+from pacs.checkpoints.folder import seal
 from tests.export.conftest import EMBEDDINGS, RANKS, STEP, checkpoint_of
 from tests.export.exporting import assert_refused, logits_of, run_command
 

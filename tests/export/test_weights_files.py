@@ -8,8 +8,8 @@ import torch
 from safetensors import safe_open
 from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 
+from pacs.checkpoints.folder import seal
 from pacs.export import folder
-from pacs.runs.checkpoints import seal
 from tests.export.conftest import STEP, checkpoint_of, tiny_qwen3
 from tests.export.exporting import logits_of, run_command
 

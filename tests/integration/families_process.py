@@ -16,10 +16,10 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import ActorRolloutRefWorker
 
 from pacs.integration import fields
-from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.probe import LayoutError, check_layout
-from pacs.integration.shards import local_shards
-from pacs.integration.worker import PacsWorker
+from pacs.integration.checkpoints.shards import local_shards
+from pacs.integration.probe.layout import LayoutError, check_layout
+from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.workers import PacsWorker
 from tests.integration.families_case import CONFIG, ROWS, composed, reference_log_probs, relative_error
 from tests.integration.worker_case import as_tensordict, deal_out
 

@@ -8,7 +8,7 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, row_columns, score_responses
 from pacs.integration import fields
-from pacs.integration.loss import PacsPolicyLoss
+from pacs.integration.worker.loss import PacsPolicyLoss
 from tests.integration.worker_case import Row, as_tensordict, deal_out, make_rows
 
 CONFIG = Pacs()

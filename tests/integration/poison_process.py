@@ -8,9 +8,9 @@ from torch.distributed.tensor import DTensor
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration import fields
-from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.shards import local_shards
-from pacs.integration.worker import PacsWorker
+from pacs.integration.checkpoints.shards import local_shards
+from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.workers import PacsWorker
 from tests.integration.worker_case import VOCABULARY
 from tests.integration.worker_process import FOLDER, make_worker, returned_metrics, step_data
 

@@ -10,8 +10,8 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from pacs.algorithm import Pacs
-from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.worker import PacsWorker
+from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.workers import PacsWorker
 from tests.integration.test_strangers_files import poison
 from tests.integration.worker_case import GROUP, deal_out, make_rows
 from tests.integration.worker_process import FOLDER, full_weights, make_worker, step_data

@@ -13,11 +13,11 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import TrainingWorker
 
 from pacs.base.paths import config_dir
-from pacs.integration import graded_trainer
-from pacs.integration.baseline_trainer import BaselineTrainer, without_shaping
-from pacs.integration.gradients import gradient_metrics
-from pacs.integration.poison import PoisonError
-from pacs.integration.training_worker import SKIPPED_IN_A_ROW, BaselineTrainingWorker
+from pacs.integration.trainer import graded as graded_trainer
+from pacs.integration.trainer.baselines import BaselineTrainer, without_shaping
+from pacs.integration.trainer.gradients import gradient_metrics
+from pacs.integration.worker.poison import PoisonError
+from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pacs.checkpoints.folder import read_checkpoint
 from pacs.integration.schema import BASELINES
 from pacs.metrics import find
-from pacs.runs.checkpoints import read_checkpoint
 from tests.integration.real_run import REPEATABLE_BASELINE, START_SECONDS, RealRun, equal
 from tests.integration.real_run import STEPS as LAST
 

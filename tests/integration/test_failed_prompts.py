@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.integration import failed_prompts
-from pacs.integration.failed_prompts import LOGGER, NONE_LEFT, failure_of, note_failures
+from pacs.integration.trainer import failed_prompts
+from pacs.integration.trainer.failed_prompts import LOGGER, NONE_LEFT, failure_of, note_failures
 from pacs.runs.processes import RUN_DIR
 from pacs.runs.state import FAILED_PROMPT
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.runs.checkpoints import SAVING, newest_checkpoint, read_checkpoint
+from pacs.checkpoints.folder import SAVING, newest_checkpoint, read_checkpoint
 from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, STEPS, RealRun, Start, equal
 from tests.processes import lives
 
@@ -93,7 +93,7 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
 @pytest.mark.parametrize(
     ("process", "cause"),
     [
-        pytest.param("pacs.integration.driver", "was ended by SIGKILL", id="driver", marks=pytest.mark.long),
+        pytest.param("pacs.integration.start.driver", "was ended by SIGKILL", id="driver", marks=pytest.mark.long),
         pytest.param("VLLM::EngineCore", "vLLM engine 0 on ", id="vllm_engine"),
         pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker", marks=pytest.mark.long),
         pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker", marks=pytest.mark.long),

@@ -11,11 +11,11 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.paths import config_dir
-from pacs.integration import launch
+from pacs.checkpoints import folder as checkpoints
+from pacs.checkpoints.integrity import SMALL_BYTES, sha256_of
 from pacs.integration.checks import ConfigError
-from pacs.integration.inputs import INPUTS, read_inputs, write_inputs
-from pacs.runs import checkpoints
-from pacs.runs.integrity import SMALL_BYTES, sha256_of
+from pacs.integration.start import launch
+from pacs.integration.start.inputs import INPUTS, read_inputs, write_inputs
 
 
 @pytest.fixture(scope="module")

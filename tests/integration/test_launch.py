@@ -7,7 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs.composing import compose_run
-from pacs.integration import launch
+from pacs.integration.start import launch
 from pacs.runs.state import RunState, now, read_progress, read_state, this_host, write_state
 
 

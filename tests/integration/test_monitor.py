@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.integration.monitor import Monitor, health_problem
+from pacs.integration.trainer.monitor import Monitor, health_problem
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import Progress, read_fault
 
@@ -71,7 +71,7 @@ WATCHING = """
 import sys
 from pathlib import Path
 import ray
-from pacs.integration.monitor import Monitor
+from pacs.integration.trainer.monitor import Monitor
 from pacs.runs.state import Progress
 
 ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.optim.lr_scheduler import LambdaLR
 
-from pacs.integration.optimizer_settings import settings_kept
+from pacs.integration.worker.optimizer_settings import settings_kept
 
 
 class Trained:

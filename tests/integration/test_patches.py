@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pacs.composing import compose_run
-from pacs.integration import patches
-from pacs.integration.driver import environment
-from pacs.integration.patches import COLLECTIVE_SECONDS
+from pacs.integration.compatibility import patches
+from pacs.integration.compatibility.patches import COLLECTIVE_SECONDS
+from pacs.integration.start.driver import environment
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.temporary import TEMPORARY
 

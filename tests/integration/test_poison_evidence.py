@@ -10,8 +10,9 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
-from pacs.integration import fields, trainer
-from pacs.integration.poison import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
+from pacs.integration import fields
+from pacs.integration.trainer import pacs as trainer
+from pacs.integration.worker.poison import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
 from pacs.metrics import update_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned

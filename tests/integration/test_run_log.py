@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.integration.run_log import RunLog
+from pacs.integration.trainer.run_log import RunLog
 
 
 def written(file: Path) -> list[dict]:

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from pacs.integration.seeded_rollouts import response_seed
+from pacs.integration.compatibility.seeded_rollouts import response_seed
 
 PROMPTS = [[{"role": "user", "content": "1+1"}], [{"role": "user", "content": "1+2"}]]
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from pacs.integration.shard_checks import check_checkpoint, check_files, seal_checked, share_of
-from pacs.runs.checkpoints import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
-from pacs.runs.integrity import SMALL_BYTES
-from pacs.runs.marker import DAMAGED
+from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
+from pacs.checkpoints.integrity import SMALL_BYTES
+from pacs.checkpoints.marker import DAMAGED
+from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_files, seal_checked, share_of
 from tests.runs.test_integrity import zeros
 
 MODEL = "actor/model_world_size_2_rank_{}.pt"

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.runs.checkpoints import newest_checkpoint
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.processes import processes_of
 from pacs.runs.signals import SIGNALS
 from pacs.runs.state import read_progress

@@ -16,14 +16,15 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.paths import config_dir
+from pacs.checkpoints import folder as checkpoints
+from pacs.checkpoints.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
 from pacs.commands import inspect as inspect_command
-from pacs.export.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
-from pacs.integration import durable_trainer, launch
+from pacs.integration.checkpoints.random_states import random_states, restore_random_states
+from pacs.integration.checkpoints.reshard import load_checkpoint
 from pacs.integration.checks import ConfigError
-from pacs.integration.random_states import random_states, restore_random_states
-from pacs.integration.reshard import load_checkpoint
-from pacs.integration.trainer import PacsTrainer
-from pacs.runs import checkpoints
+from pacs.integration.start import launch
+from pacs.integration.trainer import durable as durable_trainer
+from pacs.integration.trainer.pacs import PacsTrainer
 
 KINDS = ("model", "optim", "extra_state")
 FILES = [f"actor/{kind}_world_size_1_rank_0.pt" for kind in KINDS] + ["data.pt", "trainer.pt", "reference"]

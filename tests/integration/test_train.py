@@ -13,8 +13,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from pacs.checkpoints.folder import read_checkpoint
 from pacs.metrics import find
-from pacs.runs.checkpoints import read_checkpoint
 from tests.integration.real_run import RESET_EVERY, SECRET, STEPS, RealRun, equal
 
 pytestmark = pytest.mark.slow

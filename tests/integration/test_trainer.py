@@ -17,14 +17,14 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.algorithm import Pacs, ReferenceConfig, ReferenceSchedule, row_columns
 from pacs.base.paths import config_dir
+from pacs.checkpoints import folder as checkpoints
 from pacs.integration import fields
-from pacs.integration.reference_checkpoint import ReferenceCheckpoints
-from pacs.integration.scores import verifier_infos, verifier_statuses
-from pacs.integration.shard_checks import check_shards
-from pacs.integration.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
-from pacs.integration.trainer import PacsTrainer
+from pacs.integration.checkpoints.reference import ReferenceCheckpoints
+from pacs.integration.checkpoints.shard_checks import check_shards
+from pacs.integration.trainer.pacs import PacsTrainer
+from pacs.integration.trainer.scores import verifier_infos, verifier_statuses
+from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.metrics import find
-from pacs.runs import checkpoints
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import RunState, now, write_state
 

@@ -14,10 +14,10 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
 from pacs.algorithm import Pacs, row_columns
 from pacs.base.paths import config_dir
+from pacs.checkpoints import folder as checkpoints
 from pacs.integration import fields
-from pacs.integration.trainer import PacsTrainer
-from pacs.integration.worker import PacsWorker
-from pacs.runs import checkpoints
+from pacs.integration.trainer.pacs import PacsTrainer
+from pacs.integration.worker.workers import PacsWorker
 
 
 class Workers:

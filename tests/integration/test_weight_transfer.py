@@ -70,7 +70,8 @@ def test_two_runs_at_once_do_not_take_each_other_s_weights() -> None:
 WATCHED = """
 import asyncio, os, time, torch
 from concurrent.futures import ThreadPoolExecutor
-from pacs.integration import patches, weight_transfer
+from pacs.integration.compatibility import patches
+from pacs.integration.compatibility import weight_transfer
 from verl.workers.rollout.vllm_rollout import bucketed_weight_transfer as transfer, vllm_rollout
 
 pool = ThreadPoolExecutor()

@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
 from pacs.algorithm import Pacs
-from pacs.integration.batching import padded_row_count, row_order
-from pacs.integration.step_rows import step_rows
+from pacs.integration.trainer.batching import padded_row_count, row_order
+from pacs.integration.trainer.step_rows import step_rows
 from tests.algorithm.naive import Batch, naive_loss
 
 VOCABULARY = 40

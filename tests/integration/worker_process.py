@@ -17,9 +17,9 @@ from verl.utils import tensordict_utils as tu
 from pacs.algorithm import Pacs, ReferenceSchedule
 from pacs.base.paths import config_dir
 from pacs.integration import fields
-from pacs.integration.loss import PacsPolicyLoss
-from pacs.integration.shards import local_shards
-from pacs.integration.worker import PacsWorker
+from pacs.integration.checkpoints.shards import local_shards
+from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.workers import PacsWorker
 from pacs.metrics import update_metrics
 from tests.integration.worker_case import GROUP, Row, as_tensordict
 

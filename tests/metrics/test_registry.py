@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from pacs.integration.run_log import CONSOLE
+from pacs.integration.trainer.run_log import CONSOLE
 from pacs.metrics import (
     ENTRIES,
     OPTIONAL_UPDATE_COLUMNS,

@@ -6,9 +6,9 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from pacs.base.paths import config_dir
+from pacs.base.settings import shown
 from pacs.report import read_runs
 from pacs.report.groups import INCIDENTAL, IS_INCIDENTAL, Group, group_runs
-from pacs.report.settings import flatten
 
 CONFIG = """\
 data: {{seed: {seed}, train_files: /runs/q-seed{seed}/train.parquet}}
@@ -76,7 +76,7 @@ def test_another_model_or_other_data_are_another_experiment(make_run):
 
 def test_every_incidental_setting_is_one_of_a_run_and_none_of_them_is_the_algorithms():
     with initialize_config_dir(str(config_dir()), version_base=None):
-        run = flatten(OmegaConf.to_container(compose("pacs", overrides=["recipe=qwen3_8b"])))
+        run = shown(OmegaConf.to_container(compose("pacs", overrides=["recipe=qwen3_8b"])))
     assert [glob for glob in INCIDENTAL if not fnmatch.filter(run, glob)] == []
     told_apart = {
         "actor_rollout_ref.model.path",

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from pacs.base.settings import shown
 from pacs.report import read_run, read_runs, write_report
 from pacs.report.groups import group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
-from pacs.report.settings import flatten
 
 VOID = {"meta", "img"}
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -173,7 +173,7 @@ def test_a_picture_has_its_heading_its_reading_and_its_metrics(make_run):
 
 def test_settings_are_flattened_to_the_keys_of_the_command_line():
     config = {"a": {"b": {"c": 1.5, "d": None}, "e": {}}, "f": [1, {"g": "é"}], "h": "text", "i": True}
-    assert flatten(config) == {
+    assert shown(config) == {
         "a.b.c": "1.5",
         "a.b.d": "null",
         "a.e": "{}",

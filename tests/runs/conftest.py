@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pacs.runs.checkpoints import SAVING, publish, seal, step_folder
+from pacs.checkpoints.folder import SAVING, publish, seal, step_folder
 from pacs.runs.state import Progress, RunState, now, this_host, write_progress, write_state
 
 MakeRun = Callable[..., Path]

@@ -8,7 +8,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
-from pacs.integration.run_log import RunLog
+from pacs.integration.trainer.run_log import RunLog
 from pacs.runs import stacks
 from pacs.runs.driver import run_driver
 from pacs.runs.settings import FaultSettings

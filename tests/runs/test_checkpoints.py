@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.runs.checkpoints import (
+from pacs.checkpoints.folder import (
     MARKER,
     REFERENCES,
     SAVING,
@@ -190,8 +190,8 @@ def test_pruning_nothing_still_drops_unnamed_references(tmp_path):
 SAVER = """
 import sys
 from pathlib import Path
-from pacs.runs.checkpoints import *
-from pacs.runs.checkpoints import SAVING, REFERENCES
+from pacs.checkpoints.folder import *
+from pacs.checkpoints.folder import SAVING, REFERENCES
 
 folder = Path(sys.argv[1])
 checkpoint, _ = newest_checkpoint(folder)

@@ -8,8 +8,9 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from pacs.base.paths import config_dir
+from pacs.base.settings import flatten
 from pacs.runs import config_changes
-from pacs.runs.config_changes import COUNTS, DOES_NOT_COUNT, SWITCHES, algorithm_changes, counts, flatten
+from pacs.runs.config_changes import COUNTS, DOES_NOT_COUNT, SWITCHES, algorithm_changes, counts, plain
 
 RECIPES = ("arithmetic", "qwen3_8b")
 OPTIM = "actor_rollout_ref__actor__optim__"
@@ -41,7 +42,7 @@ def config(**changes: Any) -> dict[str, Any]:
 
 @functools.cache
 def all_leaves() -> dict[str, Any]:
-    return {key: value for recipe in RECIPES for key, value in flatten(composed(f"recipe={recipe}")).items()}
+    return {key: value for recipe in RECIPES for key, value in flatten(plain(composed(f"recipe={recipe}"))).items()}
 
 
 def lies_in(key: str, section: str) -> bool:
@@ -52,7 +53,7 @@ def lies_in(key: str, section: str) -> bool:
 def test_every_key_is_decided(recipe):
     undecided = [
         key
-        for key in flatten(composed(f"recipe={recipe}"))
+        for key in flatten(plain(composed(f"recipe={recipe}")))
         if not any(lies_in(key, section) for section in (*COUNTS, *DOES_NOT_COUNT))
     ]
     assert undecided == []

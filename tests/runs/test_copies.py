@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.integration import launch as integration
 from pacs.integration.checks import ConfigError
+from pacs.integration.start import launch as integration
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import processes_of

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pacs.integration import launch
 from pacs.integration.checks import ConfigError
-from pacs.integration.run_folder import write_run_folder
+from pacs.integration.start import launch
+from pacs.integration.start.run_folder import write_run_folder
 from pacs.runs.room import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate
 from pacs.runs.state import read_fault, report_fault
 from pacs.runs.supervisor import FAILED

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pacs.runs.checkpoints import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint, seal
-from pacs.runs.integrity import SMALL_BYTES, damage_of, digest_of
-from pacs.runs.marker import DAMAGED, note_damage
+from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint, seal
+from pacs.checkpoints.integrity import SMALL_BYTES, damage_of, digest_of
+from pacs.checkpoints.marker import DAMAGED, note_damage
 
 LARGE = SMALL_BYTES + 2**20
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs import listing
-from pacs.runs.checkpoints import newest_checkpoint
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import birth_of
 from pacs.runs.state import now, report_fault, state_of_start, write_state

@@ -9,12 +9,13 @@ import pytest
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.base.files import inside
+from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
 from pacs.data.output import MANIFEST, MARK, Output
 from pacs.evaluation.folder import task_file, task_folder
 from pacs.evaluation.lock import locked
 from pacs.evaluation.settings import FILE, read_settings
-from pacs.integration import checks, hold_folder
-from pacs.runs.checkpoints import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
+from pacs.integration import checks
+from pacs.integration.start import hold_folder
 from tests.evaluation.folders import TASK, write_evaluation
 from tests.runs.test_checkpoints import save, save_reference
 

@@ -10,9 +10,9 @@ import ray
 from omegaconf import DictConfig, ListConfig
 
 from pacs.base.terminal import print
-from pacs.integration import nodes
 from pacs.integration.checks.run import ConfigError
-from pacs.integration.run_folder import installed_versions
+from pacs.integration.start import nodes
+from pacs.integration.start.run_folder import installed_versions
 
 KEY = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0

@@ -7,7 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
-from pacs.integration.shown_config import logger_problem
+from pacs.integration.compatibility.shown_config import logger_problem
 from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import check_life_settings
 

@@ -1,0 +1,83 @@
+"""What is exported: the checkpoint, the run it belongs to and the run's settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from pacs.base.errors import UserError
+from pacs.checkpoints.folder import CONFIG, Checkpoint, newest_checkpoint, read_checkpoint
+
+#: Below a run's folder.
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A checkpoint to export.
+
+    Attributes:
+        checkpoint: complete.
+        run: folder of the run it belongs to, if it still lies where it was written.
+        config: the run's resolved settings, empty if the checkpoint has none.
+        passed_over: why newer checkpoints were not taken, a sentence each.
+    """
+
+    checkpoint: Checkpoint
+    run: Path
+    config: Mapping[str, Any]
+    passed_over: list[str]
+
+    @property
+    def actor(self) -> Path:
+        """Folder of the policy's shards."""
+        return self.checkpoint.folder / "actor"
+
+    @property
+    def huggingface(self) -> Path:
+        """Folder of the policy's config and tokenizer."""
+        return self.actor / "huggingface"
+
+    def setting(self, key: str) -> Any:
+        """The setting with a dotted key, or None."""
+        value: Any = self.config
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
+
+def find_source(path: Path) -> Source:
+    """Find what is to be exported.
+
+    Args:
+        path: a checkpoint (`.../global_step_N`), or a run's folder: then its newest complete checkpoint.
+
+    Raises:
+        BrokenCheckpoint: If the checkpoint lacks something.
+        UserError: If `path` is neither, or the run has no complete checkpoint, or `config.yaml` is no mapping.
+    """
+    path = path.absolute()
+    passed_over: list[str] = []
+    if path.name.startswith("global_step_"):
+        checkpoint = read_checkpoint(path)
+    elif (path / CHECKPOINTS).is_dir():
+        newest, passed_over = newest_checkpoint(path / CHECKPOINTS)
+        if newest is None:
+            raise UserError("; ".join([f"{path / CHECKPOINTS} has no complete checkpoint", *passed_over]))
+        checkpoint = newest
+    else:
+        raise UserError(
+            f"{path} is neither a checkpoint (a folder global_step_N) nor the folder of a run with {CHECKPOINTS}/"
+        )
+    return Source(checkpoint, checkpoint.folder.parent.parent, _read_config(checkpoint.folder / CONFIG), passed_over)
+
+
+def _read_config(file: Path) -> Mapping[str, Any]:
+    if not file.is_file():
+        return {}
+    config = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
+    if not isinstance(config, dict):
+        raise UserError(f"{file} must hold a mapping of settings, found {type(config).__name__}")
+    return {str(key): value for key, value in config.items()}

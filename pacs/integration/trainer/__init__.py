@@ -1,0 +1,1 @@
+"""The trainers: the loop of a step, and what is attached to it (progress, grading, durability, logs)."""

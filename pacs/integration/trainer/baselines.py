@@ -1,0 +1,113 @@
+"""verl's own algorithms as runs of ours: `trainer.v1.trainer_mode=ppo`, `grpo`, `dr_grpo`, `dapo` or `rloo`.
+
+Advantages and losses are verl's, from verl's own settings; the name only says which of them the config is of.
+"""
+
+from typing import Any
+
+import ray
+import torch
+import transfer_queue as tq
+from verl.trainer.ppo.utils import Role
+from verl.trainer.ppo.v1.trainer_base import register_trainer
+
+from pacs.integration.schema import BASELINES
+from pacs.integration.trainer.batching import sampling_order
+from pacs.integration.trainer.graded import GradedTrainer, is_padding
+from pacs.integration.trainer.step_rows import dense_ids, prompt_uid, row_sums
+from pacs.integration.worker.poison import poison_error
+from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker, BaselineWorker
+
+
+class BaselineTrainer(GradedTrainer):
+    """Synchronous PPO or a relative of it.
+
+    Args:
+        config: verl's config with a `pacs` section; `pacs.integration.checks` has checked it.
+    """
+
+    def _init_resource_pool_mgr(self) -> None:
+        super()._init_resource_pool_mgr()
+        for role in self.role_worker_mapping:
+            worker = BaselineTrainingWorker if role == Role.Critic else BaselineWorker
+            self.role_worker_mapping[role] = ray.remote(worker)
+
+    def _balance_batch(self, batch: Any, metrics: dict[str, Any], **kwargs: Any) -> Any:
+        """verl's, of rows in the same order in every run."""
+        batch.reorder(sampling_order(batch.keys))
+        return super()._balance_batch(batch, metrics, **kwargs)
+
+    def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """verl's pass; its entropy is aggregated as the loss is, and is made one of tokens, as in all other runs."""
+        batch = super()._compute_old_log_prob(batch, metrics)
+        if "actor/entropy" in metrics and self.config.actor_rollout_ref.actor.loss_agg_mode != "token-mean":
+            fields = ["entropy", "response_mask"]
+            data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
+            rows = zip(data["entropy"].unbind(), data["response_mask"].unbind(), strict=True)
+            total = sum((entropy * mask).sum().item() for entropy, mask in rows)
+            metrics["actor/entropy"] = total / row_sums(data["response_mask"]).sum().item()
+        return batch
+
+    def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """verl's, once it is known that the verifier works."""
+        data = self.grades(batch)
+        verdicts = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
+        scores = torch.tensor(without_shaping(row_sums(data["rm_scores"]).tolist(), verdicts))
+        self.scores = scores[torch.tensor([not is_padding(tag) for tag in batch.tags])]
+        group_ids = dense_ids([prompt_uid(key) for key in batch.keys])
+        metrics.update(self.grade_metrics(batch, data, scores, group_ids, torch.zeros(len(batch), dtype=torch.bool)))
+        return super()._compute_advantage(batch, metrics)
+
+    def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        batch = super()._update_critic(batch, metrics)
+        skipped = self._gradients("critic", metrics)["pacs/gradient/skipped_count"]
+        metrics["pacs/gradient/critic_skipped_count"] = skipped
+        return batch
+
+    def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        batch = super()._update_actor(batch, metrics)
+        metrics.update(self._gradients("actor", metrics))
+        return batch
+
+    def _gradients(self, part: str, metrics: dict[str, Any]) -> dict[str, float]:
+        """Take what the worker said of its updates' gradients out of `metrics`; stop if too many were skipped."""
+        prefix = f"{part}/"
+        names = [name for name in metrics if name.startswith(f"{prefix}pacs/")]
+        ours = {name.removeprefix(prefix): float(metrics.pop(name)) for name in names}
+        in_a_row = int(ours.pop(SKIPPED_IN_A_ROW))
+        if in_a_row >= self.config.pacs.faults.skipped_updates:
+            raise poison_error(in_a_row, self.global_steps)
+        return ours
+
+    def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """verl's: the scores are what the verifier said, as in all other runs, the rewards what was trained on."""
+        super()._compute_metrics(batch, metrics, *args, **kwargs)
+        scores = {"mean": self.scores.mean(), "max": self.scores.max(), "min": self.scores.min()}
+        metrics.update({f"critic/score/{name}": float(value) for name, value in scores.items()})
+
+    def _val_metrics_update(
+        self,
+        data_sources: list[str],
+        sample_uids: list[str],
+        reward_extra_infos_dict: dict[str, list[Any]],
+        sample_turns: list[int],
+        expected_acc_counts: dict[tuple[str, str], int],
+    ) -> dict[str, float]:
+        """Of what the verifier said: validation asks for right answers, whatever else is rewarded."""
+        infos = reward_extra_infos_dict
+        verdicts = [dict(zip(infos, values, strict=True)) for values in zip(*infos.values(), strict=True)]
+        infos["reward"] = without_shaping(infos["reward"], verdicts)
+        return super()._val_metrics_update(data_sources, sample_uids, infos, sample_turns, expected_acc_counts)
+
+
+def without_shaping(rewards: list[float], verdicts: list[dict[str, Any]]) -> list[float]:
+    """The reward function's own score of each response where verl kept it; else the reward, shaped or not.
+
+    A function that returns a number alone has it kept by verl as `acc`.
+    """
+    scores = [verdict.get("score", verdict.get("acc")) for verdict in verdicts]
+    return [reward if score is None else float(score) for reward, score in zip(rewards, scores, strict=True)]
+
+
+for _name in BASELINES:
+    register_trainer(_name)(BaselineTrainer)

@@ -1,0 +1,1 @@
+"""What runs on each training rank: the passes over a model, the loss, and what is kept of updates that are not finite."""
