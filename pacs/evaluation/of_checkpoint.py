@@ -1,6 +1,5 @@
 """The evaluations of a checkpoint, for its model card."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.markdown import interval, table
+from pacs.base.settings import shown
 from pacs.checkpoints.folder import MARKER
 from pacs.checkpoints.source import Source
 from pacs.data.output import file_sha256
@@ -63,10 +63,7 @@ def card_section(evaluation: CheckpointEvaluation) -> str:
     for task in evaluation.tasks:
         shares = [interval(task.accuracy if k == 1 else task.pass_at.get(k)) for k in ks]
         rows.append([task.task, str(len(task.problems)), str(task.samples), *shares])
-    how = ", ".join(
-        f"{name} {value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in evaluation.sampling.items()
-    )
+    how = ", ".join(f"{name} {value}" for name, value in shown(evaluation.sampling).items())
     return "\n\n".join(
         [
             "## Evaluation",

@@ -1,1 +1,1 @@
-"""What runs on each training rank: the passes over a model, the loss, and what is kept of updates that are not finite."""
+"""What runs on each training rank: passes over a model, the loss, and what is kept of updates that are not finite."""
