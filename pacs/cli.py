@@ -67,12 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    name, command, rest = find(arguments)
+    name, rest = find(arguments)
+    command = module_of(name)
     try:
-        if name == "train":
-            status: int = command.main(rest)
-        else:
-            status = command.main(parse(name, command, rest))
+        status: int = command.main(rest if name == "train" else parse(name, rest))
     except BrokenPipeError:
         raise
     except (UserError, OSError) as error:
@@ -84,13 +82,12 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
-def find(arguments: Sequence[str]) -> tuple[str, ModuleType, list[str]]:
-    """The command that the first words name, its module, and the other words; ends the process if there is none."""
+def find(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """The command that the first words name, and the words after it; ends the process if there is none."""
     for words in (2, 1):
         name = " ".join(arguments[:words])
         if len(arguments) >= words and name in COMMANDS:
-            module = importlib.import_module(f"pacs.commands.{COMMANDS[name][0]}")
-            return name, module, list(arguments[words:])
+            return name, list(arguments[words:])
     asked = arguments[0] if arguments else ""
     below = {name: about for name, about in COMMANDS.items() if name.split()[0] == asked}  # as of `pacs data`
     shown = below or COMMANDS
@@ -103,12 +100,18 @@ def find(arguments: Sequence[str]) -> tuple[str, ModuleType, list[str]]:
     )
     _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
     word = " ".join([asked, *rest[:1]]) if below else " ".join(rest[:1])
-    hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command"
+    hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command."
     return parser.error(f"{hint} --help lists them.")
 
 
-def parse(name: str, command: ModuleType, arguments: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a command other than `train`; ends the process if they are wrong."""
+def module_of(name: str) -> ModuleType:
+    """The module of a command."""
+    return importlib.import_module(f"pacs.commands.{COMMANDS[name][0]}")
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command other than `train`."""
+    command = module_of(name)
     parser = argparse.ArgumentParser(
         prog=f"pacs {name}",
         description=getattr(command, "DESCRIPTION", COMMANDS[name][1]),
@@ -116,6 +119,12 @@ def parse(name: str, command: ModuleType, arguments: Sequence[str]) -> argparse.
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
+    return parser
+
+
+def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command other than `train`; ends the process if they are wrong."""
+    parser = parser_of(name)
     parsed, rest = parser.parse_known_args(arguments)
     # argparse takes overrides only up to the first option.
     overrides = getattr(parsed, "overrides", None)

@@ -1,33 +1,15 @@
-"""Two rules of import: only `pacs/integration/` knows verl, and `pacs/algorithm/` knows torch and pydantic alone."""
+"""The rules of the house: who imports whom, how long a file may be, and that all is printed in one way."""
 
 import ast
 import sys
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-FILES = [PurePosixPath(path.relative_to(ROOT)) for path in sorted((ROOT / "pacs").rglob("*.py"))]
+from tests.house import FILES, LAYERS, PAGE, ROOT, imported_modules, layer_of, used_layers, with_drawing
+
 TERMINAL = "pacs.base.terminal"
 ONLY_IN_INTEGRATION = {"verl", "transfer_queue"}
-
-
-def imported_modules(source: str, path: PurePosixPath) -> Iterator[str]:
-    """Full names of all that is imported anywhere in a file: at its top, in functions, and by name."""
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Import(names=names):
-                yield from (alias.name for alias in names)
-            case ast.ImportFrom(module=module, names=names, level=level):
-                package = path.parts[: len(path.parts) - level] if level else ()
-                base = [*package, *([module] if module else [])]
-                yield from (".".join([*base, alias.name]) for alias in names)
-            case ast.Call(
-                func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Constant(value=str(module)), *_]
-            ):
-                if name in {"import_module", "__import__"}:
-                    yield module
 
 
 def forbidden_imports(source: str, path: PurePosixPath) -> list[str]:
@@ -108,6 +90,53 @@ def test_the_checker_keeps_algorithm_to_torch(line: str) -> None:
 )
 def test_the_checker_lets_torch_and_the_standard_library_pass(line: str) -> None:
     assert forbidden_imports(line, PurePosixPath("pacs/algorithm/good.py")) == []
+
+
+def upward_imports(source: str, path: PurePosixPath) -> list[str]:
+    """The imports of a file that lie in a layer above its own, or in none."""
+    own = layer_of(".".join(path.with_suffix("").parts))
+    below = {None, *LAYERS[: LAYERS.index(str(own)) + 1]} if own != "__init__" else {None}
+    return [module for module in imported_modules(source, path) if layer_of(module) not in below]
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_no_import_goes_upwards(path: PurePosixPath) -> None:
+    assert upward_imports((ROOT / path).read_text(), path) == []
+
+
+def test_every_layer_is_there_and_used() -> None:
+    used = used_layers()
+    assert set(used) == set(LAYERS)
+    assert all(used[layer] for layer in LAYERS if layer not in ("base", "algorithm"))
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("from pacs.commands import plan", "pacs/planning/bad.py"),
+        ("def f():\n    from pacs.report import page", "pacs/runs/bad.py"),
+        ("from ..evaluation import sample", "pacs/data/bad.py"),
+        ("import pacs.runs.state", "pacs/base/bad.py"),
+        ("from pacs import cli", "pacs/commands/bad.py"),
+        ("importlib.import_module('pacs.sweeps.grid')", "pacs/integration/start/bad.py"),
+        ("from pacs import nowhere", "pacs/cli.py"),
+    ],
+)
+def test_the_checker_finds_an_upward_import(line: str, path: str) -> None:
+    assert len(upward_imports(line, PurePosixPath(path))) == 1
+    assert upward_imports("from pacs.base import files\nimport torch", PurePosixPath(path)) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_a_file_can_be_read_in_one_go(path: PurePosixPath) -> None:
+    most = 150 if path.is_relative_to("pacs/algorithm") else 250
+    assert len((ROOT / path).read_text().splitlines()) <= most
+
+
+def test_the_drawing_is_of_today_s_imports() -> None:
+    """`python -m tests.house` draws it anew."""
+    page = PAGE.read_text()
+    assert with_drawing(page) == page
 
 
 def bare_prints(source: str) -> list[int]:

@@ -133,4 +133,4 @@ def find_source(name: str) -> Source:
             return source
     known = [word for source in SOURCES for word in (source.name, source.repo)]
     hint = did_you_mean(name, known, count=3, cutoff=0.5)
-    raise UserError(f"{name} is neither a known source nor a file: `pacs data list` shows the sources.{hint}")
+    raise UserError(f"{name} is neither a known source nor a file.{hint} `pacs data list` shows the sources")

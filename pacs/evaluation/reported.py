@@ -51,7 +51,7 @@ def reported(name: str) -> Reported:
     if name in columns:
         return columns[name]
     hint = did_you_mean(name, columns, count=3, cutoff=0.4)
-    raise UserError(f"the paper reports nothing under {name!r}: `--reported list` shows the names.{hint}")
+    raise UserError(f"the paper reports nothing under {name!r}.{hint} `--reported list` shows the names")
 
 
 def remarks() -> list[str]:

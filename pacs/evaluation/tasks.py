@@ -105,7 +105,7 @@ def _name_and_file(word: str, data: Path) -> tuple[str, Path]:
         return name, Path(file)
     if name not in NAMES:
         hint = did_you_mean(name, NAMES, count=3, cutoff=0.4)
-        raise UserError(f"--tasks {name}: there are {', '.join(NAMES)}, and NAME=FILE.parquet.{hint}")
+        raise UserError(f"--tasks {name}: no such task.{hint} There are {', '.join(NAMES)}, and NAME=FILE.parquet")
     return name, data / name / FILE
 
 

@@ -87,7 +87,7 @@ def test_releases_and_days_of_livecodebench(words: list[str], ids: list[str], tm
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, nearest: str) -> None:
-    with pytest.raises(UserError, match=f"{name} is neither a known source nor a file: did you mean .*{nearest}"):
+    with pytest.raises(UserError, match=f"{name} is neither a known source nor a file. Did you mean .*{nearest}"):
         find_source(name)
 
 

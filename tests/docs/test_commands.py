@@ -32,7 +32,7 @@ def check(words: list[str]) -> None:
             algorithm = rest[rest.index("--config-name") + 1] if "--config-name" in rest else "pacs"
             composed(*overrides(rest), algorithm=algorithm)
         case ["pacs", *rest]:
-            given = cli.parse(rest)
+            given = cli.parse(*cli.find(rest))
             if hasattr(given, "overrides"):
                 composed(*map(one, given.overrides), algorithm=getattr(given, "config_name", None) or "pacs")
         case ["docker", "run", *rest]:
@@ -91,19 +91,10 @@ def options_of(file: Path) -> frozenset[str]:
 
 @cache
 def subcommands() -> Parsers:
-    """The parser of every subcommand by its words, `pacs` first."""
-    return _below(cli.build_parser(), ("pacs",))
-
-
-def _below(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Parsers:
-    found: Parsers = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            children = {(*words, *name.split()): child for name, child in action.choices.items()}
-            found |= children
-            for name, child in children.items():
-                found |= _below(child, name)
-    return found
+    """The parser of every subcommand by its words, `pacs` first; of `pacs` and of `pacs data` one without options."""
+    found = {("pacs", *name.split()): cli.parser_of(name) for name in cli.COMMANDS if name != "train"}
+    groups = {("pacs", *name.split()[:-1]) for name in cli.COMMANDS} | {("pacs", "train")}
+    return {group: argparse.ArgumentParser() for group in groups} | found
 
 
 def split(command: str) -> list[str]:

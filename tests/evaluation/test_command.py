@@ -135,7 +135,7 @@ def test_wrong_input_is_one_line_and_makes_nothing(
     shutil.copytree(model, tmp_path / "strict")
     (tmp_path / "strict" / "chat_template.jinja").write_text("{{ raise_exception('no such role') }}")
     for words, message in [
-        (command(model, data, new, **{"--tasks": "math50"}), "did you mean math500"),
+        (command(model, data, new, **{"--tasks": "math50"}), "Did you mean math500"),
         (command(model, data, new, **{"--tasks": "aime24", "--data": tmp_path}), "pacs data prepare aime24"),
         (command(model, data, new, **{"--k": "4"}), "--k 4 of sums needs as many samples"),
         (

@@ -1,6 +1,5 @@
 """Evaluations side by side, from their folders."""
 
-import argparse
 import json
 import random
 from pathlib import Path
@@ -9,8 +8,8 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from pacs import cli
 from pacs.base.statistics import RESAMPLES, SEED, pass_at_k
-from pacs.commands import evaluate_compare as compare_command
 from pacs.evaluation.compare import compare, read_evaluations
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import summarize, write_results
@@ -46,9 +45,7 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 def run(*arguments: object) -> int:
-    parser = argparse.ArgumentParser()
-    compare_command.add_arguments(parser)
-    return compare_command.main(parser.parse_args([str(argument) for argument in arguments]))
+    return cli.main(["evaluate", "compare", *map(str, arguments)])
 
 
 def refuses(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -193,7 +190,7 @@ def test_wrong_input(folders: list[Path], tmp_path: Path, capsys: pytest.Capture
     )
     for text in ("0", "", "1,x", "-1", "1.5"):
         assert "give whole numbers of at least 1" in refuses(capsys, base, tuned, f"--k={text}")
-    assert "did you mean 'Qwen3-8B PACS'" in refuses(capsys, base, "--reported", "qwen3-8b pacs")
+    assert "Did you mean Qwen3-8B PACS" in refuses(capsys, base, "--reported", "qwen3-8b pacs")
     assert "ends in .md or .json" in refuses(capsys, base, tuned, "--out", tmp_path / "x.html")
     assert "exists: choose another" in refuses(capsys, base, tuned, "--out", there)
     assert there.read_text() == "mine"

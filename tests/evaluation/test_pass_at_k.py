@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.base import statistics as pass_at_k
+from pacs.base.statistics import pass_at_k
 
 
 def by_counting_subsets(n: int, c: int, k: int) -> float:

@@ -46,9 +46,9 @@ def test_default_ks_end_at_the_number_of_samples() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: parsed("math5000"), "no such task: did you mean math500"),
-        (lambda: parsed("AIME_24"), "did you mean aime24"),
-        (lambda: parsed("deepscaler"), "no such task: There are math500"),
+        (lambda: parsed("math5000"), "no such task. Did you mean math500"),
+        (lambda: parsed("AIME_24"), "Did you mean aime24"),
+        (lambda: parsed("deepscaler"), "no such task. There are math500"),
         (lambda: parsed("math500,,aime24"), "no such task"),
         (lambda: parsed("math500,math500"), "named twice"),
         (lambda: parsed("a/b=file"), "NAME=FILE"),

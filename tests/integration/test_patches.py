@@ -11,7 +11,8 @@ import pytest
 
 from pacs.composing import compose_run
 from pacs.integration.compatibility import patches
-from pacs.integration.compatibility.patches import COLLECTIVE_SECONDS
+from pacs.integration.compatibility.changes import COLLECTIVE_SECONDS
+from pacs.integration.compatibility.patch import Patch, PatchError
 from pacs.integration.start.driver import environment
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.temporary import TEMPORARY
@@ -87,8 +88,8 @@ def test_the_alias_answers_for_vllm_alone() -> None:
 def test_a_changed_module_stops_the_patch(anchor: str, expects: tuple[str, ...], complaint: str) -> None:
     module = types.ModuleType("foreign")
     module.patched = patches.install_for_vllm_on_cpu
-    patch = patches.Patch("example", "foreign", "a reason", anchor, expects, apply=lambda module: None)
-    with pytest.raises(patches.PatchError, match=complaint):
+    patch = Patch("example", "foreign", "a reason", anchor, expects, apply=lambda module: None)
+    with pytest.raises(PatchError, match=complaint):
         patch.check(module)
 
 

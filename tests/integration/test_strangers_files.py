@@ -1,6 +1,5 @@
 """A checkpoint (or evidence) of a stranger, with a pickle that would touch a file: it is refused by name, not run."""
 
-import argparse
 import copy
 import json
 import os
@@ -15,15 +14,15 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from pacs import cli
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
-from pacs.commands import inspect as inspect_command
 from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.reshard import load_checkpoint
+from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
-from pacs.integration.trainer import durable as durable_trainer
 from pacs.integration.trainer.pacs import PacsTrainer
 
 KINDS = ("model", "optim", "extra_state")
@@ -147,12 +146,14 @@ def test_the_trainer_runs_nothing(
     seal_anew(checkpoint)
     config.trainer.update({"resume_mode": "resume_path", "resume_from_path": str(checkpoint)})
     trainer = object.__new__(PacsTrainer)
-    trainer.config, trainer.checkpoints, trainer.use_critic = config, checkpoint.parent, False
+    config.trainer.default_local_dir = str(checkpoint.parent)
+    trainer.config, trainer.use_critic = config, False
+    trainer.saving = Saving(trainer)
     trainer.actor_rollout_wg = SimpleNamespace(load_checkpoint=lambda **given: None, world_size=1)
     trainer.train_dataloader = SimpleNamespace(load_state_dict=lambda state: None)
     monkeypatch.setattr(PacsTrainer, "load_algorithm_state", lambda self, checkpoint: None)
     with pytest.raises(Exception, match=r"posix\.system"):
-        durable_trainer.DurableTrainer._load_checkpoint(trainer)
+        PacsTrainer._load_checkpoint(trainer)
     assert touched(tmp_path / "evil")
 
 
@@ -168,7 +169,7 @@ def test_dealing_out_anew_runs_nothing(checkpoint: Path, tmp_path: Path, monkeyp
 def test_inspect_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "step_3.pt"
     poison(file, tmp_path / "evil")
-    assert inspect_command.main(argparse.Namespace(file=file, rows=10, row=None)) == 2
+    assert cli.main(["inspect", str(file)]) == 2
     assert f"{file} is refused: to read it would run code (it names posix.system)" in capsys.readouterr().err
     assert touched(tmp_path / "evil")
 

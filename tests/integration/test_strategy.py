@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
+from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
 
 from pacs.base.paths import config_dir
-from pacs.integration.strategy import choose, outlook
+from pacs.integration.strategy import PADDING_TOKENS, choose, outlook
 
 ACTOR = "actor_rollout_ref.actor"
 
@@ -61,3 +62,7 @@ def test_the_outlook_says_what_is_known_before_the_run() -> None:
     assert "grouped in steps whose groups all fit 511 tokens" in outlook(small)
     assert outlook(run(**{f"{ACTOR}.ppo_max_token_len_per_gpu": 512})).startswith("update strategy grouped:")
     assert outlook(run(**{"pacs.update.strategy": "cached"})).startswith("update strategy cached:")
+
+
+def test_padding_rows_are_as_long_as_verl_makes_them() -> None:
+    assert PADDING_TOKENS == SYNTHETIC_PADDING_SEQ_LEN

@@ -312,12 +312,12 @@ def test_a_trainer_whose_folder_was_taken_over_does_not_save(
 ) -> None:
     trainer.run_dir = tmp_path
     monkeypatch.setenv(TOKEN, "mine")
-    trainer._check_own()
+    trainer.saving.check_own()
     write_state(tmp_path, RunState("running", "mine", "here", 1, now()))
-    trainer._check_own()
+    trainer.saving.check_own()
     write_state(tmp_path, RunState("running", "another", "there", 7, now()))
     with pytest.raises(RuntimeError, match=r"was taken over by another start, of process 7 on there"):
-        trainer._check_own()
+        trainer.saving.check_own()
 
 
 def test_a_save_without_every_rank_s_shards_is_refused(tmp_path: Path) -> None:

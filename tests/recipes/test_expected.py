@@ -130,8 +130,8 @@ def test_the_pages_have_commands() -> None:
 
 def parses(words: list[str]) -> None:
     """With the command's own parser, and what it would ask for with the command's own check of it."""
-    name, command, rest = cli.find(words)
-    args = cli.parse(name, command, rest)
+    name, rest = cli.find(words)
+    args = cli.parse(name, rest)
     if name == "evaluate":
         parse_tasks(args.tasks, args.data, args.samples, args.k)
     elif name == "evaluate compare":

@@ -1,19 +1,16 @@
-import argparse
 import json
 import os
 import time
 
 import pytest
 
-from pacs.commands.runs import _duration, _size, add_parser
+from pacs import cli
+from pacs.commands.runs import _duration, _size
 from pacs.runs.state import report_fault
 
 
 def run_command(*words: object) -> int:
-    parser = argparse.ArgumentParser(prog="pacs")
-    add_parser(parser.add_subparsers(required=True))
-    args = parser.parse_args(["runs", *map(str, words)])
-    return args.handler(args)
+    return cli.main(["runs", *map(str, words)])
 
 
 def test_the_table(make_run, tmp_path, capsys):

@@ -43,7 +43,7 @@ def test_a_dry_run_lists_the_runs_and_writes_nothing(
     ("words", "said"),
     [
         (["ablation_bet"], "ablation_bet: no such sweep: there are"),
-        (["baselines", "--tasks", "math50"], "--tasks math50: no such task: did you mean math500"),
+        (["baselines", "--tasks", "math50"], "--tasks math50: no such task. Did you mean math500"),
         (["ablation_beta", "recipe=arithmetic", "--samples", "4"], "--samples 4: nothing is evaluated: give --tasks"),
         (["baselines", "--samples", "many"], "--samples many: give whole numbers"),
     ],

@@ -9,16 +9,13 @@ before the first rollout. Weights, optimizer and random states are as before.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import torch
 from torch.distributed.fsdp import FSDPModule
 from verl.utils.device import get_torch_device
-from verl.utils.ulysses import set_ulysses_sequence_parallel_group
 
-from pacs.integration.compatibility.patches import FORWARD_BEFORE_FUSING
+from pacs.integration.probe.layouts import Layout, as_laid_out, simpler
 from pacs.integration.worker.row_values import random_row, row_values
 
 #: Tokens of the sequences, as far as a micro-batch holds them. In any order two or four ranks that share them cut one
@@ -36,21 +33,6 @@ ALONE = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}
 
 class LayoutError(RuntimeError):
     """The run's layout or head does not give the model's log-probabilities."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How sequences go through the model.
-
-    Attributes:
-        packed: one after another without padding.
-        fused: log-probabilities by verl's fused head.
-        shared: a sequence over several ranks (Ulysses).
-    """
-
-    packed: bool
-    fused: bool
-    shared: bool
 
 
 def check_layout(engine: Any, temperature: float, model: str = "actor_rollout_ref.model") -> None:
@@ -88,7 +70,7 @@ def _compare(engine: Any, layout: Layout, temperature: float, model: str) -> Non
     except Exception as error:
         raise LayoutError(f"{_named(engine, layout)}: the forward pass fails: {error!r}") from error
     if complaint is not None:
-        mend = next((each for each in _simpler(layout) if probe.complaint(each) is None), None)
+        mend = next((each for each in simpler(layout) if probe.complaint(each) is None), None)
         raise LayoutError(f"{_named(engine, layout)}: {complaint} {_advice(layout, mend, model)}")
 
 
@@ -156,7 +138,7 @@ class _Probe:
         size = 1 if micro_batches["use_dynamic_bsz"] else micro_batches["micro_batch_size_per_gpu"]
         count = -(-len(rows) // size) * size
         tokens = [rows[i % len(rows)] for i in range(count)]
-        with _as_laid_out(self.engine, layout):
+        with as_laid_out(self.engine, layout):
             values = row_values(
                 self.engine,
                 tokens,
@@ -190,41 +172,6 @@ def _micro_batches(config: Any, tokens: int | None, rows: int | None) -> dict[st
         "max_token_len_per_gpu": tokens,
         "micro_batch_size_per_gpu": rows,
     }
-
-
-@contextmanager
-def _as_laid_out(engine: Any, layout: Layout) -> Iterator[None]:
-    """The engine as it would be built for `layout`, inside its mode; of the batch's settings it knows the rest."""
-    shared = engine.use_ulysses_sp
-    head = None if layout.fused else next((each for each in map(_unfused, engine.module.modules()) if each), None)
-    if shared and not layout.shared:
-        engine.use_ulysses_sp = False
-        set_ulysses_sequence_parallel_group(None)
-    if head is not None:
-        fused, head.forward = head.forward, FORWARD_BEFORE_FUSING[head]  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        if head is not None:
-            head.forward = fused  # type: ignore[method-assign]
-        if shared and not layout.shared:
-            set_ulysses_sequence_parallel_group(engine.ulysses_parallel_group)
-            engine.use_ulysses_sp = True
-
-
-def _unfused(module: torch.nn.Module) -> type[torch.nn.Module] | None:
-    """The class of a model that verl has given a fused head."""
-    return next((each for each in type(module).__mro__ if each in FORWARD_BEFORE_FUSING), None)
-
-
-def _simpler(layout: Layout) -> Iterator[Layout]:
-    """Layouts with one, two and three parts of this one left out, as far as verl has them."""
-    parts = [part for part in ("fused", "packed", "shared") if getattr(layout, part)]
-    for count in range(1, len(parts) + 1):
-        for left_out in combinations(parts, count):
-            simpler = replace(layout, **dict.fromkeys(left_out, False))
-            if simpler.packed or not simpler.shared:
-                yield simpler
 
 
 def _named(engine: Any, layout: Layout) -> str:

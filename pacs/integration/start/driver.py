@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
 from pacs.checkpoints.folder import CONFIG
-from pacs.integration.compatibility.patches import COLLECTIVE_SECONDS
+from pacs.integration.compatibility.changes import COLLECTIVE_SECONDS
 from pacs.integration.compatibility.shown_config import take_secrets_into_environment
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.integration.start.daemons import DaemonWatch

@@ -4,29 +4,20 @@ What is trained is the subclass's; it adds its own state to a checkpoint by `sav
 `load_algorithm_state`.
 """
 
-import errno
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import ray
-import torch
 import transfer_queue.interface as tq_interface
 from omegaconf import DictConfig, open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.utils import tensordict_utils as tu
 
-from pacs.base.files import write_atomically
 from pacs.base.terminal import print
-from pacs.checkpoints import folder as checkpoints
-from pacs.checkpoints.folder import Checkpoint, read_checkpoint, step_folder
-from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
-from pacs.integration.checkpoints.random_states import random_states, restore_random_states
-from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_shards, seal_checked
-from pacs.integration.start.inputs import INPUTS
+from pacs.checkpoints.folder import Checkpoint
+from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.start.nodes import host_of
 from pacs.integration.trainer.failed_prompts import failure_of
 from pacs.integration.trainer.monitor import Monitor
@@ -34,15 +25,11 @@ from pacs.integration.trainer.progress import ProgressTrainer
 from pacs.integration.trainer.run_log import RunLog
 from pacs.runs import signals
 from pacs.runs.actor_failures import is_death
-from pacs.runs.processes import TOKEN
-from pacs.runs.room import FULL_BYTES
-from pacs.runs.state import Progress, read_state, report_fault, write_progress
+from pacs.runs.state import Progress, report_fault, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
 
 #: How long the monitor is given to name the process whose death made the trainer fail.
 MONITOR_SECONDS = 10.0
-#: What of a checkpoint is the trainer's own: the state of its random number generators.
-TRAINER = "trainer.pt"
 
 
 class DurableTrainer(ProgressTrainer):
@@ -58,11 +45,10 @@ class DurableTrainer(ProgressTrainer):
 
     def __init__(self, config: DictConfig) -> None:
         self.run_dir = Path(config.pacs.run_dir)
-        self.checkpoints = Path(config.trainer.default_local_dir)
-        self.saved_step: int | None = None
         self.prompts_fetched = 0
         self.stopping = False
         super().__init__(config)
+        self.saving = Saving(self)
         self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
 
     # verl compares the mode with "sync" by name, and takes any other for an asynchronous one.
@@ -186,7 +172,7 @@ class DurableTrainer(ProgressTrainer):
         self.stopping = (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.last_step
         if self.stopping:
             # Before the engines wake up and take the memory that a save may need.
-            if self.saved_step != self.global_steps:
+            if self.saving.saved_step != self.global_steps:
                 self._save_checkpoint()
             self.trained_steps = self.total_training_steps = self.global_steps
             self.phase = "stopped"
@@ -222,76 +208,10 @@ class DurableTrainer(ProgressTrainer):
             )
 
     def _save_checkpoint(self) -> None:
-        """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
+        """Save, whole or not at all; `self.phase` says so meanwhile."""
         phase, self.phase = self.phase, "save"
-        aside, step = self.checkpoints / checkpoints.SAVING, self.global_steps
-        self._check_own()
-        checkpoints.clear_unfinished(self.checkpoints)
-        folder = step_folder(aside, step)
-        try:
-            with self._verl_saves_to(aside):
-                super()._save_checkpoint()
-            reference = self.save_algorithm_state(folder)
-            torch.save(random_states(), folder / TRAINER)
-            for name in (checkpoints.CONFIG, INPUTS):
-                private = name == checkpoints.CONFIG
-                write_atomically(folder / name, (self.run_dir / name).read_bytes(), private=private)
-            workers = self.actor_rollout_wg
-            for part in ("actor", "critic") if self.use_critic else ("actor",):
-                check_shards(folder / part, workers.world_size)
-            seal_checked(folder, workers, step=step, reference=reference)
-        except Exception as error:
-            self._check_own()  # what is being written there would be the other start's
-            free = shutil.disk_usage(self.checkpoints).free
-            # On a full disk this makes room for the words that say so.
-            checkpoints.clear_unfinished(self.checkpoints)
-            if free < FULL_BYTES:  # torch's own words for it are about positions in a file
-                raise OSError(
-                    errno.ENOSPC, f"No space left on device: {free:,} bytes free when step {step} was saved", str(aside)
-                ) from error
-            raise
-        self._check_own()
-        checkpoints.publish(folder, step_folder(self.checkpoints, step))
-        write_atomically(self.checkpoints / checkpoints.LATEST, str(step))
-        checkpoints.prune(self.checkpoints, keep=self.config.trainer.max_actor_ckpt_to_keep)
-        self.saved_step, self.phase = step, phase
-        self.checkpoint_callback.on_save(
-            trainer=self, global_step=step, checkpoint_dir=str(step_folder(self.checkpoints, step)), async_save=False
-        )
-
-    def _check_own(self) -> None:
-        """Raise RuntimeError if another start has taken over the folder (this one's launcher counts as dead)."""
-        state = read_state(self.run_dir)
-        if state is not None and state.token != os.environ[TOKEN]:
-            raise RuntimeError(
-                f"{self.run_dir} was taken over by another start, of process {state.pid} on {state.host}"
-            )
-
-    @contextmanager
-    def _verl_saves_to(self, folder: Path) -> Iterator[None]:
-        """Let verl's save write below `folder`, delete nothing and call back nobody."""
-        trainer = self.config.trainer
-        callback = self.checkpoint_callback
-        keys = ("default_local_dir", "max_actor_ckpt_to_keep", "max_critic_ckpt_to_keep")
-        own = {key: trainer[key] for key in keys}
-        self.checkpoint_callback = CheckpointCallback(config=self.config)
-        try:
-            with open_dict(trainer):
-                trainer.update(dict.fromkeys(keys) | {"default_local_dir": str(folder)})
-            yield
-        finally:
-            self.checkpoint_callback = callback
-            with open_dict(trainer):
-                trainer.update(own)
+        self.saving.save(super()._save_checkpoint)
+        self.phase = phase
 
     def _load_checkpoint(self) -> None:
-        checkpoint = None
-        if self.config.trainer.resume_mode != "disable":  # the launcher has chosen one
-            checkpoint = read_checkpoint(Path(self.config.trainer.resume_from_path))
-            check_checkpoint(checkpoint, self.actor_rollout_wg, self.checkpoints)
-        with only_safe_loads():
-            super()._load_checkpoint()
-        self.saved_step = self.global_steps
-        if checkpoint is not None:
-            self.load_algorithm_state(checkpoint)
-            restore_random_states(read_torch_file(checkpoint.folder / TRAINER))
+        self.saving.load(super()._load_checkpoint)

@@ -51,7 +51,7 @@ class PacsTrainer(GradedTrainer):
         self.announced = False
         self.skipped = SkippedUpdates(config.pacs.faults.skipped_updates)
         super().__init__(config)
-        self.references = ReferenceCheckpoints(self.checkpoints)
+        self.references = ReferenceCheckpoints(self.saving.folder)
 
     def _init_resource_pool_mgr(self) -> None:
         super()._init_resource_pool_mgr()

@@ -1,0 +1,120 @@
+"""A run's checkpoints as its trainer writes and reads them: whole or not at all, checked, in its own folder."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import open_dict
+from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
+
+from pacs.base.files import write_atomically
+from pacs.checkpoints import folder as checkpoints
+from pacs.checkpoints.folder import read_checkpoint, step_folder
+from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
+from pacs.integration.checkpoints.random_states import random_states, restore_random_states
+from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_shards, seal_checked
+from pacs.integration.start.inputs import INPUTS
+from pacs.runs.processes import TOKEN
+from pacs.runs.room import FULL_BYTES
+from pacs.runs.state import read_state
+
+#: What of a checkpoint is the trainer's own: the state of its random number generators.
+TRAINER = "trainer.pt"
+
+
+class Saving:
+    """Saves and loads around verl's own saving and loading.
+
+    Args:
+        trainer: a `DurableTrainer`.
+
+    Attributes:
+        saved_step: of the newest checkpoint; None before there is one.
+    """
+
+    def __init__(self, trainer: Any) -> None:
+        self.trainer = trainer
+        self.folder = Path(trainer.config.trainer.default_local_dir)
+        self.saved_step: int | None = None
+
+    def save(self, verl_saves: Callable[[], None]) -> None:
+        """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
+        trainer = self.trainer
+        aside, step = self.folder / checkpoints.SAVING, trainer.global_steps
+        self.check_own()
+        checkpoints.clear_unfinished(self.folder)
+        folder = step_folder(aside, step)
+        try:
+            with self._verl_saves_to(aside):
+                verl_saves()
+            reference = trainer.save_algorithm_state(folder)
+            torch.save(random_states(), folder / TRAINER)
+            for name in (checkpoints.CONFIG, INPUTS):
+                private = name == checkpoints.CONFIG
+                write_atomically(folder / name, (trainer.run_dir / name).read_bytes(), private=private)
+            workers = trainer.actor_rollout_wg
+            for part in ("actor", "critic") if trainer.use_critic else ("actor",):
+                check_shards(folder / part, workers.world_size)
+            seal_checked(folder, workers, step=step, reference=reference)
+        except Exception as error:
+            self.check_own()  # what is being written there would be the other start's
+            free = shutil.disk_usage(self.folder).free
+            # On a full disk this makes room for the words that say so.
+            checkpoints.clear_unfinished(self.folder)
+            if free < FULL_BYTES:  # torch's own words for it are about positions in a file
+                raise OSError(
+                    errno.ENOSPC, f"No space left on device: {free:,} bytes free when step {step} was saved", str(aside)
+                ) from error
+            raise
+        self.check_own()
+        checkpoints.publish(folder, step_folder(self.folder, step))
+        write_atomically(self.folder / checkpoints.LATEST, str(step))
+        checkpoints.prune(self.folder, keep=trainer.config.trainer.max_actor_ckpt_to_keep)
+        self.saved_step = step
+        trainer.checkpoint_callback.on_save(
+            trainer=trainer, global_step=step, checkpoint_dir=str(step_folder(self.folder, step)), async_save=False
+        )
+
+    def check_own(self) -> None:
+        """Raise RuntimeError if another start has taken over the folder (this one's launcher counts as dead)."""
+        state = read_state(self.trainer.run_dir)
+        if state is not None and state.token != os.environ[TOKEN]:
+            raise RuntimeError(
+                f"{self.trainer.run_dir} was taken over by another start, of process {state.pid} on {state.host}"
+            )
+
+    @contextmanager
+    def _verl_saves_to(self, folder: Path) -> Iterator[None]:
+        """Let verl's save write below `folder`, delete nothing and call back nobody."""
+        trainer, settings = self.trainer, self.trainer.config.trainer
+        callback = trainer.checkpoint_callback
+        keys = ("default_local_dir", "max_actor_ckpt_to_keep", "max_critic_ckpt_to_keep")
+        own = {key: settings[key] for key in keys}
+        trainer.checkpoint_callback = CheckpointCallback(config=trainer.config)
+        try:
+            with open_dict(settings):
+                settings.update(dict.fromkeys(keys) | {"default_local_dir": str(folder)})
+            yield
+        finally:
+            trainer.checkpoint_callback = callback
+            with open_dict(settings):
+                settings.update(own)
+
+    def load(self, verl_loads: Callable[[], None]) -> None:
+        """Take up the checkpoint that the launcher has chosen, if any, once its files are known to be sound."""
+        trainer, settings = self.trainer, self.trainer.config.trainer
+        checkpoint = None
+        if settings.resume_mode != "disable":  # the launcher has chosen one
+            checkpoint = read_checkpoint(Path(settings.resume_from_path))
+            check_checkpoint(checkpoint, trainer.actor_rollout_wg, self.folder)
+        with only_safe_loads():
+            verl_loads()
+        self.saved_step = trainer.global_steps
+        if checkpoint is not None:
+            trainer.load_algorithm_state(checkpoint)
+            restore_random_states(read_torch_file(checkpoint.folder / TRAINER))
