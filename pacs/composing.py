@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException, MissingConfigException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
@@ -65,10 +65,9 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
         return f"- {error}"
     key = unknown.group(1)
     parent, _, name = key.rpartition(".")
-    with initialize_config_dir(str(config_dir()), version_base=None):
-        known = OmegaConf.select(compose(algorithm), parent) if parent else compose(algorithm)
+    siblings = cause.parent_node if isinstance(cause, OmegaConfBaseException) else None
     prefix = f"{parent}." if parent else ""
-    near = [prefix + other for other in nearest(name, known, count=3)]
+    near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all; +{key}=... would add it.)"
 

@@ -11,7 +11,7 @@ from pacs.base.paths import config_dir
 from pacs.base.terminal import print
 
 #: The files whose `pacs` section has keys, and the algorithms that have these.
-FILES = {"shared/base.yaml": "all", "pacs.yaml": "pacs"}
+FILES = {"shared/base.yaml": "all", "shared/method.yaml": "methods", "pacs.yaml": "pacs"}
 
 
 def key_table() -> str:

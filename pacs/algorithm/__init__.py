@@ -6,6 +6,7 @@ where the inputs are.
 """
 
 from pacs.algorithm.groups import check_whole_groups
+from pacs.algorithm.kit import check_method
 from pacs.algorithm.log_ratio import sequence_log_ratios
 from pacs.algorithm.method import Method, MetricsConfig, Rows, UpdateConfig
 from pacs.algorithm.names import METHODS, method_of
@@ -28,6 +29,7 @@ __all__ = [
     "Rows",
     "Settings",
     "UpdateConfig",
+    "check_method",
     "check_whole_groups",
     "method_loss",
     "method_of",
