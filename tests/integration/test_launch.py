@@ -1,13 +1,17 @@
 """What a launcher settles before a run, and of a run that has come to its end."""
 
+import copy
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.composing import compose_run
 from pacs.integration.start import launch
+from pacs.integration.start.run_folder import write_run_folder
+from pacs.integration.start.task_runner import PacsTaskRunner
 from pacs.runs.state import RunState, now, read_progress, read_state, this_host, write_state
 
 
@@ -38,3 +42,19 @@ def test_a_run_that_was_cut_off_after_its_last_save_counts_as_finished(
     assert progress is not None
     assert (progress.step, progress.total_steps) == (20, 20)
     assert "metrics and validation may be missing" in capsys.readouterr().out
+
+
+def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the driver changes for Ray does not reach it."""
+    given: list[DictConfig] = []
+    monkeypatch.setattr(PacsTaskRunner.__mro__[1], "run", lambda self, config: given.append(config))
+    monkeypatch.setattr("pacs.integration.start.task_runner.make_temporary_folders", lambda: None)
+    config, _ = compose_run("pacs", ["recipe=arithmetic", f"pacs.run_dir={tmp_path}", "pacs.rollouts.seeded=true"])
+    write_run_folder(config)
+    written = OmegaConf.load(tmp_path / "config.yaml")
+    changed = copy.deepcopy(config)
+    OmegaConf.update(changed, "ray_kwargs.ray_init.address", "local", force_add=True)
+    object.__new__(PacsTaskRunner).run(changed)
+    assert given == [written]
+    manager = written.actor_rollout_ref.rollout.agent.agent_loop_manager_class
+    assert resolve_name(manager).__name__ == "SeededAgentLoopManager"

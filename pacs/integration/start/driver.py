@@ -26,14 +26,15 @@ from pacs.runs.state import report_fault
 from pacs.runs.temporary import TEMPORARY, temporary_variables
 from pacs.runs.watchdog import Watchdog
 
-#: verl's agent-loop manager with `pacs.rollouts.seeded=true`.
-SEEDED_MANAGER = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
 #: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
 OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 
 
 def drive(run_dir: Path) -> None:
-    """Train the run in `run_dir`; an exception in any part of it is raised here."""
+    """Train the run in `run_dir`; an exception in any part of it is raised here.
+
+    What is changed in the config here is Ray's alone; the trainer reads config.yaml itself.
+    """
     config = OmegaConf.load(run_dir / CONFIG)
     assert isinstance(config, DictConfig)
     variables = environment(config)
@@ -45,8 +46,6 @@ def drive(run_dir: Path) -> None:
         for key in OF_THE_MACHINE:
             config.ray_kwargs.ray_init.pop(key, None)
     OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", variables, merge=False, force_add=True)
-    if config.pacs.rollouts.seeded:
-        config.actor_rollout_ref.rollout.agent.agent_loop_manager_class = SEEDED_MANAGER
     stacks.register()
     Watchdog(run_dir, FaultSettings(**config.pacs.faults), dump_on_other_nodes).start()
     daemons = DaemonWatch(run_dir)

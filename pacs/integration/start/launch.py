@@ -23,9 +23,13 @@ from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
 
+#: verl's key of its agent-loop manager, and ours with `pacs.rollouts.seeded=true`.
+AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
+SEEDED_ROLLOUTS = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
+
 
 def prepare(config: DictConfig) -> None:
-    """Make the run's paths absolute, check the config, and choose verl's platform for this process.
+    """Make a config what the trainer is given: paths absolute, checked; and choose verl's platform for this process.
 
     Raises:
         checks.ConfigError: If the run cannot start as configured.
@@ -41,6 +45,8 @@ def prepare(config: DictConfig) -> None:
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
     checks.check_run(config)
+    if config.pacs.rollouts.seeded:
+        OmegaConf.update(config, AGENT_LOOP_MANAGER, SEEDED_ROLLOUTS, force_add=True)
 
 
 def _name_inputs_absolutely(config: DictConfig) -> None:

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import TaskRunnerV1
 
+from pacs.checkpoints.folder import CONFIG
 from pacs.integration.start.nodes import make_temporary_folders
 from pacs.runs.actor_failures import cause_of
 from pacs.runs.state import report_fault
@@ -19,7 +20,7 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
             super().init_agent_loop_manager()
 
     def run(self, config: DictConfig) -> None:
-        """Build the trainer and train."""
+        """Build the trainer and train, on what config.yaml says; the given config is what Ray was started with."""
         # verl only logs an entry point that fails, at debug level; here its error is the run's.
         import pacs.integration.plugin
         import pacs.integration.trainer.baselines
@@ -27,7 +28,7 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
 
         try:
             make_temporary_folders()
-            super().run(config)
+            super().run(OmegaConf.load(Path(config.pacs.run_dir) / CONFIG))
         except Exception as error:
             report_fault(Path(config.pacs.run_dir), cause_of(error))
             raise
