@@ -13,6 +13,7 @@ FILES = [PurePosixPath(path.relative_to(ROOT)) for path in sorted((ROOT / "pacs"
 #: Packages and modules directly in `pacs/`, from the ground up: each uses none but those before it.
 LAYERS = (
     "base",
+    "verl_keys",
     "algorithm",
     "rewards",
     "metrics",

@@ -26,7 +26,7 @@ from pacs.integration.schema import BASELINES
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.planning.architecture import PUBLISHED
-from pacs.runs.config_changes import plain
+from pacs.verl_keys.changes import plain
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("pacs", *BASELINES)

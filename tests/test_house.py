@@ -1,6 +1,11 @@
-"""The rules of the house: who imports whom, how long a file may be, and that all is printed in one way."""
+"""Rules of the house: who imports whom, where verl's keys may stand, how long a file may be, and how text is printed.
+
+Only `pacs/integration/` imports verl, and `pacs/algorithm/` knows torch and pydantic alone. verl's settings and metrics
+are named there, in `pacs/verl_keys/` and in the tables of `pacs/metrics/`.
+"""
 
 import ast
+import re
 import sys
 from pathlib import PurePosixPath
 
@@ -171,3 +176,74 @@ def test_what_is_printed_goes_through_the_terminal_s_own_module(path: PurePosixP
 def test_the_checker_finds_what_is_printed() -> None:
     assert bare_prints("print(1)\nsys.stdout.write('x')\nbuiltins.print(2)") == [1, 2, 3]
     assert bare_prints("from pacs.base.terminal import print\nprint(1)") == []
+
+
+VERLS_PLACES = ("pacs/integration", "pacs/verl_keys", "pacs/metrics/tables")
+SECTIONS = ("actor_rollout_ref", "trainer", "data", "algorithm", "critic", "reward", "ray_kwargs")
+METRICS = "critic|actor|timing_s|response_length|prompt_length|val-core|perf|training|rollout_corr"
+#: A setting's name or glob, also as a word of a command (`+data.seed=1`), and a metric's name or pattern: a text, or a
+#: part of an f-string, that is nothing else. Prose that names a key for the user to change has spaces; `reward.yaml` is
+#: a file.
+KEY = re.compile(rf"\+{{0,2}}({'|'.join(SECTIONS)})(?!\.yaml)(\.[\w*]+)+\.?(=\S*)?|\S*(?<![\w/])({METRICS})/\S*")
+
+
+def verl_keys(source: str) -> list[int]:
+    """Lines that have a key of verl's: in a string of its own, or as an attribute or an item of a config."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Constant(value=str(text)) if KEY.fullmatch(text):
+                lines.append(node.lineno)
+            case (
+                ast.Attribute(value=ast.Name(id=base) | ast.Attribute(attr=base), attr=section)
+                | ast.Subscript(
+                    value=ast.Name(id=base) | ast.Attribute(attr=base), slice=ast.Constant(value=str(section))
+                )
+            ) if base in {"config", "settings"} and section in SECTIONS:
+                lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_verl_s_keys_are_in_verl_s_places(path: PurePosixPath) -> None:
+    """A new verl that renames one touches these alone."""
+    assert any(map(path.is_relative_to, VERLS_PLACES)) or verl_keys((ROOT / path).read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "config.trainer.nnodes",
+        "run.config.data.seed",
+        "self.config.reward",
+        "settings['critic']",
+        "select(config, 'trainer.v1.trainer_mode')",
+        "['trainer.max_*_ckpt_to_keep']",
+        "'reward.custom_reward_function.reward_kwargs.'",
+        "'+data.seed=1'",
+        "f'trainer.nnodes={nodes}'",
+        "f'critic.model.path={path} is not there'",
+        "run.series('critic/score/mean')",
+        "r'pacs/.+|val-core/.+'",
+        "f'timing_s/{phase}'",
+    ],
+)
+def test_the_checker_finds_verl_s_keys(line: str) -> None:
+    assert verl_keys(line) == [1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'raise trainer.nnodes, or wait'",
+        "f'lower trainer.n_gpus_per_node={wanted}, or wait'",
+        "config.pacs.run_dir",
+        "card.data.to_dict()",
+        "'pacs/critic/accuracy_fraction'",
+        "'pacs.data.load'",
+        "'reward.yaml'",
+        "'critic'",
+    ],
+)
+def test_the_checker_lets_prose_and_our_own_names_pass(line: str) -> None:
+    assert verl_keys(line) == []

@@ -10,6 +10,7 @@ from pacs.cluster.meeting import POLL_SECONDS, ClusterError, Meeting
 from pacs.cluster.ray_node import RayNode
 from pacs.cluster.signals import Noted
 from pacs.runs.supervisor import FINISHED, STOPPED
+from pacs.verl_keys.names import RAY_ADDRESS
 
 #: How often the wait for the other nodes is reported.
 REPORT_SECONDS = 30.0
@@ -53,7 +54,7 @@ def lead(meeting: Meeting, ray: RayNode, arguments: Sequence[str], *, join_secon
             report += REPORT_SECONDS
         time.sleep(POLL_SECONDS)
     print(f"pacs.cluster: all {meeting.nodes} nodes have joined", flush=True)
-    status = _train([*arguments, f"++ray_kwargs.ray_init.address={address}"], noted)
+    status = _train([*arguments, f"++{RAY_ADDRESS}={address}"], noted)
     if status not in (FINISHED, STOPPED):
         for failure in meeting.failures():
             print(f"pacs.cluster: {failure}", file=sys.stderr, flush=True)

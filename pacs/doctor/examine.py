@@ -14,6 +14,7 @@ from pacs.doctor.speed_check import check_speed
 from pacs.doctor.versions import check_versions
 from pacs.planning import make_plan
 from pacs.planning.timing import saved_bytes
+from pacs.verl_keys import config as keys
 
 #: Ranks of the test on a CPU.
 CPU_RANKS = 2
@@ -34,14 +35,14 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
         yield Finding("driver", "fail", str(error), "load or install NVIDIA's driver, or reboot")
         said = None
     found = [] if said is None else gpus.parse(said)
-    gpu = bool(found) if config is None else config.trainer.device == "cuda"
+    gpu = bool(found) if config is None else keys.device(config) == "cuda"
     if gpu:
-        yield from gpus.check_gpus(found, None if config is None else int(config.trainer.n_gpus_per_node))
+        yield from gpus.check_gpus(found, None if config is None else keys.ranks_per_node(config))
         yield from stack.check_cuda()
     else:
         yield Finding("GPUs", "ok", f"{len(found)}; examined for the CPU stack")
     yield from check_versions("gpu" if gpu else "cpu")
-    yield from check_kernels(gpu=gpu, attention=_attention(config))
+    yield from check_kernels(gpu=gpu, attention=keys.attention(config or OmegaConf.create()))
     yield from machine.check_limits(gpu=gpu)
     yield machine.check_shared_memory()
     yield machine.check_ray_disk()
@@ -50,19 +51,13 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
         for finding in _check_run(config, hardware):
             sound &= finding.state != "fail"
             yield finding
-        if probe and sound and (not gpu or len(found) >= int(config.trainer.n_gpus_per_node)):
+        if probe and sound and (not gpu or len(found) >= keys.ranks_per_node(config)):
             yield from check_layout(config)
     yield from stack.check_ray()
     yield stack.check_sandbox()
     if speed and (found or not gpu):
         ranks, name = (len(found), found[0].name) if gpu else (CPU_RANKS, None)
         yield from check_speed("cuda" if gpu else "cpu", ranks, name)
-
-
-def _attention(config: DictConfig | None) -> str:
-    """The run's; without a config the one that verl sets where none is named."""
-    named = None if config is None else OmegaConf.select(config, "actor_rollout_ref.model.override_config")
-    return str((named or {}).get("attn_implementation", "flash_attention_2"))
 
 
 def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
@@ -80,7 +75,7 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
         checkpoint = saved_bytes(make_plan(config, hardware=hardware).work)
     except UserError:
         checkpoint = 0.0
-    keep = config.trainer.max_actor_ckpt_to_keep
+    keep = keys.kept_checkpoints(config)
     yield machine.check_disk(
         "run's disk",
         Path(config.pacs.run_dir),

@@ -12,6 +12,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.doctor.finding import Finding
+from pacs.verl_keys import config as keys
 
 #: Seconds in which the weights must be there and have been tried.
 LIMIT_SECONDS = 1800.0
@@ -24,7 +25,7 @@ def check_layout(config: DictConfig) -> Iterator[Finding]:
         config: of a run whose model and data are here.
     """
     name = "log-probabilities"
-    ranks = int(config.trainer.n_gpus_per_node)
+    ranks = keys.ranks_per_node(config)
     try:
         said = _run(config, ranks)
     except subprocess.TimeoutExpired:
@@ -55,7 +56,7 @@ def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
         started = []
         for rank in range(ranks):
             variables = {"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-            if config.trainer.device == "cuda":
+            if keys.device(config) == "cuda":
                 # As Ray gives each worker its own.
                 variables |= {"CUDA_VISIBLE_DEVICES": rank, "LOCAL_RANK": 0}
             log = Path(folder) / f"rank_{rank}.log"

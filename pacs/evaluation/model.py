@@ -16,8 +16,9 @@ from pacs.checkpoints.source import CHECKPOINTS, Source, find_source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import read_sums
 from pacs.data.output import file_sha256
-from pacs.rewards.of_run import KEY, RunReward, read_reward, reward_of
+from pacs.rewards.of_run import RunReward, read_reward, reward_of
 from pacs.runs.read import INFO
+from pacs.verl_keys.names import DATA_SEED, METHOD, REWARD_FUNCTION
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
 SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken", ".py")
@@ -56,8 +57,8 @@ class Model:
         except ValueError as error:
             raise UserError(f"{file} cannot be read ({error}): repair it, or remove it") from error
         return {
-            "algorithm": self.source.setting("trainer.v1.trainer_mode"),
-            "seed": self.source.setting("data.seed"),
+            "algorithm": self.source.setting(METHOD),
+            "seed": self.source.setting(DATA_SEED),
             "step": self.source.checkpoint.step,
             "git_commit": info.get("git_commit"),
         }
@@ -78,7 +79,7 @@ def find_model(given: str) -> Model:
         raise UserError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
     if path.name.startswith("global_step_") or (path / CHECKPOINTS).is_dir():
         source = find_source(path)
-        return Model(given, source.huggingface, source, reward_of(source.setting(KEY)))
+        return Model(given, source.huggingface, source, reward_of(source.setting(REWARD_FUNCTION)))
     if not (path / "config.json").is_file():
         raise UserError(
             f"{given} is no model (it has no config.json), and neither a training checkpoint "

@@ -11,11 +11,11 @@ from huggingface_hub import ModelCard, ModelCardData
 from pacs.base.settings import shown
 from pacs.base.terminal import visible
 from pacs.checkpoints.source import Source
-from pacs.rewards.of_run import KEY, reward_of
+from pacs.rewards.of_run import reward_of
 from pacs.runs.read import METRICS, Run, read_run
+from pacs.verl_keys import names
+from pacs.verl_keys.metrics import SCORE, VALIDATION
 
-METHOD, ESTIMATOR = "trainer.v1.trainer_mode", "algorithm.adv_estimator"
-BASE_MODEL = "actor_rollout_ref.model.path"
 #: The methods by their primary configs: in words, and the paper.
 #: Keys of `pacs` that say how a run is watched and kept.
 NOT_OF_THE_METHOD = ("metrics", "run_dir", "sample_groups", "faults", "resume", "rollouts")
@@ -29,19 +29,9 @@ METHODS = {
 }
 #: A model of the Hub in the cache of huggingface_hub.
 IN_CACHE = re.compile(r"models--([\w.-]+?)--([\w.-]+)/snapshots/")
-#: verl's settings that a reader asks for first.
-VERL_SETTINGS = (
-    "data.train_batch_size",
-    "actor_rollout_ref.rollout.n",
-    "actor_rollout_ref.rollout.temperature",
-    "data.max_prompt_length",
-    "data.max_response_length",
-    "actor_rollout_ref.actor.ppo_mini_batch_size",
-    "actor_rollout_ref.actor.optim.lr",
-)
-#: Of metrics.jsonl: what the training steps and the validations say of right answers; verl's of validation where ours
-#: are not (older runs, and scores other than 0 and 1).
-SCORE, PASS_AT_K, VERL_VALIDATION = "critic/score/mean", "pacs/validation/*/pass@*", "val-core/*"
+#: Of metrics.jsonl: what the validations say of right answers; verl's where ours are not (older runs, and scores other
+#: than 0 and 1).
+PASS_AT_K, VERL_VALIDATION = "pacs/validation/*/pass@*", f"{VALIDATION}*"
 
 
 def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> str:
@@ -59,24 +49,24 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> s
     Raises:
         UserError: If metrics.jsonl or run.json of the run cannot be read.
     """
-    step, method, base = source.checkpoint.step, method_of(source), source.setting(BASE_MODEL)
+    step, method, base = source.checkpoint.step, method_of(source), source.setting(names.POLICY_PATH)
     head = ModelCardData(
         base_model=_hub_id(base),
         library_name="transformers",
         tags=["rlvr", "verl", *([method] if method else [])],
         **_licence(base),
     )
-    steps = source.setting("trainer.total_training_steps")
+    steps = source.setting(names.TOTAL_STEPS)
     about = {
         "base model": head.base_model or (f"{Path(base).name}, a folder that is on no Hub" if base else None),
         "algorithm": _method_in_words(method),
         "step": f"{step} of {steps}" if steps else step,
-        "training data": _file_names(source.setting("data.train_files")),
-        "validation data": _file_names(source.setting("data.val_files")),
+        "training data": _file_names(source.setting(names.TRAIN_FILES)),
+        "validation data": _file_names(source.setting(names.VALIDATION_FILES)),
         "dtype of the weights": dtype,
     }
     run = read_run(source.run) if (source.run / METRICS).is_file() else None
-    title = ", ".join(str(part) for part in (source.setting("trainer.experiment_name"), f"step {step}") if part)
+    title = ", ".join(str(part) for part in (source.setting(names.RUN_NAME), f"step {step}") if part)
     sections = [
         f"---\n{head.to_yaml()}\n---",
         f"# {title}",
@@ -95,10 +85,10 @@ def method_of(source: Source) -> str | None:
 
     Of PACS's trainer the import path of a method that is not ours.
     """
-    method: str | None = source.setting(METHOD)
+    method: str | None = source.setting(names.METHOD)
     if method == "pacs":
         return str(source.setting("pacs.method") or method)
-    estimator: str | None = source.setting(ESTIMATOR)
+    estimator: str | None = source.setting(names.ESTIMATOR)
     return method if method in METHODS else estimator
 
 
@@ -133,16 +123,16 @@ def _file_names(files: str | list[str] | None) -> str | None:
 
 
 def _settings(source: Source) -> Iterator[tuple[str, str]]:
-    ours = source.setting("pacs") if source.setting(METHOD) == "pacs" else None
+    ours = source.setting("pacs") if source.setting(names.METHOD) == "pacs" else None
     if isinstance(ours, Mapping):
         of_the_method = {name: value for name, value in ours.items() if name not in NOT_OF_THE_METHOD}
         yield from shown({"pacs": of_the_method}).items()
-    for key in VERL_SETTINGS:
+    for key in names.ON_THE_CARD:
         if (value := source.setting(key)) is not None:
             yield key, _shown(value)
-    if (reward := reward_of(source.setting(KEY))) is not None:
-        yield KEY, reward.function or "by each row's verifier"
-        yield from shown({"reward.custom_reward_function.reward_kwargs": reward.settings or {}}).items()
+    if (reward := reward_of(source.setting(names.REWARD_FUNCTION))) is not None:
+        yield names.REWARD_FUNCTION, reward.function or "by each row's verifier"
+        yield from shown({names.REWARD_ARGUMENTS: reward.settings or {}}).items()
 
 
 def _shown(value: Any) -> str:

@@ -2,10 +2,9 @@
 
 from pacs.base.errors import UserError
 from pacs.checkpoints.source import Source
+from pacs.verl_keys.names import SAMPLING_DTYPE
 
 DTYPES = ("bfloat16", "float32", "float16")
-#: What vLLM sampled with in the run.
-SAMPLED = "actor_rollout_ref.rollout.dtype"
 #: Other names of vLLM's.
 _ALIASES = {"half": "float16", "float": "float32"}
 
@@ -22,10 +21,11 @@ def choose_dtype(asked: str | None, source: Source) -> tuple[str, str]:
     """
     if asked is not None:
         return asked, "as asked for"
-    sampled = source.setting(SAMPLED)
+    sampled = source.setting(SAMPLING_DTYPE)
     if sampled is None:
-        return "bfloat16", f"verl's default for sampling, as the checkpoint does not say {SAMPLED}; --dtype chooses"
+        why = f"verl's default for sampling, as the checkpoint does not say {SAMPLING_DTYPE}; --dtype chooses"
+        return "bfloat16", why
     name = _ALIASES.get(str(sampled), str(sampled))
     if name not in DTYPES:
-        raise UserError(f"{SAMPLED} of the run is {sampled}: choose with --dtype {', '.join(DTYPES)}")
+        raise UserError(f"{SAMPLING_DTYPE} of the run is {sampled}: choose with --dtype {', '.join(DTYPES)}")
     return name, "what vLLM sampled with in the run"

@@ -17,7 +17,8 @@ from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import write_sums
 from pacs.export.card import model_card
 from pacs.export.model import check_shards, empty_model, own_parameters
-from pacs.rewards.of_run import FILE, KEY, write_reward
+from pacs.rewards.of_run import FILE, write_reward
+from pacs.verl_keys.names import REWARD_FUNCTION
 
 #: Of one file of weights, unless one parameter is larger.
 WEIGHTS_FILE_SIZE = "5GB"
@@ -68,7 +69,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
         (aside / "generation_config.json").unlink(missing_ok=True)
         shutil.copytree(source.huggingface, aside, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True)
         (aside / "README.md").write_text(card, encoding="utf-8")
-        if (reward := source.setting(KEY)) is not None:
+        if (reward := source.setting(REWARD_FUNCTION)) is not None:
             write_reward(reward, aside)
         verify(aside, model)
         # mkdtemp's folders and safetensors' files are private.

@@ -5,10 +5,9 @@ from typing import Any, Literal
 
 from omegaconf import DictConfig
 
-BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
+from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens, token_budget
 
-#: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
-PADDING_TOKENS = 128
+BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
 
 
 @dataclass(frozen=True)
@@ -73,26 +72,3 @@ def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
             f"are not a multiple of rollout.n={n}"
         )
     return None
-
-
-def token_budget(config: DictConfig) -> int:
-    """Tokens that a dynamic micro-batch of the update may hold, over the ranks that share its sequences."""
-    return int(config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu) * sequence_parallel_size(config)
-
-
-def sequence_parallel_size(config: DictConfig) -> int:
-    """Ranks that share a sequence: verl's older key if it is above 1, else that of the engine, as verl has it."""
-    actor = config.actor_rollout_ref.actor
-    older = int(actor.ulysses_sequence_parallel_size)
-    return older if older > 1 else int(actor.fsdp_config.ulysses_sequence_parallel_size)
-
-
-def longest_sequence_tokens(config: DictConfig) -> int:
-    """Tokens that one row may have: a prompt and its response, or one of verl's padding rows."""
-    return max(int(config.data.max_prompt_length + config.data.max_response_length), PADDING_TOKENS)
-
-
-def data_parallel_size(config: DictConfig) -> int:
-    """Ranks among which a mini-batch is divided: all of them, less those that share a sequence."""
-    ranks: int = config.trainer.n_gpus_per_node * config.trainer.nnodes
-    return ranks // sequence_parallel_size(config)

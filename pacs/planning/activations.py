@@ -8,7 +8,7 @@ key heads, L layers, V vocabulary; s bytes of a number in the pass, 4 those of f
 from dataclasses import dataclass
 
 from pacs.planning.architecture import Architecture
-from pacs.planning.workload import Trained
+from pacs.verl_keys.workload import Trained
 
 #: Tokens for which verl's fused log-probabilities (`FusedLinearForPPO`) have logits at a time, and how many copies
 #: there are in float32 at once: logits, probabilities, one-hot labels, their difference, its product.

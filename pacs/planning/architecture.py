@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
+from pacs.verl_keys.names import POLICY_PATH
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,11 @@ class Architecture:
         kind = config.get("model_type")
         if kind != "qwen3":
             raise UserError(
-                f"actor_rollout_ref.model.path={name} is a model of type {kind}: the plan's formulas are written down "
+                f"{POLICY_PATH}={name} is a model of type {kind}: the plan's formulas are written down "
                 "for qwen3 (dense) alone; plan with a Qwen3 of like size"
             )
         if missing := [field for field in cls.__dataclass_fields__ if field not in config]:
-            raise UserError(f"actor_rollout_ref.model.path={name}: its config.json lacks {', '.join(missing)}")
+            raise UserError(f"{POLICY_PATH}={name}: its config.json lacks {', '.join(missing)}")
         return cls(**{field: config[field] for field in cls.__dataclass_fields__})
 
 
@@ -121,10 +122,10 @@ def find_architecture(path: str) -> Architecture:
         try:
             config = json.loads(Path(file).read_text(encoding="utf-8"))
         except ValueError as error:
-            problem = f"actor_rollout_ref.model.path={path}: {file} is not JSON ({error}): make or download it anew"
+            problem = f"{POLICY_PATH}={path}: {file} is not JSON ({error}): make or download it anew"
             raise UserError(problem) from error
         return Architecture.from_config(config, path)
     raise UserError(
-        f"actor_rollout_ref.model.path={path}: neither a folder with a config.json, nor in the Hugging Face cache, nor "
+        f"{POLICY_PATH}={path}: neither a folder with a config.json, nor in the Hugging Face cache, nor "
         f"one of {', '.join(PUBLISHED)}: make or download the model first, or plan with one of these"
     )

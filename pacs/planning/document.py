@@ -10,6 +10,7 @@ from pacs.planning.generation import generation
 from pacs.planning.memory import full_sequences
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import memory_table, run_hours
+from pacs.verl_keys import names
 
 COMMAND = "python -m pacs.planning"
 ALGORITHMS = ("pacs", "grpo", "ppo")
@@ -144,9 +145,9 @@ def planned(algorithm: str, model: str, nodes: int = 1, hardware: str = "h200x8"
     overrides = [
         "recipe=qwen3_8b",
         f"hardware={hardware}",
-        f"actor_rollout_ref.model.path={model}",
-        f"trainer.nnodes={nodes}",
-        f"trainer.total_training_steps={MODELS[model]}",
+        f"{names.POLICY_PATH}={model}",
+        f"{names.NODES}={nodes}",
+        f"{names.TOTAL_STEPS}={MODELS[model]}",
     ]
     return make_plan(compose_run(algorithm, overrides)[0], hardware=hardware)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pacs.planning.activations import Activations, forward_activations, update_activations
 from pacs.planning.assumptions import CPU_PROCESS_BYTES, CPU_PROCESSES, FRAGMENTATION, PROCESS_BYTES
 from pacs.planning.assumptions import SLEEPING_ENGINE_BYTES as ASLEEP
-from pacs.planning.workload import Trained, Workload
+from pacs.planning.workload import Workload
+from pacs.verl_keys.workload import Trained
 
 
 @dataclass(frozen=True)

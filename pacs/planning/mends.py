@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pacs.planning.memory import Phase, phases
-from pacs.planning.read_config import CPU_CACHE
-from pacs.planning.workload import Trained, Workload
+from pacs.planning.workload import Workload
+from pacs.verl_keys import names
+from pacs.verl_keys.workload import Trained
 
-ACTOR, ROLLOUT, MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model"
 #: Steps in which a token budget is lowered.
 BUDGET_STEP_TOKENS = 1024
 
@@ -41,38 +41,38 @@ def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
     policy, critic, engine = work.policy, work.critic, work.engine
     if phase == "generation" and work.on_cpu:
         for gib in (2, 4, 8, 16, 32, 64):
-            yield f"{CPU_CACHE}={gib}", replace(work, engine=replace(engine, cache_bytes=gib * 2.0**30))
+            yield f"{names.CPU_CACHE}={gib}", replace(work, engine=replace(engine, cache_bytes=gib * 2.0**30))
     if phase == "generation":
         for percent in range(95, 10, -5):
             share = replace(engine, memory_share=percent / 100)
-            yield f"{ROLLOUT}.gpu_memory_utilization={percent / 100}", replace(work, engine=share)
+            yield f"{names.ENGINE_MEMORY_SHARE}={percent / 100}", replace(work, engine=share)
         for size in (2, 4, 8):
             if work.ranks % size == 0:
                 wider = replace(work, engine=replace(engine, tensor_parallel=size))
-                yield f"{ROLLOUT}.tensor_model_parallel_size={size}", wider
+                yield f"{names.ENGINE_GPUS}={size}", wider
     if phase == "update":
         for tokens in _budgets(policy.micro_batch_tokens, work):
             lower = replace(work, policy=replace(policy, micro_batch_tokens=tokens))
-            yield f"{ACTOR}.ppo_max_token_len_per_gpu={tokens}", lower
+            yield f"{names.UPDATE_TOKENS}={tokens}", lower
     if phase == "critic update" and critic:
         for tokens in _budgets(critic.micro_batch_tokens, work):
             lower = replace(work, critic=replace(critic, micro_batch_tokens=tokens))
-            yield f"critic.ppo_infer_max_token_len_per_gpu={tokens}", lower
+            yield f"{names.CRITIC_UPDATE_TOKENS}={tokens}", lower
     if work.on_cpu:
         return
-    yield f"{MODEL}.use_fused_kernels=true", replace(work, policy=replace(policy, fused=True))
-    yield f"{MODEL}.enable_gradient_checkpointing=true", replace(work, policy=replace(policy, checkpointed=True))
-    yield f"{ROLLOUT}.free_cache_engine=true", replace(work, engine=replace(engine, frees_memory=True))
-    adam, weights = f"{ACTOR}.fsdp_config.optimizer_offload=true", f"{ACTOR}.fsdp_config.param_offload=true"
+    yield f"{names.FUSED_HEAD}=true", replace(work, policy=replace(policy, fused=True))
+    yield f"{names.GRADIENT_CHECKPOINTING}=true", replace(work, policy=replace(policy, checkpointed=True))
+    yield f"{names.ENGINE_FREES_MEMORY}=true", replace(work, engine=replace(engine, frees_memory=True))
+    adam, weights = f"{names.OPTIMIZER_OFFLOAD}=true", f"{names.WEIGHTS_OFFLOAD}=true"
     yield adam, replace(work, policy=replace(policy, optimizer_offloaded=True))
     yield weights, replace(work, policy=replace(policy, weights_offloaded=True))
     away = replace(policy, optimizer_offloaded=True, weights_offloaded=True)
     yield f"{adam} {weights}", replace(work, policy=away)
     if critic:
         offloaded = replace(critic, optimizer_offloaded=True)
-        yield "critic.fsdp.optimizer_offload=true", replace(work, critic=offloaded)
+        yield f"{names.CRITIC_OPTIMIZER_OFFLOAD}=true", replace(work, critic=offloaded)
     for factor in (2, 4, 8):
-        yield f"trainer.nnodes={work.nodes * factor}", _on_more(work, factor)
+        yield f"{names.NODES}={work.nodes * factor}", _on_more(work, factor)
 
 
 def _budgets(tokens: int, work: Workload) -> Iterator[int]:

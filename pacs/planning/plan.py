@@ -11,6 +11,7 @@ from pacs.planning.mends import find_mends
 from pacs.planning.read_config import read_workload
 from pacs.planning.timing import seconds
 from pacs.planning.workload import Workload
+from pacs.verl_keys import config as keys
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def make_plan(
     Raises:
         UserError: it cannot be planned.
     """
-    device = find_device(str(config.trainer.device), hardware, gpu, int(config.trainer.n_gpus_per_node))
+    device = find_device(keys.device(config), hardware, gpu, keys.ranks_per_node(config))
     work = read_workload(config, device, mean_response_tokens, lengths)
     planned = phases(work)
     mends = {phase.name: find_mends(work, phase) for phase in planned if not phase.fits}

@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from pacs.base.errors import UserError
 from pacs.planning.lengths import Sample
+from pacs.verl_keys import config as keys
+from pacs.verl_keys.names import POLICY_PATH, TRAIN_FILES
 
 #: Rows that are looked at where a tokenizer has to count: the newest responses of a run, prompts throughout the data.
 MOST = 1000
@@ -31,13 +33,13 @@ def find_lengths(config: DictConfig, given: Path | None) -> Sample | None:
     Raises:
         UserError: `given` cannot be read.
     """
-    seen = read_lengths(given, str(config.actor_rollout_ref.model.path)) if given else None
+    seen = read_lengths(given, keys.policy_path(config)) if given else None
     if seen and seen.prompts:
         return seen
     prompts = data_prompts(config)
     if not prompts:
         return seen
-    source = f"prompts of {len(prompts):,} rows of data.train_files"
+    source = f"prompts of {len(prompts):,} rows of {TRAIN_FILES}"
     if not seen:
         return Sample(prompts, (), f"{source}; responses assumed")
     return replace(seen, prompts=prompts, source=f"{seen.source}; {source}")
@@ -69,7 +71,7 @@ def read_lengths(path: Path, model: str) -> Sample:
     tokenizer = _tokenizer(model)
     if tokenizer is None:
         raise UserError(
-            f"--lengths {path} has texts, and the tokenizer of actor_rollout_ref.model.path={model}, which is to count "
+            f"--lengths {path} has texts, and the tokenizer of {POLICY_PATH}={model}, which is to count "
             "their tokens, is not on this machine: download the model first, or give a file with numbers of tokens"
         )
     prompts, responses = (_count(tokenizer, [row[side] for row in texts]) for side in ("input", "output"))
@@ -83,25 +85,21 @@ def read_lengths(path: Path, model: str) -> Sample:
 def data_prompts(config: DictConfig) -> tuple[int, ...]:
     """Tokens of prompts of `data.train_files`, as verl makes them of the chat messages, without those that it leaves
     out as too long; () where a file or the tokenizer is not on this machine."""
-    data = config.data
-    files = data.train_files if OmegaConf.is_list(data.train_files) else [data.train_files]
-    paths = [Path(str(file)).expanduser() for file in files if file]
+    paths = [Path(file).expanduser() for file in keys.train_files(config)]
     if not paths or not all(path.is_file() for path in paths):
         return ()
-    tokenizer = _tokenizer(str(config.actor_rollout_ref.model.path))
+    tokenizer = _tokenizer(keys.policy_path(config))
     if tokenizer is None:
         return ()
     import pyarrow.parquet as parquet
 
-    prompts = [row for path in paths for row in parquet.read_table(path, columns=[data.prompt_key])[0].to_pylist()]
-    settings = OmegaConf.to_container(data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)
-    assert isinstance(settings, dict)
-    options: dict[str, Any] = {str(key): value for key, value in settings.items()}
+    column, options = keys.prompt_column(config), keys.chat_template_options(config)
+    prompts = [row for path in paths for row in parquet.read_table(path, columns=[column])[0].to_pylist()]
     rendered = [
         tokenizer.apply_chat_template(row, add_generation_prompt=True, tokenize=False, **options)
         for row in prompts[:: -(-len(prompts) // MOST)]
     ]
-    return tuple(count for count in _count(tokenizer, rendered) if count <= data.max_prompt_length)
+    return tuple(count for count in _count(tokenizer, rendered) if count <= keys.longest_prompt(config))
 
 
 def _files(path: Path) -> list[Path]:

@@ -7,7 +7,8 @@ from pacs.planning.generation import generation
 from pacs.planning.links import host_speed, link_speed
 from pacs.planning.memory import shard_bytes
 from pacs.planning.weight_sync import weight_sync_seconds
-from pacs.planning.workload import Trained, Workload
+from pacs.planning.workload import Workload
+from pacs.verl_keys.workload import Trained
 
 
 def seconds(work: Workload) -> dict[str, float]:

@@ -6,69 +6,7 @@ from typing import Literal
 from pacs.planning.architecture import Architecture
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Lengths
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A model under FSDP2: the policy or a critic.
-
-    Attributes:
-        parameters: of the whole model.
-        vocabulary: rows of its head; 1 for a critic.
-        weight_bytes: of a stored weight, and of each of Adam's two moments and a gradient.
-        compute_bytes: of a number in its passes.
-        shards: ranks that share one copy.
-        checkpointed: activations are calculated again in the backward pass.
-        fused: log-probabilities from hidden states in chunks, without logits.
-        packed: sequences one after another, without padding.
-        flash: flash attention; else torch's with a dense mask.
-        micro_batch_tokens: of a rank, in a micro-batch of an update, at most.
-        forward_tokens: the same in a pass without gradient.
-    """
-
-    parameters: int
-    vocabulary: int
-    weight_bytes: int
-    compute_bytes: int
-    shards: int
-    weights_offloaded: bool
-    optimizer_offloaded: bool
-    checkpointed: bool
-    fused: bool
-    packed: bool
-    flash: bool
-    micro_batch_tokens: int
-    forward_tokens: int
-
-
-@dataclass(frozen=True)
-class Engine:
-    """vLLM.
-
-    Attributes:
-        tensor_parallel: GPUs of one engine.
-        memory_share: of a GPU that it may take; on the CPU its cache has `cache_bytes`.
-        batched_tokens: in one of its steps.
-        prefix_caching: text that is the same is calculated once.
-        watermark: share of the cache that must stay free when a sequence is let in beside others.
-        clients: verl's agent-loop workers, which ask the engines for responses side by side.
-        positions: of a sequence that it must be able to hold (`max_model_len`), at least those of the lengths.
-        frees_memory: gives weights and cache back while the trainer works.
-        bucket_bytes: in which weights are sent to it.
-    """
-
-    tensor_parallel: int
-    memory_share: float
-    cache_bytes: float
-    number_bytes: int
-    max_sequences: int
-    batched_tokens: int
-    prefix_caching: bool
-    watermark: float
-    clients: int
-    positions: int
-    frees_memory: bool
-    bucket_bytes: float
+from pacs.verl_keys.workload import Engine, Trained
 
 
 @dataclass(frozen=True)

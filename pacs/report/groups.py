@@ -12,33 +12,16 @@ from typing import NamedTuple
 
 from pacs.base.settings import differing, shown
 from pacs.runs.read import Run
+from pacs.verl_keys import names
 
 RESET = "pacs/reference/reset_count"
 """1 in the steps after which the reference was replaced by the policy."""
 
-#: Settings (globs) that do not make another experiment.
+#: Settings (globs) that do not make another experiment: verl's, and how a run of ours is seeded, kept and watched.
 INCIDENTAL = (
-    # seeds
-    "*.seed",
-    "*_seed",
+    *names.INCIDENTAL,
     "pacs.rollouts.seeded",
-    # names, and the folders a run writes to
-    "*.experiment_name",
-    "*.project_name",
-    "*.served_model_name",
     "pacs.run_dir",
-    "trainer.default_local_dir",
-    "trainer.default_hdfs_dir",
-    "trainer.rollout_data_dir",
-    "trainer.validation_data_dir",
-    # how a run is saved, watched and resumed
-    "*.checkpoint.*",
-    "trainer.logger",
-    "trainer.max_*_ckpt_to_keep",
-    "trainer.resume_*",
-    "trainer.save_freq",
-    "trainer.test_freq",
-    "trainer.log_val_generations",
     "pacs.faults.*",
     "pacs.metrics.*",
     "pacs.resume.*",

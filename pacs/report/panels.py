@@ -7,6 +7,15 @@ from pacs.report.findings import change, distance, in_thirds, phases, separation
 from pacs.report.panel import Curve, Panel
 from pacs.report.trends import share
 from pacs.rewards.verdict import Status
+from pacs.verl_keys.metrics import (
+    ENTROPY,
+    GRADIENT_NORM,
+    PHASES,
+    RESPONSE_LENGTH,
+    SCORE,
+    STEP_SECONDS,
+    VALIDATION_MEANS,
+)
 
 
 def _validation(pattern: str, reading: str, fallback: Panel | None = None, graded: Panel | None = None) -> Panel:
@@ -38,15 +47,6 @@ def _scores(statistic: str, reading: str, *curves: Curve, fallback: Panel | None
     )
 
 
-PHASES = {
-    "timing_s/gen": "rollouts",
-    "timing_s/old_log_prob": "old log π",
-    "timing_s/ref": "ref log π",
-    "timing_s/update_actor": "update",
-    "timing_s/update_weights": "transfer",
-    "timing_s/values": "critic values",
-    "timing_s/update_critic": "critic update",
-}
 STATUSES = {f"pacs/verifier/{status}_fraction": status.replace("_", " ") for status in (*get_args(Status), "other")}
 
 PANELS = (
@@ -54,16 +54,16 @@ PANELS = (
         name="pass_rate",
         quantity="Right answers in training",
         unit="share of responses",
-        curves=(Curve("critic/score/mean"),),
-        finding=change("critic/score/mean", "Right answers in training", form=share),
+        curves=(Curve(SCORE),),
+        finding=change(SCORE, "Right answers in training", form=share),
         reading="The share of the step's sampled responses that the verifier accepts.",
         is_share=True,
         graded=Panel(
             name="pass_rate",
             quantity="Mean score in training",
             unit="mean score of a response",
-            curves=(Curve("critic/score/mean"),),
-            finding=change("critic/score/mean", "Mean score in training"),
+            curves=(Curve(SCORE),),
+            finding=change(SCORE, "Mean score in training"),
             reading="The mean of the scores that the reward function gave to the step's sampled responses. Some are "
             "neither 0 nor 1: it is no share of right answers.",
         ),
@@ -72,15 +72,15 @@ PANELS = (
         validation.PASS_AT_K,
         "Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before training.",
         fallback=_validation(
-            validation.VERLS,
+            VALIDATION_MEANS,
             "verl's mean@n of each data source: pass@1, estimated from n responses a problem.",
         ),
         graded=Panel(
             name="validation",
             quantity="Scores on held-out problems",
             unit="mean score",
-            curves=(Curve(validation.VERLS),),
-            finding=validation.outcome(validation.VERLS, "score"),
+            curves=(Curve(VALIDATION_MEANS),),
+            finding=validation.outcome(VALIDATION_MEANS, "score"),
             reading="verl's mean@n of each data source: the mean score of n responses a problem. Some scores are "
             "neither 0 nor 1: it is no share of right answers.",
             kind="validation",
@@ -90,8 +90,8 @@ PANELS = (
         name="entropy",
         quantity="Entropy of the policy",
         unit="nats a token",
-        curves=(Curve("actor/entropy"),),
-        finding=change("actor/entropy", "Entropy", " nats a token"),
+        curves=(Curve(ENTROPY),),
+        finding=change(ENTROPY, "Entropy", " nats a token"),
         reading="The mean entropy of the policy's distribution at the tokens it sampled. Near 0 it gives the same "
         "response again and again, and a group has nothing left to compare.",
     ),
@@ -99,8 +99,8 @@ PANELS = (
         name="response_length",
         quantity="Length of a response",
         unit="mean, tokens",
-        curves=(Curve("response_length/mean"),),
-        finding=change("response_length/mean", "Mean length of a response", " tokens"),
+        curves=(Curve(RESPONSE_LENGTH),),
+        finding=change(RESPONSE_LENGTH, "Mean length of a response", " tokens"),
         reading="The mean length of the step's responses, truncated ones included.",
     ),
     _scores(
@@ -172,8 +172,8 @@ PANELS = (
         name="gradient_norm",
         quantity="Gradient norm before clipping",
         unit="L2 norm",
-        curves=(Curve("actor/grad_norm"),),
-        finding=typical("actor/grad_norm", "gradient norm"),
+        curves=(Curve(GRADIENT_NORM),),
+        finding=typical(GRADIENT_NORM, "gradient norm"),
         reading="The mean over the step's updates, before clipping. A score sums over a response's tokens, so that "
         "norms grow with the length of responses.",
         may_be_log=True,
@@ -205,10 +205,10 @@ PANELS = (
         quantity="Time of a training step",
         unit="seconds",
         curves=tuple(Curve(key, label) for key, label in PHASES.items()),
-        finding=phases("timing_s/step", PHASES),
+        finding=phases(STEP_SECONDS, PHASES),
         reading="The phases of a step on each other, up to the whole step. One that validates or saves takes longer.",
         kind="stack",
-        total="timing_s/step",
+        total=STEP_SECONDS,
         beside=True,
     ),
 )

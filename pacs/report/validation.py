@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pacs.report.findings import Finding, bands_of, capital, tell
 from pacs.report.groups import Group
 from pacs.report.trends import describe, share
+from pacs.verl_keys.metrics import VALIDATION
 
 PASS_AT_K = "pacs/validation/*/pass@*"
-VERLS = "val-core/*/mean@*"
-"""verl's own: pass@1, named by the samples a problem that it was estimated from. Older runs have nothing else."""
-
-NAME = re.compile(r"(?:pacs/validation/(?P<ours>.+)|val-core/(?P<verls>.+)/(?P<variable>[^/]+))/(?P<statistic>\w+@\d+)")
+NAME = re.compile(
+    rf"(?:pacs/validation/(?P<ours>.+)|{VALIDATION}(?P<verls>.+)/(?P<variable>[^/]+))/(?P<statistic>\w+@\d+)"
+)
 
 Sources = dict[str, dict[str, str]]
 """Source -> statistic, ascending in k -> key."""

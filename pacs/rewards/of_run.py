@@ -8,9 +8,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pacs.rewards.registry import PATH, VERIFIERS
+from pacs.verl_keys.names import REWARD_FUNCTION
 
-#: The run's setting that names its reward function; an exported model has it in `FILE`.
-KEY = "reward.custom_reward_function"
+#: An exported model's, with the run's setting that names its reward function.
 FILE = "reward.yaml"
 _HEAD = "# How the training run graded; `pacs evaluate` takes it from here. (pacs export)\n"
 
@@ -61,8 +61,9 @@ def write_reward(function: Mapping[str, Any], folder: Path) -> None:
     kept = dict(function)
     if reward is not None and reward.function is not None:
         kept = {"path": function.get("path") and PurePath(function["path"]).name, "name": function.get("name")}
-    text = OmegaConf.to_yaml(OmegaConf.create({"reward": {"custom_reward_function": kept}}))
-    (folder / FILE).write_text(_HEAD + text, encoding="utf-8")
+    settings = OmegaConf.create()
+    OmegaConf.update(settings, REWARD_FUNCTION, kept)
+    (folder / FILE).write_text(_HEAD + OmegaConf.to_yaml(settings), encoding="utf-8")
 
 
 def read_reward(folder: Path) -> RunReward | None:
@@ -75,7 +76,7 @@ def read_reward(folder: Path) -> RunReward | None:
     if not file.is_file():
         return None
     try:
-        function = OmegaConf.select(OmegaConf.load(file), KEY)  # type: ignore[arg-type]
+        function = OmegaConf.select(OmegaConf.load(file), REWARD_FUNCTION)  # type: ignore[arg-type]
         return reward_of(OmegaConf.to_container(function))  # type: ignore[arg-type]
     except Exception as error:  # YAML's, OmegaConf's, or of a value of another kind
         said = " ".join(str(error).split())

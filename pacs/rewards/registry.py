@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from typing import Any, Final
 
 from pacs.base.suggestions import did_you_mean
+from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 #: Name of each verifier, as in a row's `extra_info["verifier"]`, and the function that does it.
 VERIFIERS: Final = {
@@ -19,7 +20,6 @@ VERIFIERS: Final = {
 DEFAULT: Final = "math"
 #: This module as `reward.custom_reward_function.path` of a run names it.
 PATH: Final = "pkg://pacs.rewards.registry"
-_SETTINGS: Final = "reward.custom_reward_function.reward_kwargs."
 #: Type of a setting's default -> the types that its value may have, and what to give in words.
 _KINDS: Final[dict[type, tuple[tuple[type, ...], str]]] = {
     bool: ((bool,), "true or false"),
@@ -61,7 +61,7 @@ def compute_score(
     return _function(name)(data_source, solution_str, ground_truth, extra_info, **settings.get(name, {}))
 
 
-def check_settings(settings: Mapping[str, Any], prefix: str = _SETTINGS) -> None:
+def check_settings(settings: Mapping[str, Any], prefix: str = f"{REWARD_ARGUMENTS}.") -> None:
     """Raise `ValueError` if a verifier of that name does not exist, or does not take what is set for it.
 
     Args:

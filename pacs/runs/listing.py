@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pacs.base.files import folder_bytes
@@ -18,9 +19,10 @@ from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.metrics_file import parse_line
 from pacs.runs.processes import is_alive
 from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress, read_state, this_host
+from pacs.verl_keys.metrics import SCORE, STEP_SECONDS, VALIDATION_MEANS
 
 INFO, METRICS, CHECKPOINTS = "run.json", "metrics.jsonl", "checkpoints"
-PASS_RATE, LOSS, STEP_SECONDS = "critic/score/mean", "pacs/loss_mean", "timing_s/step"
+LOSS = "pacs/loss_mean"
 GRADED = "pacs/rows/graded_count"  # scores other than 0 and 1, with which the mean score is no pass rate
 #: How much of the end of metrics.jsonl is looked at: some hundred lines.
 REACH_BYTES = 1 << 20
@@ -93,7 +95,7 @@ def list_runs(folders: Sequence[Path]) -> list[ListedRun]:
 
 def last_metrics(file: Path) -> dict[str, float]:
     """The last value of each metric that the list shows, and the last step ("step"); of a missing file none."""
-    wanted, last = {"step", PASS_RATE, LOSS, STEP_SECONDS}, dict[str, float]()
+    wanted, last = {"step", SCORE, LOSS, STEP_SECONDS}, dict[str, float]()
     validation: dict[str, float] = {}
     for line in _lines_from_the_end(file):
         parsed = parse_line(line)
@@ -116,7 +118,7 @@ def validation_shares(values: Mapping[str, float]) -> dict[str, float]:
 
 def validation_scores(values: Mapping[str, float]) -> dict[str, float]:
     """verl's metrics that are a validation's mean scores."""
-    return {key: value for key, value in values.items() if re.fullmatch("val-core/.+/mean@.+", key)}
+    return {key: value for key, value in values.items() if fnmatchcase(key, VALIDATION_MEANS)}
 
 
 def _run_folders(top: Path) -> Iterator[Path]:
@@ -159,7 +161,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
         total_steps=total_steps,
         resumable_from=None if checkpoint is None else checkpoint.step,
         passed_over=problems,
-        pass_rate=None if metrics.get(GRADED, 0) > 0 else metrics.get(PASS_RATE),
+        pass_rate=None if metrics.get(GRADED, 0) > 0 else metrics.get(SCORE),
         loss=metrics.get(LOSS),
         validation=validation_shares(metrics),
         step_seconds=metrics.get(STEP_SECONDS) if step_seconds is None else float(step_seconds),

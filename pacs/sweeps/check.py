@@ -10,9 +10,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.checkpoints.folder import CONFIG
-from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.grid import PlannedRun
+from pacs.verl_keys.changes import algorithm_changes
+from pacs.verl_keys.config import total_steps
+from pacs.verl_keys.names import TOTAL_STEPS
 
 
 def check_configs(runs: Sequence[PlannedRun]) -> None:
@@ -71,9 +73,9 @@ def _steps_done(config: DictConfig) -> int:
     from pacs.integration.checks import ConfigError
     from pacs.integration.start.resume import choose_checkpoint
 
-    total = config.trainer.total_training_steps
+    total = total_steps(config)
     if total is None:
-        raise ConfigError(["trainer.total_training_steps=null: a sweep compares runs of one length: set it."])
+        raise ConfigError([f"{TOTAL_STEPS}=null: a sweep compares runs of one length: set it."])
     checkpoint = choose_checkpoint(copy.deepcopy(config))
     folder = Path(config.pacs.run_dir)
     if checkpoint is not None:
@@ -94,6 +96,6 @@ def _not_beyond(step: int, total: int, folder: Path) -> int:
     from pacs.integration.checks import ConfigError
 
     if step > total:
-        problem = f"trainer.total_training_steps={total}: {folder} has trained to step {step}"
+        problem = f"{TOTAL_STEPS}={total}: {folder} has trained to step {step}"
         raise ConfigError([f"{problem}: raise it, or give another --out."])
     return step

@@ -20,9 +20,12 @@ from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
+from pacs.verl_keys.config import policy_path
+from pacs.verl_keys.metrics import SCORE, STEP_SECONDS
+from pacs.verl_keys.names import DATA_SEED, TRAIN_FILES, VALIDATION_FILES
 
 FORMAT = "pacs sweep results, version 1"
-PASS_RATE, GRADED, STEP_SECONDS = "critic/score/mean", "pacs/rows/graded_count", "timing_s/step"
+GRADED = "pacs/rows/graded_count"
 
 
 def collect(
@@ -59,8 +62,11 @@ def collect(
         "command": redacted_command(command),
         "algorithms": list(sweep.algorithms),
         "recipe": dict(word.split("=", 1) for word in runs[0].overrides)["recipe"],
-        "model": config.actor_rollout_ref.model.path,
-        "data": {key: _plain(config.data[key]) for key in ("train_files", "val_files")},
+        "model": policy_path(config),
+        "data": {
+            "train_files": _plain(OmegaConf.select(config, TRAIN_FILES)),
+            "val_files": _plain(OmegaConf.select(config, VALIDATION_FILES)),
+        },
         "swept": swept,
         "intervals": measures.KINDS,
         "settings": [
@@ -125,7 +131,7 @@ def _run(
     info = log.info if log else {}
     problem = evaluation_problem(evaluation_folder(planned)) if planned.is_finished and not evaluation else None
     validation = _validation(log)
-    rates = _curve(log, PASS_RATE)
+    rates = _curve(log, SCORE)
     total = planned.total_steps
     # With scores other than 0 and 1 the mean score is no share of right answers; the plot says so by this curve.
     counts = _curve(log, GRADED)
@@ -138,7 +144,7 @@ def _run(
         "folder": str(planned.folder),
         "algorithm": planned.algorithm,
         "settings": planned.settings,
-        "seed": planned.config.data.seed,
+        "seed": OmegaConf.select(planned.config, DATA_SEED),
         "command": redacted_command(planned.command),
         "state": state,
         "cause": cause,
@@ -161,7 +167,7 @@ def _run(
         ),
         "evaluation": evaluation,
         "evaluation_problem": problem,
-        "curves": {PASS_RATE: rates}
+        "curves": {SCORE: rates}
         | graded
         | {f"pacs/validation/{source}/{k}": curve for source, own in validation.items() for k, curve in own.items()},
     }

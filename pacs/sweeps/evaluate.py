@@ -21,6 +21,7 @@ from pacs.rewards.of_run import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.stop import StopRequest
+from pacs.verl_keys.names import REWARD_FUNCTION
 
 #: In a run's folder; in it a folder a step.
 EVALUATION = "evaluation"
@@ -63,7 +64,7 @@ def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> Non
             if task.file.exists()
         }
         sampling = replace(old.sampling, max_tokens=evaluation.max_tokens)
-        reward = OmegaConf.to_container(run.config.reward.custom_reward_function, resolve=True)
+        reward = OmegaConf.to_container(OmegaConf.select(run.config, REWARD_FUNCTION), resolve=True)
         grading = Grading.of(reward_of(reward), {})  # type: ignore[arg-type]
         joined(old, replace(old, sampling=sampling, tasks=tasks, grading=grading), folder)
 

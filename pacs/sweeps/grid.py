@@ -21,11 +21,11 @@ from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.composing import composition_problem, quoted
 from pacs.sweeps.definition import Sweep
+from pacs.verl_keys.config import total_steps
+from pacs.verl_keys.names import DATA_SEED, ROLLOUT_SEED, RUN_NAME
 
-#: A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
-ROLLOUT_SEED = "actor_rollout_ref.rollout.seed"
 #: What the sweep sets for each run.
-OURS = ("pacs.run_dir", "trainer.experiment_name")
+OURS = ("pacs.run_dir", RUN_NAME)
 
 
 @dataclass
@@ -51,7 +51,9 @@ class PlannedRun:
     @property
     def total_steps(self) -> int:
         """Where it ends."""
-        return int(self.config.trainer.total_training_steps)
+        steps = total_steps(self.config)
+        assert steps is not None
+        return steps
 
     @property
     def is_finished(self) -> bool:
@@ -161,9 +163,11 @@ def _name(run: PlannedRun) -> PlannedRun:
     parts = [value if key == "algorithm" else f"{names[key]}_{value}" for key, value in run.settings.items()]
     sweep, name = run.folder, re.sub(r"[^\w.+-]+", "_", "-".join(parts)) or run.algorithm
     run.folder = sweep / name
-    own: dict[str, str | int] = {"pacs.run_dir": str(run.folder), "trainer.experiment_name": f"{sweep.name}-{name}"}
-    if run.config.data.seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
-        own[ROLLOUT_SEED] = run.config.data.seed
+    own: dict[str, str | int] = {"pacs.run_dir": str(run.folder), RUN_NAME: f"{sweep.name}-{name}"}
+    # A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
+    seed = OmegaConf.select(run.config, DATA_SEED)
+    if seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
+        own[ROLLOUT_SEED] = seed
     with open_dict(run.config):
         for key, value in own.items():
             OmegaConf.update(run.config, key, value)

@@ -8,9 +8,10 @@ from pacs.base.errors import UserError
 from pacs.base.tables import Table
 from pacs.report import write_together
 from pacs.report.page import Picture, build_page
-from pacs.sweeps.collect import PASS_RATE, read
+from pacs.sweeps.collect import read
 from pacs.sweeps.plot import draw, groups_of
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page
+from pacs.verl_keys.metrics import SCORE
 
 TABLE, PLOT, PAGE = "results.md", "results.png", "index.html"
 
@@ -20,7 +21,7 @@ def render(results: Mapping[str, Any]) -> dict[str, bytes]:
     files = {TABLE: results_page(results).encode()}
     if groups := groups_of(results):
         png, said = draw(results, groups)
-        picture = Picture(png, said, results["description"], reading(results), (PASS_RATE,))
+        picture = Picture(png, said, results["description"], reading(results), (SCORE,))
         page = build_page(groups, pictures=[picture], tables=tables(results), title=title_of(results))
         files |= {PLOT: png, PAGE: page.encode()}
     return files

@@ -15,6 +15,7 @@ from pacs.checkpoints.source import find_source
 from pacs.data.output import file_sha256
 from pacs.evaluation.of_checkpoint import card_section, find_evaluations
 from pacs.export.card import model_card
+from pacs.verl_keys import names
 from tests.export.conftest import STEP, checkpoint_of, run_config
 from tests.export.exporting import run_command
 
@@ -154,11 +155,11 @@ def test_a_broken_line_of_the_metrics_is_named(run: Path, tmp_path: Path, caplog
 
 def test_the_settings_are_keys_of_a_real_run(template: Path):
     """What the card asks for exists in a run's config."""
-    from pacs.export.card import BASE_MODEL, ESTIMATOR, METHOD, VERL_SETTINGS
-    from pacs.export.dtype import SAMPLED
-
     config = OmegaConf.load(checkpoint_of(template / "run") / "config.yaml")
-    keys = [METHOD, ESTIMATOR, BASE_MODEL, SAMPLED, *VERL_SETTINGS, "data.train_files", "data.val_files", "pacs.beta"]
+    keys = [
+        names.METHOD, names.ESTIMATOR, names.POLICY_PATH, names.SAMPLING_DTYPE, names.TRAIN_FILES,
+        names.VALIDATION_FILES, *names.ON_THE_CARD, "pacs.beta",
+    ]  # fmt: skip
     assert [key for key in keys if OmegaConf.select(config, key) is None] == []
 
 

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 
 from pacs.planning.activations import layer_bytes_per_token, mask_bytes
 from pacs.planning.architecture import Architecture
-from pacs.planning.workload import Trained
+from pacs.verl_keys.workload import Trained
 from tests.planning.test_architecture import qwen3
 
 MODEL = Trained(

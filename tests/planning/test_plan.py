@@ -19,9 +19,9 @@ from pacs.planning.devices import GPUS
 from pacs.planning.generation import generation, step_seconds
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan
-from pacs.planning.read_config import CPU_CACHE
 from pacs.planning.timing import pass_flops, seconds
 from pacs.planning.weight_sync import sync_bytes
+from pacs.verl_keys.names import CPU_CACHE
 from tests.planning.test_architecture import SMALL, qwen3
 
 ACTOR = "actor_rollout_ref.actor"

@@ -3,7 +3,8 @@ import pytest
 from pacs.report import read_runs
 from pacs.report.figures import figure_of, panels_of
 from pacs.report.groups import group_runs
-from pacs.report.validation import PASS_AT_K, VERLS, glance, outcome, shared, sources_of
+from pacs.report.validation import PASS_AT_K, glance, outcome, shared, sources_of
+from pacs.verl_keys.metrics import VALIDATION_MEANS
 
 
 def sources(make_run, keys, pattern=PASS_AT_K):
@@ -22,7 +23,7 @@ def test_keys_are_sorted_by_source_and_k(make_run):
 
 def test_verls_keys_are_named_by_their_statistic(make_run):
     keys = ["val-core/org/a/reward/mean@8", "val-core/b/acc/mean@1", "val-core/b/acc/best@8/mean"]
-    assert sources(make_run, keys, VERLS) == {
+    assert sources(make_run, keys, VALIDATION_MEANS) == {
         "b": {"mean@1": "val-core/b/acc/mean@1"},
         "org/a": {"mean@8": "val-core/org/a/reward/mean@8"},
     }
@@ -30,7 +31,7 @@ def test_verls_keys_are_named_by_their_statistic(make_run):
 
 def test_one_statistic_of_two_variables_is_named_after_both(make_run):
     keys = ["val-core/b/acc/mean@1", "val-core/b/reward/mean@1"]
-    assert list(sources(make_run, keys, VERLS)["b"]) == ["acc mean@1", "reward mean@1"]
+    assert list(sources(make_run, keys, VALIDATION_MEANS)["b"]) == ["acc mean@1", "reward mean@1"]
 
 
 ONE = {"a": {"pass@1": "a1", "pass@2": "a2", "pass@4": "a4"}}

@@ -22,7 +22,7 @@ from verl.utils.torch_dtypes import PrecisionType
 
 from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.model_config import read_model_config
-from pacs.integration.strategy import sequence_parallel_size
+from pacs.verl_keys.config import sequence_parallel_size
 
 MODEL = "actor_rollout_ref.model"
 #: Kinds of layers (`layer_types`) in which a token gets something of all earlier ones other than by attention to them.

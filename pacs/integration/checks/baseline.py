@@ -6,7 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import RUN_KEYS
-from pacs.integration.strategy import data_parallel_size, longest_sequence_tokens
+from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 #: verl's estimators that compare the responses to one prompt.
 OF_GROUPS = ("grpo", "rloo")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig
 
-from pacs.integration.strategy import (
+from pacs.verl_keys.config import (
     PADDING_TOKENS,
     data_parallel_size,
     longest_sequence_tokens,

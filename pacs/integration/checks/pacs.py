@@ -7,7 +7,8 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import method_of
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import algorithm_section
-from pacs.integration.strategy import longest_sequence_tokens, wanted, why_not_grouped
+from pacs.integration.strategy import wanted, why_not_grouped
+from pacs.verl_keys.config import longest_sequence_tokens
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.

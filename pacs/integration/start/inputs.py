@@ -21,7 +21,7 @@ from pacs.base.files import write_atomically
 from pacs.base.settings import flatten
 from pacs.checkpoints.integrity import SMALL_BYTES, sha256_of
 from pacs.evaluation.model import SUFFIXES
-from pacs.runs.config_changes import counts, matters, plain
+from pacs.verl_keys.changes import counts, matters, plain
 
 INPUTS = "inputs.json"
 #: Settings that name files which decide nothing of training, but what its numbers mean.
@@ -74,7 +74,7 @@ def write_inputs(config: DictConfig, run_dir: Path) -> None:
 def input_changes(checkpoint: Path, config: DictConfig) -> list[str]:
     """The files that a config names as a checkpoint's did, and that hold something else by now, a sentence each.
 
-    What another setting names is not looked at: that it is another is said by `config_changes`.
+    What another setting names is not looked at: that it is another is said by `algorithm_changes`.
 
     Args:
         checkpoint: its folder; of an older version's, which noted nothing, nothing is said.

@@ -9,9 +9,9 @@ from pacs.base.terminal import print
 from pacs.checkpoints.folder import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.integration.checks import ConfigError
 from pacs.integration.start.inputs import input_changes
-from pacs.runs.config_changes import algorithm_changes
 from pacs.runs.listing import METRICS, last_metrics
 from pacs.runs.state import read_state
+from pacs.verl_keys.changes import algorithm_changes
 
 
 def choose_checkpoint(config: DictConfig) -> Checkpoint | None:

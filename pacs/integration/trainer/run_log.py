@@ -12,15 +12,16 @@ from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
 from pacs.runs.metrics_file import read_lines
+from pacs.verl_keys.metrics import ENTROPY, GRADIENT_NORM, RESPONSE_LENGTH, SCORE, STEP_SECONDS
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
-    ("pass rate", "critic/score/mean", "{:.3f}"),
+    ("pass rate", SCORE, "{:.3f}"),
     ("loss", "pacs/loss_mean", "{:.4f}"),
-    ("entropy", "actor/entropy", "{:.3f}"),
-    ("grad norm", "actor/grad_norm", "{:.2f}"),
-    ("length", "response_length/mean", "{:.1f}"),
-    ("s/step", "timing_s/step", "{:.1f}"),
+    ("entropy", ENTROPY, "{:.3f}"),
+    ("grad norm", GRADIENT_NORM, "{:.2f}"),
+    ("length", RESPONSE_LENGTH, "{:.1f}"),
+    ("s/step", STEP_SECONDS, "{:.1f}"),
 )
 
 

@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
-from pacs.runs import config_changes
-from pacs.runs.config_changes import COUNTS, DOES_NOT_COUNT, SWITCHES, algorithm_changes, counts, plain
+from pacs.verl_keys import changes as config_changes
+from pacs.verl_keys.changes import COUNTS, DOES_NOT_COUNT, SWITCHES, algorithm_changes, counts, plain
 
 RECIPES = ("arithmetic", "qwen3_8b")
 OPTIM = "actor_rollout_ref__actor__optim__"

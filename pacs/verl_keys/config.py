@@ -1,0 +1,149 @@
+"""What a composed, resolvable config says, by what it means.
+
+Another verl that has no such key makes these raise omegaconf's ConfigAttributeError.
+"""
+
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+#: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
+PADDING_TOKENS = 128
+
+
+def method(config: DictConfig) -> str:
+    """The trainer's name: pacs, or a baseline's."""
+    return str(config.trainer.v1.trainer_mode)
+
+
+def policy_path(config: DictConfig) -> str:
+    """The model that is trained: a folder, or a name of the Hub."""
+    return str(config.actor_rollout_ref.model.path)
+
+
+def attention(config: DictConfig, model: str = "actor_rollout_ref.model") -> str:
+    """The attention of the policy, or of the model in another section; that of verl where none is named."""
+    return str(OmegaConf.select(config, f"{model}.override_config.attn_implementation", default="flash_attention_2"))
+
+
+def has_critic(config: DictConfig) -> bool:
+    """As verl's need_critic."""
+    enabled = config.critic.enable
+    return bool(config.algorithm.adv_estimator == "gae" if enabled is None else enabled)
+
+
+def has_kl(config: DictConfig) -> bool:
+    """Whether verl's loss or its reward has a KL term, for which there is a reference policy."""
+    return bool(config.actor_rollout_ref.actor.use_kl_loss or config.algorithm.use_kl_in_reward)
+
+
+def train_files(config: DictConfig) -> list[str]:
+    """The files of the training data."""
+    files = config.data.train_files
+    return [str(file) for file in (files if OmegaConf.is_list(files) else [files]) if file]
+
+
+def prompt_column(config: DictConfig) -> str:
+    """The column of the data that has the chat messages."""
+    return str(config.data.prompt_key)
+
+
+def chat_template_options(config: DictConfig) -> dict[str, Any]:
+    """What the chat template is given beside the messages."""
+    options = OmegaConf.to_container(config.data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)
+    assert isinstance(options, dict)
+    return {str(key): value for key, value in options.items()}
+
+
+def prompts_per_step(config: DictConfig) -> int:
+    """Prompts of a training step."""
+    return int(config.data.train_batch_size)
+
+
+def prompts_per_update(config: DictConfig) -> int:
+    """Prompts of a mini-batch, for which the weights change once."""
+    return int(config.actor_rollout_ref.actor.ppo_mini_batch_size)
+
+
+def epochs_per_step(config: DictConfig) -> int:
+    """How often a step trains on each of its responses."""
+    return int(config.actor_rollout_ref.actor.ppo_epochs)
+
+
+def responses_per_prompt(config: DictConfig) -> int:
+    """Responses that are sampled to each prompt."""
+    return int(config.actor_rollout_ref.rollout.n)
+
+
+def longest_prompt(config: DictConfig) -> int:
+    """Tokens of a prompt, at most."""
+    return int(config.data.max_prompt_length)
+
+
+def longest_response(config: DictConfig) -> int:
+    """Tokens of a response, at most."""
+    return int(config.data.max_response_length)
+
+
+def longest_row(config: DictConfig) -> int:
+    """Tokens of a prompt and its response, at most."""
+    return longest_prompt(config) + longest_response(config)
+
+
+def longest_sequence_tokens(config: DictConfig) -> int:
+    """Tokens that one row may have: a prompt and its response, or one of verl's padding rows."""
+    return max(longest_row(config), PADDING_TOKENS)
+
+
+def token_budget(config: DictConfig) -> int:
+    """Tokens that a dynamic micro-batch of the update may hold, over the ranks that share its sequences."""
+    return int(config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu) * sequence_parallel_size(config)
+
+
+def device(config: DictConfig) -> str:
+    """What the ranks train on: cpu or cuda."""
+    return str(config.trainer.device)
+
+
+def nodes(config: DictConfig) -> int:
+    """Machines."""
+    return int(config.trainer.nnodes)
+
+
+def ranks_per_node(config: DictConfig) -> int:
+    """Training ranks on each machine, one a GPU."""
+    return int(config.trainer.n_gpus_per_node)
+
+
+def ranks(config: DictConfig) -> int:
+    """Training ranks on all machines."""
+    return ranks_per_node(config) * nodes(config)
+
+
+def sequence_parallel_size(config: DictConfig) -> int:
+    """Ranks that share a sequence: verl's older key if it is above 1, else that of the engine, as verl has it."""
+    actor = config.actor_rollout_ref.actor
+    older = int(actor.ulysses_sequence_parallel_size)
+    return older if older > 1 else int(actor.fsdp_config.ulysses_sequence_parallel_size)
+
+
+def data_parallel_size(config: DictConfig) -> int:
+    """Ranks among which a mini-batch is divided: all of them, less those that share a sequence."""
+    return ranks(config) // sequence_parallel_size(config)
+
+
+def total_steps(config: DictConfig) -> int | None:
+    """Steps of the whole run; None where its epochs decide."""
+    steps: int | None = config.trainer.total_training_steps
+    return steps
+
+
+def steps_between_checkpoints(config: DictConfig) -> int:
+    """Steps after which a checkpoint is saved; below 1: none is."""
+    return int(config.trainer.save_freq)
+
+
+def kept_checkpoints(config: DictConfig) -> int | None:
+    """How many checkpoints are kept; None: all."""
+    kept: int | None = config.trainer.max_actor_ckpt_to_keep
+    return kept
