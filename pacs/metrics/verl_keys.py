@@ -11,5 +11,5 @@ VERL_KEYS: dict[str, tuple[VerlKey, ...]] = {
     "verl: rollout against trainer": verl_update.GAP,
     "verl: time and throughput": verl_time.TIME,
     "verl: PPO and GRPO": verl_baselines.BASELINES,
-    "verl: progress": verl_update.PROGRESS,
+    "verl: progress": verl_time.PROGRESS,
 }

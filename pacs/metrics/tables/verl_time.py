@@ -1,4 +1,4 @@
-"""verl's keys of time and throughput."""
+"""verl's keys of time, throughput and progress."""
 
 from pacs.metrics.entry import VerlKey
 from pacs.metrics.tables.verl_words import CLOCK, OVER_UPDATES, SECONDS, SHARE
@@ -164,5 +164,24 @@ TIME = (
         remedy="Low: micro-batches of more tokens "
         "(`actor_rollout_ref.actor.ppo_max_token_len_per_gpu`), no offloading, "
         "`actor_rollout_ref.model.enable_gradient_checkpointing=false` if memory allows.",
+    ),
+)
+
+PROGRESS = (
+    VerlKey(
+        name="training/global_step",
+        formula="the step",
+        unit="steps",
+        reduction="once a step",
+        healthy="Grows by 1; `step` in metrics.jsonl.",
+        remedy="None needed.",
+    ),
+    VerlKey(
+        name="training/epoch",
+        formula="passes over the training data that are complete",
+        unit="epochs",
+        reduction="once a step",
+        healthy="0 at first.",
+        remedy="Many: prompts are seen again and again; watch `val-core/*`.",
     ),
 )

@@ -1,4 +1,4 @@
-"""verl's keys of a step: its outcome, its update, lengths, progress."""
+"""verl's keys of a step: its outcome, its update, lengths."""
 
 from pacs.metrics.entry import VerlKey
 from pacs.metrics.tables.verl_words import OVER_RESPONSES, OVER_TOKENS, OVER_UPDATES, SHARE
@@ -228,24 +228,5 @@ GAP = (
         reduction="sum over the step; only where it happened",
         healthy="Absent.",
         remedy="Present: the run's log has the error of the rollouts.",
-    ),
-)
-
-PROGRESS = (
-    VerlKey(
-        name="training/global_step",
-        formula="the step",
-        unit="steps",
-        reduction="once a step",
-        healthy="Grows by 1; `step` in metrics.jsonl.",
-        remedy="None needed.",
-    ),
-    VerlKey(
-        name="training/epoch",
-        formula="passes over the training data that are complete",
-        unit="epochs",
-        reduction="once a step",
-        healthy="0 at first.",
-        remedy="Many: prompts are seen again and again; watch `val-core/*`.",
     ),
 )
