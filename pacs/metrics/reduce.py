@@ -9,7 +9,6 @@ import torch
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.metrics.entry import Metric
-from pacs.metrics.ours import OURS
 from pacs.metrics.over import (
     BIN,
     CORRECT,
@@ -25,6 +24,7 @@ from pacs.metrics.over import (
     WRONG,
     WRONG_RESPONSES,
 )
+from pacs.metrics.registry import OURS
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)

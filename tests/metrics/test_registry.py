@@ -19,9 +19,9 @@ from pacs.metrics import (
     find,
     update_metrics,
 )
-from pacs.metrics.ours import OURS
 from pacs.metrics.over import STATUSES
 from pacs.metrics.reduce import REDUCERS
+from pacs.metrics.registry import OURS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS
 from pacs.rewards.math import Status
