@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pacs.base.errors import UserError
 from pacs.base.files import open_lock
+from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
-from pacs.sweeps.stop import StopRequest
 
 LOCK = ".lock"
 
@@ -40,15 +40,14 @@ def locked(out: Path) -> Iterator[None]:
         yield
 
 
-def train_runs(
-    runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: StopRequest, refused: dict[str, str]
-) -> int:
+def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: Stops, refused: dict[str, str]) -> int:
     """Train and evaluate what is not done yet; a run that fails does not keep the others from being trained.
 
     Args:
         runs: checked.
         evaluation: of each finished run; None: none.
-        stop: signals that have come.
+        stop: signals that have come; while a run trains, its launcher heeds them (the first ends it after its step, a
+            second at once) and passes them on to here.
         refused: gets folder's name -> why, of runs that were refused though the check had let them pass.
 
     Returns:

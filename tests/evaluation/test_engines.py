@@ -1,5 +1,6 @@
 """Engines on a cluster whose GPUs are taken."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def test_gpus_that_are_taken_are_waited_for_and_the_wait_is_said(
     for name in (TOKEN, TEMPORARY, KEEP_ENVIRONMENT):
         monkeypatch.setenv(name, str(tmp_path))
     stop = StopRequest()
-    stop.signal = "SIGTERM"
+    stop.signals.append(signal.SIGTERM)
     settings = EngineSettings("model", "auto", 1, 0.9, 64, 1.0, 1.0, 32, token_entropy=False)
     with pytest.raises(Stopped):
         start_engines(settings, None, tmp_path, stop)
