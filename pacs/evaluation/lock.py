@@ -7,8 +7,6 @@ carries its token or has descended from it (Ray's daemons and workers, vLLM's en
 for the processes and the shared memory SPARED, a JSON object, which were there before.
 """
 
-import errno
-import fcntl
 import json
 import os
 import select
@@ -23,14 +21,13 @@ from uuid import uuid4
 
 import psutil
 
+from pacs.base import locks
 from pacs.base.errors import UserError
-from pacs.base.files import open_lock
 from pacs.evaluation.settings import FILE
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
 from pacs.runs.segments import remove_segments, segments_there
 from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder
 
-LOCK = ".lock"
 #: Between two looks at which processes there are.
 WATCH_SECONDS = 1.0
 
@@ -43,7 +40,7 @@ def check_out(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out} is no folder: give another")
-    if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / LOCK).exists()):
+    if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / locks.LOCK).exists()):
         raise UserError(f"--out {out} has other files, and is no evaluation: give another folder")
 
 
@@ -55,21 +52,16 @@ def locked(out: Path) -> Iterator[None]:
         UserError: If another process holds it, or it cannot be made.
     """
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = open_lock(out / LOCK)
+        lock = locks.locked(out)
+    except locks.Taken as error:
+        raise UserError(
+            f"--out {out}: an evaluation is running in this folder ({error}): stop it, or give another"
+        ) from None
+    except locks.NoLocks as error:
+        raise UserError(f"--out {out}: its file system has no locks ({error}): give another") from error
     except OSError as error:
         raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:
-        lock.seek(0)
-        about = lock.read()
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno != errno.EWOULDBLOCK:
-                raise UserError(f"--out {out}: its file system has no locks ({error}): give another") from error
-            raise UserError(
-                f"--out {out}: an evaluation is running in this folder ({about.strip()}): stop it, or give another"
-            ) from None
         lock.truncate(0)
         lock.write(json.dumps({"process": os.getpid(), "host": os.uname().nodename}) + "\n")
         lock.flush()

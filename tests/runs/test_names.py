@@ -104,11 +104,11 @@ def test_a_lock_that_is_a_link_does_not_empty_what_it_leads_to(tmp_path: Path):
     (folder / ".lock").symlink_to(victim)
     with pytest.raises(UserError, match="cannot be written"), locked(folder):
         pass
-    with pytest.raises(checks.ConfigError, match="cannot be written"), hold_folder._locked(folder):
+    with pytest.raises(checks.ConfigError, match="cannot be written"), hold_folder.held(folder, folder):
         pass
     assert victim.read_text() == "precious"
     (folder / ".lock").unlink()
-    with hold_folder._locked(folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
+    with hold_folder.held(folder, folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
