@@ -119,8 +119,8 @@ def hold_engine(names: tuple[str, ...]) -> None:
 def ours(options: argparse.Namespace) -> dict[str, float]:
     """`pacs evaluate` in this process, timed from inside."""
     from pacs.evaluation import engines, evaluate, folder
-    from pacs.evaluation.regrade import regrade
-    from pacs.evaluation.stop import StopRequest
+    from pacs.evaluation.grade import regrade
+    from pacs.evaluation.process import StopRequest
     from pacs.rewards.math import _equal
 
     marks = {}
@@ -155,9 +155,9 @@ def bare(options: argparse.Namespace) -> dict[str, float]:
 
     from pacs.evaluation import evaluate
     from pacs.evaluation.model import find_model
-    from pacs.evaluation.problems import load_problems
-    from pacs.evaluation.seeds import sample_seed
+    from pacs.evaluation.sample import sample_seed
     from pacs.evaluation.settings import ModelSettings, Settings
+    from pacs.evaluation.tasks import load_problems
 
     about = asked(options, options.work / "unused")
     model = find_model(options.model)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.evaluation.failures import EngineFailure
+from pacs.evaluation.engine import EngineFailure
 from pacs.evaluation.grading import HELP, OPTION, parse_given
+from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
-from pacs.evaluation.stop import Stopped, StopRequest
 from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
 from pacs.runs.supervisor import FAILED, STOPPED
 

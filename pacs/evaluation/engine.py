@@ -13,13 +13,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from pacs.evaluation.failures import EngineFailure
-
 #: An exchange ends after this time if anything is finished.
 EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
 _ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
 _REPEATED = ("See root cause above", "See stack trace")
+
+
+class EngineFailure(RuntimeError):
+    """An engine could not be started, or died; the message says which and why."""
 
 
 class Request(NamedTuple):

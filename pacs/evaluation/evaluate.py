@@ -15,10 +15,9 @@ from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
 from pacs.evaluation.grade import check_settings_work
 from pacs.evaluation.grading import Grading, VerifierSettings, sentences
-from pacs.evaluation.lock import check_out, locked, nothing_left
 from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
-from pacs.evaluation.problems import load_problems
-from pacs.evaluation.report import report
+from pacs.evaluation.process import StopRequest, check_out, locked, nothing_left
+from pacs.evaluation.results import report
 from pacs.evaluation.sample import Problem
 from pacs.evaluation.sampling import Work
 from pacs.evaluation.settings import (
@@ -31,8 +30,7 @@ from pacs.evaluation.settings import (
     joined,
     read_settings,
 )
-from pacs.evaluation.stop import StopRequest
-from pacs.evaluation.tasks import Task, prepare_missing
+from pacs.evaluation.tasks import Task, load_problems, prepare_missing
 
 
 @dataclass(frozen=True)

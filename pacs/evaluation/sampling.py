@@ -8,17 +8,13 @@ from types import TracebackType
 from typing import Self
 
 from pacs.base.terminal import print
-from pacs.evaluation.clock import Clock
-from pacs.evaluation.engine import EngineSettings, Finished, Request
-from pacs.evaluation.failures import EngineFailure
-from pacs.evaluation.folder import LOGS, read_grades, within
+from pacs.evaluation.engine import EngineFailure, EngineSettings, Finished, Request
+from pacs.evaluation.folder import LOGS, Store, read_grades, within
 from pacs.evaluation.grade import Grader
-from pacs.evaluation.progress import Progress
-from pacs.evaluation.sample import Problem, Sample
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.process import StopRequest
+from pacs.evaluation.progress import Clock, Progress
+from pacs.evaluation.sample import Problem, Sample, sample_seed
 from pacs.evaluation.settings import Settings
-from pacs.evaluation.stop import StopRequest
-from pacs.evaluation.store import Store
 
 #: Between two looks for grades, once all samples are drawn.
 POLL_SECONDS = 0.2
@@ -107,8 +103,7 @@ class Work:
         self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest
     ) -> None:
         # Imported late: grading alone needs no Ray.
-        from pacs.evaluation.engines import cluster, start_engines
-        from pacs.evaluation.generate import generate
+        from pacs.evaluation.engines import cluster, generate, start_engines
 
         with cluster(ray_address):
             stop.listen()  # Ray has set a handler of its own

@@ -16,15 +16,12 @@ import pytest
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.evaluation.evaluate import Asked, settle
-from pacs.evaluation.folder import read_grades, read_problems, task_folder, write_problems
+from pacs.evaluation.folder import Store, read_grades, read_problems, task_folder, write_problems
 from pacs.evaluation.grade import grade
 from pacs.evaluation.model import find_model, model_sha256
-from pacs.evaluation.problems import load_problems
-from pacs.evaluation.sample import Sample
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.sample import Sample, sample_seed
 from pacs.evaluation.settings import Sampling, Settings
-from pacs.evaluation.store import Store
-from pacs.evaluation.tasks import Task
+from pacs.evaluation.tasks import Task, load_problems
 from tests.evaluation.conftest import write_data, write_model
 
 Run = Callable[..., tuple[int, str]]

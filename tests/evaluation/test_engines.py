@@ -9,7 +9,7 @@ import ray
 
 from pacs.evaluation.engine import EngineSettings
 from pacs.evaluation.engines import start_engines
-from pacs.evaluation.stop import Stopped, StopRequest
+from pacs.evaluation.process import Stopped, StopRequest
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY
 

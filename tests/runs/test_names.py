@@ -12,7 +12,7 @@ from pacs.base.files import inside
 from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
 from pacs.data.output import MANIFEST, MARK, Output
 from pacs.evaluation.folder import task_file, task_folder
-from pacs.evaluation.lock import locked
+from pacs.evaluation.process import locked
 from pacs.evaluation.settings import FILE, read_settings
 from pacs.integration import checks
 from pacs.integration.start import hold_folder

@@ -1,8 +1,8 @@
-"""One evaluation at a time in a folder, and nothing left running when it is over.
+"""The process of an evaluation: alone in its folder, ended by a signal, and nothing left running after it.
 
-    python -m pacs.evaluation.lock PIPE TOKEN PROCESS SPARED
+    python -m pacs.evaluation.process PIPE TOKEN PROCESS SPARED
 
-is the process that sees to the second: it waits until the evaluation is over, however it has ended, and ends what still
+is the process that sees to the last: it waits until the evaluation is over, however it has ended, and ends what still
 carries its token or has descended from it (Ray's daemons and workers, vLLM's engines, the verifier's processes), but
 for the processes and the shared memory SPARED, a JSON object, which were there before.
 """
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +24,8 @@ import psutil
 
 from pacs.base import locks
 from pacs.base.errors import UserError
+from pacs.base.stops import Stops
+from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
 from pacs.runs.segments import remove_segments, segments_there
@@ -66,6 +69,28 @@ def locked(out: Path) -> Iterator[None]:
         lock.write(json.dumps({"process": os.getpid(), "host": os.uname().nodename}) + "\n")
         lock.flush()
         yield
+
+
+class Stopped(Exception):
+    """A signal has asked for the end; the message is its name."""
+
+
+class StopRequest(Stops):
+    """Whether a signal has asked for the end: the first is heeded at the next safe moment, a second at once."""
+
+    def check(self) -> None:
+        """Raise `Stopped` if one has come."""
+        if self.signals:
+            raise Stopped(self.names[0])
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        if self.signals:
+            os._exit(128 + number)
+        super().note(number, frame)
+        print(
+            f"\npacs evaluate: {self.names[0]}: stopping; a second signal ends it at once", file=sys.stderr, flush=True
+        )
 
 
 @contextmanager
