@@ -98,12 +98,11 @@ def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> i
     return asked or room
 
 
-def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop: StopRequest) -> list[RemoteEngine]:
+def start_engines(settings: EngineSettings, logs: Path, stop: StopRequest) -> list[RemoteEngine]:
     """Start all engines at once, and wait until the last one is ready.
 
     Args:
         settings: of each.
-        asked: by --engines.
         logs: folder for what they print.
         stop: asked while they start.
 
@@ -113,15 +112,16 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
         Stopped: If `stop` asks for the end.
     """
     gpus = [int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
-    count = count_engines(gpus, settings.tensor_parallel, asked)
+    options = settings.options
+    count = count_engines(gpus, options.tensor_parallel, options.engines)
     has_gpu = any(gpus)
     print(f"starting {count} vLLM engine{'s' if count > 1 else ''} on the {'GPUs' if has_gpu else 'CPU'}", flush=True)
-    needed, free = count * settings.tensor_parallel, int(ray.available_resources().get("GPU", 0))
+    needed, free = count * options.tensor_parallel, int(ray.available_resources().get("GPU", 0))
     if has_gpu and free < needed:
         print(f"waiting for {needed} GPUs, of which {free} are free now (--engines N starts fewer engines)", flush=True)
     remote = ray.remote(Engine).options(
         num_cpus=0,
-        num_gpus=settings.tensor_parallel if has_gpu else 0,
+        num_gpus=options.tensor_parallel if has_gpu else 0,
         scheduling_strategy="SPREAD",
         runtime_env={"env_vars": _environment(count, has_gpu)},
     )

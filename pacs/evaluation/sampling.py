@@ -76,13 +76,11 @@ class Work:
         """Whether every sample is there, with its grade."""
         return not self.queue and all(len(store.graded) == len(store.sampled) for store in self._stores.values())
 
-    def run(self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest) -> None:
+    def run(self, settings: EngineSettings, stop: StopRequest) -> None:
         """Draw and grade all that is missing; whatever happens, what is finished is kept.
 
         Args:
             settings: of each engine.
-            engines: how many; None for all that there is room for.
-            ray_address: of a cluster to join.
             stop: asked several times a second.
 
         Raises:
@@ -93,22 +91,20 @@ class Work:
             for sample in store.ungraded():
                 self._grader.submit(task, self._problems[task, sample.problem], sample)
         if self.queue:
-            self._generate(settings, engines, ray_address, stop)
+            self._generate(settings, stop)
         while self._grader.waiting:
             self._take_grades()
             stop.check()
             time.sleep(POLL_SECONDS)
 
-    def _generate(
-        self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest
-    ) -> None:
+    def _generate(self, settings: EngineSettings, stop: StopRequest) -> None:
         # Imported late: grading alone needs no Ray.
         from pacs.evaluation.engines import cluster, generate, start_engines
 
-        with cluster(ray_address):
+        with cluster(settings.options.ray_address):
             stop.listen()  # Ray has set a handler of its own
             try:
-                ready = start_engines(settings, engines, within(self._out.absolute(), LOGS), stop)
+                ready = start_engines(settings, within(self._out.absolute(), LOGS), stop)
                 self._start_progress()
                 self._clock.start()
                 generate(ready, self.queue, self._deliver, self._tick, stop)

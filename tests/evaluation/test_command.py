@@ -45,7 +45,7 @@ def out(model: Path, data: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "evaluation"
     folder.mkdir()
     task = Task("sums", data, 2, (1, 2))
-    asked = Asked(str(model), [task], data.parent, folder, Sampling(max_tokens=24), 1, None, 0.9, None)
+    asked = Asked(str(model), [task], data.parent, folder, Sampling(max_tokens=24))
     problems = load_problems(data)
     settings = settle(asked, find_model(str(model)), {"sums": problems})
     settings.write(folder)
@@ -205,7 +205,7 @@ def test_a_folder_without_samples_takes_other_settings(model: Path, data: Path, 
     problems = {"sums": load_problems(data)}
 
     def settled(temperature: float) -> Settings:
-        asked = Asked(str(model), [task], data.parent, tmp_path, Sampling(temperature), 1, None, 0.9, None)
+        asked = Asked(str(model), [task], data.parent, tmp_path, Sampling(temperature))
         return settle(asked, find_model(str(model)), problems)
 
     settled(0.6).write(tmp_path)

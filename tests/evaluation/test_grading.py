@@ -68,7 +68,7 @@ def finished(model: Path, data: Path, out: Path, responses: list[str], given: tu
     out.mkdir()
     task = Task("letters", data, 1, (1,))
     verifiers = parse_given(given)
-    asked = Asked(str(model), [task], data.parent, out, Sampling(max_tokens=24), 1, None, 0.9, None, verifiers)
+    asked = Asked(str(model), [task], data.parent, out, Sampling(max_tokens=24), verifiers=verifiers)
     problems = load_problems(data)
     settings = settle(asked, find_model(str(model)), {"letters": problems})
     settings.write(out)
