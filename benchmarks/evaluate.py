@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -92,6 +91,7 @@ def write_data(file: Path, problems: int) -> None:
 
 def asked(options: argparse.Namespace, out: Path) -> Any:
     """The evaluation, as the command would ask for it."""
+    from pacs.evaluation.engine import EngineOptions
     from pacs.evaluation.evaluate import Asked
     from pacs.evaluation.model import context_and_dtype, find_model
     from pacs.evaluation.settings import Sampling
@@ -100,7 +100,7 @@ def asked(options: argparse.Namespace, out: Path) -> Any:
     task = Task("made_up", options.work / "data.parquet", options.samples, (1,))
     _, dtype = context_and_dtype(find_model(options.model))
     sampling = Sampling(max_tokens=options.max_tokens, dtype=dtype)
-    return Asked(options.model, [task], options.work, out, sampling, 1, 1, 0.9, None)
+    return Asked(options.model, [task], options.work, out, sampling, EngineOptions(engines=1))
 
 
 def hold_engine(names: tuple[str, ...]) -> None:
@@ -119,8 +119,8 @@ def hold_engine(names: tuple[str, ...]) -> None:
 def ours(options: argparse.Namespace) -> dict[str, float]:
     """`pacs evaluate` in this process, timed from inside."""
     from pacs.evaluation import engines, evaluate, folder
-    from pacs.evaluation.regrade import regrade
-    from pacs.evaluation.stop import StopRequest
+    from pacs.evaluation.grade import regrade
+    from pacs.evaluation.process import StopRequest
     from pacs.rewards.math import _equal
 
     marks = {}
@@ -154,17 +154,16 @@ def bare(options: argparse.Namespace) -> dict[str, float]:
     from vllm.platforms import current_platform
 
     from pacs.evaluation import evaluate
+    from pacs.evaluation.engine import EngineSettings
     from pacs.evaluation.model import find_model
-    from pacs.evaluation.problems import load_problems
-    from pacs.evaluation.seeds import sample_seed
-    from pacs.evaluation.settings import ModelSettings, Settings
+    from pacs.evaluation.sample import sample_seed
+    from pacs.evaluation.tasks import load_problems
 
     about = asked(options, options.work / "unused")
     model = find_model(options.model)
     problems = {"made_up": load_problems(about.tasks[0].file)}
     prompts, context = evaluate.encode(model, problems, about.sampling)
-    settings = Settings(ModelSettings("", str(model.folder), ""), about.sampling, {}, {})
-    engine = replace(evaluate.engine_settings(about, settings, context), cpu=current_platform.is_cpu())
+    engine = EngineSettings(str(model.folder), context, about.sampling, about.options, cpu=current_platform.is_cpu())
     llm = LLM(**engine.engine_arguments())
     requests = [
         (prompt, sample_seed(0, task, problem, index))

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import visible
@@ -80,16 +80,6 @@ def inside(folder: Path, *names: object) -> Path:
     if not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{path} is a link that leads out of {folder}")
     return path
-
-
-def open_lock(file: Path) -> TextIO:
-    """Open a file that is locked and holds a word on who holds it; made if it is not there.
-
-    Raises:
-        OSError: If it cannot be, or is a link: what is written to it would be written elsewhere.
-    """
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    return os.fdopen(descriptor, "a+", encoding="utf-8")
 
 
 T = TypeVar("T")

@@ -5,19 +5,17 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from pacs.base.stops import SIGNALS, Stops
 from pacs.cluster.meeting import Meeting
-from pacs.runs.signals import SIGNALS
 
 
-class Noted:
+class Noted(Stops):
     """The head's way once it waits: signals are noted, and with the meeting's notice passed on to the run."""
 
     def __init__(self, meeting: Meeting) -> None:
+        super().__init__()
         self.meeting, self.notice_taken = meeting, False
-        self.signals: list[int] = []
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
-                signal.signal(number, self._note)
+        self.listen()
 
     def new(self) -> list[int]:
         """Those since the last call; the notice is one SIGUSR1."""
@@ -26,9 +24,6 @@ class Noted:
             self.notice_taken = True
             noted.append(signal.SIGUSR1)
         return noted
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.signals.append(number)
 
 
 def exit_on_signals(*, head: bool) -> None:

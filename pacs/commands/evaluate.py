@@ -3,14 +3,15 @@
 import argparse
 import math
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.evaluation.failures import EngineFailure
+from pacs.evaluation.engine import EngineFailure, EngineOptions
 from pacs.evaluation.grading import HELP, OPTION, parse_given
+from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
-from pacs.evaluation.stop import Stopped, StopRequest
 from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
 from pacs.runs.supervisor import FAILED, STOPPED
 
@@ -83,7 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--seed", type=int, default=default.seed, metavar="N", help="every sample's own seed comes of it (default: 0)"
     )
-    how.add_argument("--no-thinking", action="store_true", help="the chat template's enable_thinking=false")
+    how.add_argument(
+        "--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false"
+    )
     how.add_argument("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
     how.add_argument(
         "--dtype",
@@ -110,29 +113,11 @@ def main(args: argparse.Namespace) -> int:
 
     try:
         _check(args)
-        sampling = Sampling(
-            args.temperature,
-            args.top_p,
-            args.max_tokens,
-            not args.no_thinking,
-            args.token_entropy,
-            args.dtype,
-            args.seed,
-        )
+        sampling = Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
+        options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
         tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
-        asked = Asked(
-            args.model,
-            tasks,
-            args.data,
-            args.out,
-            sampling,
-            args.tensor_parallel,
-            args.engines,
-            args.gpu_memory,
-            args.ray_address,
-            parse_given(args.reward_kwargs),
-        )
-        evaluate(asked, StopRequest())
+        verifiers = parse_given(args.reward_kwargs)
+        evaluate(Asked(args.model, tasks, args.data, args.out, sampling, options, verifiers), StopRequest())
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it
         raise
     except (EngineFailure, OSError) as error:  # a full disk

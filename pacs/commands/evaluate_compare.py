@@ -7,9 +7,9 @@ from pathlib import Path
 from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
-from pacs.evaluation.compare import compare, notes, read_evaluations
-from pacs.evaluation.compare_page import comparison_json, comparison_page
+from pacs.evaluation.compare import compare, comparison_json, comparison_page, notes
 from pacs.evaluation.reported import reported, reported_names
+from pacs.evaluation.results import read_evaluations
 
 DESCRIPTION = """\
 Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap

@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Grade and print the results."""
-    from pacs.evaluation.lock import locked, nothing_left
-    from pacs.evaluation.regrade import regrade
-    from pacs.evaluation.report import report
+    from pacs.evaluation.grade import regrade
+    from pacs.evaluation.process import locked, nothing_left
+    from pacs.evaluation.results import report
     from pacs.evaluation.settings import read_settings
 
     given = parse_given(args.reward_kwargs)

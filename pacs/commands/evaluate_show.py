@@ -8,8 +8,8 @@ from typing import get_args
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.evaluation.folder import Grade, read_grades, read_problems, read_samples
-from pacs.evaluation.sample import Problem, Sample
+from pacs.evaluation.folder import read_grades, read_problems, read_samples
+from pacs.evaluation.sample import Grade, Problem, Sample
 from pacs.evaluation.settings import read_settings
 from pacs.rewards.verdict import Status
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from pacs.base.files import folder_bytes
 from pacs.base.terminal import print
 from pacs.checkpoints.source import find_source
-from pacs.evaluation.of_checkpoint import card_section, find_evaluations
+from pacs.evaluation.results import card_section, find_evaluations
 from pacs.export.dtype import DTYPES, choose_dtype
 
 DESCRIPTION = """\

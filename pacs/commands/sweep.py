@@ -96,11 +96,11 @@ def _list() -> int:
 
 
 def _sweep(args: argparse.Namespace) -> int:
+    from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
     from pacs.sweeps.evaluate import check_evaluations
     from pacs.sweeps.grid import plan_runs, recipe_of
-    from pacs.sweeps.stop import StopRequest
     from pacs.sweeps.train import locked, train_runs
 
     sweep = read_sweep(args.name)
@@ -117,7 +117,7 @@ def _sweep(args: argparse.Namespace) -> int:
     if evaluation:
         prepare_missing(evaluation.tasks, DATA)
     refused: dict[str, str] = {}
-    with locked(out), StopRequest() as stop:
+    with locked(out), Stops() as stop:
         status = train_runs(runs, evaluation, stop, refused)
         print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
         _write(sweep, runs, out, refused)

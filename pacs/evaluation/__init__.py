@@ -1,5 +1,1 @@
-"""From generations to numbers."""
-
-from pacs.base.statistics import pass_at_k
-
-__all__ = ["pass_at_k"]
+"""From a model to graded samples and their numbers."""

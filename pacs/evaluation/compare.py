@@ -1,35 +1,23 @@
-"""Evaluations side by side, problem by problem."""
+"""Evaluations side by side, problem by problem, as Markdown and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pacs.base.errors import UserError
+from pacs.base.markdown import interval, percent, table
 from pacs.base.statistics import Estimate, estimate
+from pacs.base.terminal import visible
 from pacs.evaluation.grading import NOT_RECORDED, differences
-from pacs.evaluation.results import read_results
+from pacs.evaluation.reported import Reported, remarks
+from pacs.evaluation.results import Evaluation
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks, pass_at_values
 
 #: Most problems that an error names.
 NAMED = 3
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """An evaluation, as its folder has it.
-
-    Attributes:
-        label: by which it is shown.
-        folder: its own.
-        settings: that its samples were made with.
-        tasks: the results, by task.
-    """
-
-    label: str
-    folder: Path
-    settings: Mapping[str, Any]
-    tasks: dict[str, TaskResult]
+EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
+DIFFERENCES = """\
+Differences are to {first}, problem by problem (the paired bootstrap), and marked `*` where the interval excludes 0."""
 
 
 @dataclass(frozen=True)
@@ -47,24 +35,6 @@ class TaskComparison:
     problems: int
     pass_at: dict[str, dict[int, Estimate]]
     differences: dict[str, dict[int, Estimate]]
-
-
-def read_evaluations(folders: Sequence[Path]) -> list[Evaluation]:
-    """The evaluations in these folders, named after them (by their whole paths where two have one name).
-
-    Raises:
-        UserError: a folder without results, or given twice.
-    """
-    for i, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:i]]:
-            raise UserError(f"{folder} is given twice: give each evaluation once")
-    names = [folder.resolve().name for folder in folders]
-    labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
-    read = [read_results(folder) for folder in folders]
-    return [
-        Evaluation(label, folder, settings, {result.task: result for result in results})
-        for label, folder, (settings, results) in zip(labels, folders, read, strict=True)
-    ]
 
 
 def compare(evaluations: Sequence[Evaluation], ks: Sequence[int] | None = None) -> list[TaskComparison]:
@@ -175,3 +145,89 @@ def _decisive(evaluation: Evaluation, shared: Sequence[str]) -> Iterator[tuple[s
     for task in shared:
         yield f"{task}: samples a problem", evaluation.tasks[task].samples
         yield f"{task}: sha256 of the data", evaluation.settings.get("tasks", {}).get(task, {}).get("sha256")
+
+
+def comparison_page(
+    evaluations: Sequence[Evaluation],
+    tasks: Sequence[TaskComparison],
+    columns: Sequence[Reported],
+    notes: Sequence[str],
+) -> str:
+    """The page as Markdown, with a newline at its end.
+
+    Args:
+        evaluations: that are compared.
+        tasks: their comparison.
+        columns: of the paper, to be shown beside.
+        notes: what makes the comparison doubtful.
+    """
+    parts = ["# Comparison"]
+    if notes:
+        parts.append("**Not everything but the model is the same:**\n\n" + "\n".join(f"- {note}" for note in notes))
+    first, *others = evaluations
+    parts += [
+        EXPLANATION + (f"\n{DIFFERENCES.format(first=first.label)}" if others else ""),
+        table(
+            ["", "model", "sha256"],
+            [[e.label, e.settings["model"]["name"], e.settings["model"]["sha256"][:12]] for e in evaluations],
+        ),
+        "## pass@1",
+        _pass_at_1(evaluations, tasks, columns),
+    ]
+    for task in tasks:
+        parts += [f"## {task.task}: {task.problems} problems", _block(task, columns)]
+    if columns:
+        sources = [f"- {_reported(c)}: {c.source}, {', '.join(c.tables)}." for c in columns]
+        parts += ["## Reported", "\n".join([*sources, *(f"- {remark}" for remark in remarks())])]
+    return visible("\n\n".join(parts)) + "\n"
+
+
+def comparison_json(
+    evaluations: Sequence[Evaluation],
+    tasks: Sequence[TaskComparison],
+    columns: Sequence[Reported],
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """The same, for JSON; shares from 0 to 1."""
+    return {
+        "evaluations": [{"label": e.label, "folder": str(e.folder), "settings": e.settings} for e in evaluations],
+        "notes": list(notes),
+        "tasks": [asdict(task) for task in tasks],
+        "reported": [asdict(column) for column in columns],
+    }
+
+
+def _pass_at_1(evaluations: Sequence[Evaluation], tasks: Sequence[TaskComparison], columns: Sequence[Reported]) -> str:
+    """The paper's Table 1: benchmarks as columns, and their mean."""
+    rows = [[e.label, *_with_mean([e.tasks[task.task].accuracy.mean for task in tasks])] for e in evaluations]
+    rows += [[_reported(c), *_with_mean([c.pass_at.get(task.task, {}).get(1) for task in tasks])] for c in columns]
+    return table(["", *(task.task for task in tasks), "mean"], rows)
+
+
+def _with_mean(shares: Sequence[float | None]) -> list[str]:
+    known = [share for share in shares if share is not None]
+    mean = sum(known) / len(known) if len(known) == len(shares) else None
+    return [percent(share) for share in (*shares, mean)]
+
+
+def _block(task: TaskComparison, columns: Sequence[Reported]) -> str:
+    first = next(iter(task.pass_at))
+    ks = list(task.pass_at[first])
+    rows = []
+    for label, estimates in task.pass_at.items():
+        rows.append([label, *(interval(estimates[k]) for k in ks)])
+        if label in task.differences:
+            rows.append([f"{label} − {first}", *(_difference(task.differences[label][k], task.problems) for k in ks)])
+    for column in columns:
+        at = column.pass_at.get(task.task, {})
+        rows.append([_reported(column), *(percent(at.get(k)) for k in ks)])
+    return table(["", *(f"pass@{k}" for k in ks)], rows)
+
+
+def _difference(value: Estimate, problems: int) -> str:
+    low, mean, high = (f"{100 * share:+.2f}" for share in (value.low, value.mean, value.high))
+    return f"{mean} [{low}, {high}]{' *' if value.excludes_zero and problems > 1 else ''}"
+
+
+def _reported(column: Reported) -> str:
+    return f"{column.name} (reported)"

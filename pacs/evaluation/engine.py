@@ -13,13 +13,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from pacs.evaluation.failures import EngineFailure
+from pacs.evaluation.settings import Sampling
 
 #: An exchange ends after this time if anything is finished.
 EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
 _ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
 _REPEATED = ("See root cause above", "See stack trace")
+
+
+class EngineFailure(RuntimeError):
+    """An engine could not be started, or died; the message says which and why."""
 
 
 class Request(NamedTuple):
@@ -41,56 +45,65 @@ class Finished(NamedTuple):
 
 
 @dataclass(frozen=True)
+class EngineOptions:
+    """Where samples are drawn, which may change from start to start.
+
+    Attributes:
+        engines: how many; None for all that there is room for.
+        tensor_parallel: GPUs of one engine.
+        gpu_memory: share of a GPU's memory.
+        ray_address: of a cluster to join; None for the one in RAY_ADDRESS, or one of its own.
+    """
+
+    engines: int | None = None
+    tensor_parallel: int = 1
+    gpu_memory: float = 0.9
+    ray_address: str | None = None
+
+
+@dataclass(frozen=True)
 class EngineSettings:
     """What every engine is started with.
 
     Attributes:
         model: a Hugging Face folder.
-        dtype: of the weights, `auto` for vLLM's choice.
-        tensor_parallel: GPUs of one engine.
-        gpu_memory: share of a GPU's memory.
         context: the most tokens of prompt and response together.
-        temperature, top_p, max_tokens: of the sampling.
-        token_entropy: whether it is measured.
+        sampling: of all samples; a `dtype` of `auto` is vLLM's choice.
+        options: of the engines.
         cpu: whether it computes on the CPU.
     """
 
     model: str
-    dtype: str
-    tensor_parallel: int
-    gpu_memory: float
     context: int
-    temperature: float
-    top_p: float
-    max_tokens: int
-    token_entropy: bool
+    sampling: Sampling
+    options: EngineOptions
     cpu: bool = False
 
     def engine_arguments(self) -> dict[str, Any]:
         """For vLLM's `EngineArgs`, and for its `LLM`."""
-        own: dict[str, Any] = {"distributed_executor_backend": "mp"} if self.tensor_parallel > 1 else {}
+        own: dict[str, Any] = {"distributed_executor_backend": "mp"} if self.options.tensor_parallel > 1 else {}
         if self.cpu:
             # vLLM's CPU build dies of a seeded prompt that is read in parts: it sets back the generator's offset, which
             # torch's generators on the CPU do not have.
             own |= {"enforce_eager": True, "enable_chunked_prefill": False}
         return own | {
             "model": self.model,
-            "dtype": self.dtype,
-            "tensor_parallel_size": self.tensor_parallel,
-            "gpu_memory_utilization": self.gpu_memory,
+            "dtype": self.sampling.dtype,
+            "tensor_parallel_size": self.options.tensor_parallel,
+            "gpu_memory_utilization": self.options.gpu_memory,
             "max_model_len": self.context,
             "enable_prefix_caching": True,
             "disable_log_stats": True,
-            "logprobs_mode": "processed_logprobs" if self.token_entropy else "raw_logprobs",
+            "logprobs_mode": "processed_logprobs" if self.sampling.token_entropy else "raw_logprobs",
         }
 
     def sampling_arguments(self) -> dict[str, Any]:
         """For vLLM's `SamplingParams`."""
         return {
-            "temperature": self.temperature,
-            "top_p": self.top_p,
-            "max_tokens": self.max_tokens,
-            "logprobs": 0 if self.token_entropy else None,
+            "temperature": self.sampling.temperature,
+            "top_p": self.sampling.top_p,
+            "max_tokens": self.sampling.max_tokens,
+            "logprobs": 0 if self.sampling.token_entropy else None,
         }
 
 

@@ -1,8 +1,10 @@
-"""An engine for each set of GPUs of a Ray cluster, or on the CPU where there is none."""
+"""An engine for each set of GPUs of a Ray cluster, or on the CPU where there is none; all are kept busy to the end."""
 
+import math
 import os
 import socket
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
@@ -13,9 +15,8 @@ import ray
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.evaluation.engine import Engine, EngineSettings
-from pacs.evaluation.failures import EngineFailure
-from pacs.evaluation.stop import StopRequest
+from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request
+from pacs.evaluation.process import StopRequest
 from pacs.runs.actor_failures import DEATHS, death_of
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY, temporary_variables
@@ -97,12 +98,11 @@ def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> i
     return asked or room
 
 
-def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop: StopRequest) -> list[RemoteEngine]:
+def start_engines(settings: EngineSettings, logs: Path, stop: StopRequest) -> list[RemoteEngine]:
     """Start all engines at once, and wait until the last one is ready.
 
     Args:
         settings: of each.
-        asked: by --engines.
         logs: folder for what they print.
         stop: asked while they start.
 
@@ -112,15 +112,16 @@ def start_engines(settings: EngineSettings, asked: int | None, logs: Path, stop:
         Stopped: If `stop` asks for the end.
     """
     gpus = [int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
-    count = count_engines(gpus, settings.tensor_parallel, asked)
+    options = settings.options
+    count = count_engines(gpus, options.tensor_parallel, options.engines)
     has_gpu = any(gpus)
     print(f"starting {count} vLLM engine{'s' if count > 1 else ''} on the {'GPUs' if has_gpu else 'CPU'}", flush=True)
-    needed, free = count * settings.tensor_parallel, int(ray.available_resources().get("GPU", 0))
+    needed, free = count * options.tensor_parallel, int(ray.available_resources().get("GPU", 0))
     if has_gpu and free < needed:
         print(f"waiting for {needed} GPUs, of which {free} are free now (--engines N starts fewer engines)", flush=True)
     remote = ray.remote(Engine).options(
         num_cpus=0,
-        num_gpus=settings.tensor_parallel if has_gpu else 0,
+        num_gpus=options.tensor_parallel if has_gpu else 0,
         scheduling_strategy="SPREAD",
         runtime_env={"env_vars": _environment(count, has_gpu)},
     )
@@ -161,3 +162,65 @@ def _environment(count: int, has_gpu: bool) -> dict[str, str]:
         defaults = CPU_VARIABLES | {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count))}
         variables |= {name: os.environ.get(name, value) for name, value in defaults.items()}
     return variables
+
+
+def room(queued: int, here: int, everywhere: int, engines: int, max_num_seqs: int) -> int:
+    """How many requests an engine is given.
+
+    It has twice as many as it works on, so that it never waits for the driver; fewer once what is queued is less than
+    all engines work on, so that none has a backlog when another has nothing; and never more than its fair share.
+
+    Args:
+        queued: requests that no engine has.
+        here: that this engine has.
+        everywhere: that all engines have.
+        engines: how many there are.
+        max_num_seqs: how many this one works on at a time.
+    """
+    spare = max_num_seqs if queued > engines * max_num_seqs else max(max_num_seqs // 8, 1)
+    fair = math.ceil((queued + everywhere) / engines)
+    return max(0, min(max_num_seqs + spare, fair) - here)
+
+
+def generate(
+    engines: Sequence[RemoteEngine],
+    queue: deque[Request],
+    deliver: Callable[[Finished], None],
+    tick: Callable[[], None],
+    stop: StopRequest,
+) -> None:
+    """Draw all samples of a queue.
+
+    Args:
+        engines: that are ready.
+        queue: what to draw; those of one problem beside each other find their prompt in an engine's prefix cache.
+        deliver: called with each finished sample.
+        tick: called several times a second, also while nothing is finished.
+        stop: asked as often.
+
+    Raises:
+        EngineFailure: If an engine dies; what was delivered is not lost.
+        Stopped: If `stop` asks for the end.
+    """
+    has = {engine.name: 0 for engine in engines}
+    calls: dict[Any, RemoteEngine] = {}
+
+    def hand_out(engine: RemoteEngine) -> None:
+        count = room(len(queue), has[engine.name], sum(has.values()), len(engines), engine.max_num_seqs)
+        requests = [queue.popleft() for _ in range(min(count, len(queue)))]
+        has[engine.name] += len(requests)
+        if has[engine.name]:
+            calls[engine.actor.exchange.remote(requests)] = engine
+
+    for engine in engines:
+        hand_out(engine)
+    while calls:
+        for call in ray.wait(list(calls), timeout=POLL_SECONDS)[0]:
+            engine = calls.pop(call)
+            finished = answer(engine.name, call)
+            has[engine.name] -= len(finished)
+            hand_out(engine)  # before anything else: it waits
+            for each in finished:
+                deliver(each)
+        tick()
+        stop.check()

@@ -1,7 +1,7 @@
 """`pacs evaluate MODEL`: sample, grade, report."""
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,28 +11,17 @@ from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from pacs.data.output import file_sha256
 from pacs.data.template import Template
-from pacs.evaluation.engine import EngineSettings
+from pacs.evaluation.engine import EngineOptions, EngineSettings
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
 from pacs.evaluation.grade import check_settings_work
 from pacs.evaluation.grading import Grading, VerifierSettings, sentences
-from pacs.evaluation.lock import check_out, locked, nothing_left
 from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
-from pacs.evaluation.problems import load_problems
-from pacs.evaluation.report import report
+from pacs.evaluation.process import StopRequest, check_out, locked, nothing_left
+from pacs.evaluation.results import report
 from pacs.evaluation.sample import Problem
 from pacs.evaluation.sampling import Work
-from pacs.evaluation.settings import (
-    FILE,
-    ModelSettings,
-    Sampling,
-    Settings,
-    TaskSettings,
-    as_json,
-    joined,
-    read_settings,
-)
-from pacs.evaluation.stop import StopRequest
-from pacs.evaluation.tasks import Task, prepare_missing
+from pacs.evaluation.settings import FILE, ModelSettings, Sampling, Settings, TaskSettings, joined, read_settings
+from pacs.evaluation.tasks import Task, load_problems, prepare_missing
 
 
 @dataclass(frozen=True)
@@ -45,10 +34,7 @@ class Asked:
         data: folder of the known tasks' files.
         out: the evaluation's folder.
         sampling: `dtype` auto means the one of the weights.
-        tensor_parallel: GPUs of an engine.
-        engines: how many; None for all that there is room for.
-        gpu_memory: share of a GPU's memory.
-        ray_address: of a cluster to join.
+        options: of the engines.
         verifiers: settings of the verifiers, which come before those of the model's run.
     """
 
@@ -57,10 +43,7 @@ class Asked:
     data: Path
     out: Path
     sampling: Sampling
-    tensor_parallel: int
-    engines: int | None
-    gpu_memory: float
-    ray_address: str | None
+    options: EngineOptions = EngineOptions()  # noqa: RUF009 (frozen)
     verifiers: VerifierSettings = field(default_factory=dict)
 
 
@@ -68,7 +51,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     """Sample and grade what is missing, then write the results.
 
     Raises:
-        UserError, UserError, BrokenCheckpoint: If it cannot be done as asked.
+        UserError, BrokenCheckpoint: If it cannot be done as asked.
         EngineFailure: If an engine cannot start or died.
         Stopped: If `stop` asks for the end.
     """
@@ -81,7 +64,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     prompts, context = encode(model, problems, asked.sampling)
     with locked(asked.out), stop:
         settings = settle(asked, model, problems)
-        print(sentences(as_json(settings)["grading"]), flush=True)
+        print(sentences(asdict(settings)["grading"]), flush=True)
         stop.check()
         for task, some in problems.items():
             if not has_problems(asked.out, task) or read_problems(asked.out, task) != some:
@@ -90,7 +73,8 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
         with nothing_left(), Work(asked.out, settings, problems, prompts) as work:
             work.say_what_is_there()
             if not work.is_done():
-                work.run(engine_settings(asked, settings, context), asked.engines, asked.ray_address, stop)
+                engine = EngineSettings(settings.model.folder, context, settings.sampling, asked.options)
+                work.run(engine, stop)
         print(report(asked.out))
 
 
@@ -100,8 +84,8 @@ def encode(
     """The prompts as tokens, by task and problem, and the context that the engines need.
 
     Raises:
-        UserError: If a prompt has no tokens, or prompt and response can be longer than the model's context.
-        UserError: If the model has no tokenizer or no chat template, or its template refuses a prompt.
+        UserError: If a prompt has no tokens, or prompt and response can be longer than the model's context; if the
+            model has no tokenizer or no chat template, or its template refuses a prompt.
     """
     limit, _ = context_and_dtype(model)
     template = Template(str(model.folder), sampling.thinking)
@@ -156,7 +140,7 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
             merge_checkpoint(model, folder)
     print(f"hashing the model in {folder}", flush=True)
     _, dtype = context_and_dtype(Model(model.given, folder))
-    sampling = Sampling(**vars(asked.sampling) | ({"dtype": dtype} if asked.sampling.dtype == "auto" else {}))
+    sampling = replace(asked.sampling, dtype=dtype) if asked.sampling.dtype == "auto" else asked.sampling
     tasks = {
         task.name: TaskSettings(
             str(task.file.absolute()), file_sha256(task.file), len(problems[task.name]), task.samples, task.ks
@@ -167,22 +151,6 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
     grading = Grading.of(model.reward, asked.verifiers)
     new = Settings(about, sampling, tasks, versions(), git_commit(), grading)
     return joined(old, new, asked.out) if old else new
-
-
-def engine_settings(asked: Asked, settings: Settings, context: int) -> EngineSettings:
-    """What the engines are started with."""
-    sampling = settings.sampling
-    return EngineSettings(
-        model=settings.model.folder,
-        dtype=sampling.dtype,
-        tensor_parallel=asked.tensor_parallel,
-        gpu_memory=asked.gpu_memory,
-        context=context,
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        max_tokens=sampling.max_tokens,
-        token_entropy=sampling.token_entropy,
-    )
 
 
 def versions() -> dict[str, str]:

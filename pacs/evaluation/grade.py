@@ -1,18 +1,26 @@
-"""Grades samples by the verifier of the training, beside whatever else this process does."""
+"""Grades samples by the verifier of the training: beside whatever else this process does, or all of a folder again."""
 
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from tqdm import tqdm
+
 from pacs.base.errors import UserError
-from pacs.evaluation.folder import Grade
-from pacs.evaluation.grading import OPTION, VerifierSettings
-from pacs.evaluation.sample import Problem, Sample
+from pacs.evaluation.folder import read_grades, read_problems, read_samples, replace_grades
+from pacs.evaluation.grading import OPTION, Grading, VerifierSettings
+from pacs.evaluation.sample import Grade, Problem, Sample
+from pacs.evaluation.settings import Settings, read_settings
 from pacs.rewards.registry import DEFAULT, compute_score
 
 #: A thread waits while a process compares answers, or runs a program.
 MAX_THREADS = 16
+#: Samples that are in memory at a time while all are graded again.
+BATCH = 1000
 
 
 def grade(problem: Problem, sample: Sample, verifiers: VerifierSettings) -> Grade:
@@ -90,3 +98,54 @@ class Grader:
     def close(self) -> None:
         """End; what has not begun is not graded."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
+    """Grade all samples, then replace all grades, and write down by which settings that was.
+
+    Args:
+        out: the evaluation's folder; this process holds its lock.
+        given: settings of the verifiers in the place of those that the folder was graded with.
+
+    Returns:
+        Of each task how many grades there are, and how many are others than before.
+
+    Raises:
+        UserError: If its files are damaged, or a verifier refuses its settings.
+    """
+    settings = read_settings(out)
+    grading = settings.grading.changed(given) if settings.grading else Grading.of(None, given)
+    new = replace(settings, grading=grading)
+    grades = {task: _grade(out, task, new) for task in settings.tasks}
+    said = {}
+    for task, some in grades.items():
+        before = read_grades(out, task)
+        changed = sum(grade != before.get(grade.key) for grade in some)
+        said[task] = f"{len(some):,} samples graded, {changed:,} otherwise than before"
+    if new != settings:
+        # Cut off anywhere, no grade is of other settings than those written down; `pacs evaluate` grades the rest.
+        for task in grades:
+            replace_grades(out, task, [])
+        new.write(out)
+    for task, some in grades.items():
+        replace_grades(out, task, some)
+    return said
+
+
+def _grade(out: Path, task: str, settings: Settings) -> list[Grade]:
+    problems = {problem.id: problem for problem in read_problems(out, task)}
+    check_settings_work(list(problems.values()), settings.verifiers)
+    samples = read_samples(out, task, settings.model.prefix)
+    grades: list[Grade] = []
+    grader = Grader(settings.verifiers)
+    try:
+        with tqdm(desc=task, unit=" samples", disable=None) as progress:
+            while batch := list(islice(samples, BATCH)):
+                for sample in batch:
+                    grader.submit(task, problems[sample.problem], sample)
+                for _, grade in grader.graded(wait=True):
+                    grades.append(grade)
+                    progress.update()
+    finally:
+        grader.close()
+    return grades

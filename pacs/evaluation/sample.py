@@ -1,9 +1,14 @@
-"""What is generated, and what the verifier says of it."""
+"""What is generated, with a seed for each sample, and what the verifier says of it."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from pacs.rewards.verdict import Status
+
+#: Problem's id and the sample's index.
+Key = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,22 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Grade:
+    """The verifier's word on a sample (`pacs.rewards.verdict`), without the sample."""
+
+    problem: str
+    index: int
+    score: float
+    status: Status
+    predicted: str
+
+    @property
+    def key(self) -> Key:
+        """Whose it is."""
+        return self.problem, self.index
+
+
+@dataclass(frozen=True)
 class Graded:
     """A sample with the verifier's word on it (`pacs.rewards.verdict`)."""
 
@@ -70,3 +91,16 @@ class GradedTask:
     name: str
     problems: list[Problem]
     samples: dict[str, list[Graded]]
+
+
+def sample_seed(seed: int, task: str, problem: str, index: int) -> int:
+    """A seed of 63 bits for one sample: it depends on nothing but these four.
+
+    Args:
+        seed: the evaluation's.
+        task: the task's name.
+        problem: the problem's id.
+        index: which of the problem's samples.
+    """
+    about = json.dumps([seed, task, problem, index])
+    return int.from_bytes(hashlib.sha256(about.encode()).digest()[:8], "little") >> 1

@@ -8,17 +8,13 @@ from types import TracebackType
 from typing import Self
 
 from pacs.base.terminal import print
-from pacs.evaluation.clock import Clock
-from pacs.evaluation.engine import EngineSettings, Finished, Request
-from pacs.evaluation.failures import EngineFailure
-from pacs.evaluation.folder import LOGS, read_grades, within
+from pacs.evaluation.engine import EngineFailure, EngineSettings, Finished, Request
+from pacs.evaluation.folder import LOGS, Store, read_grades, within
 from pacs.evaluation.grade import Grader
-from pacs.evaluation.progress import Progress
-from pacs.evaluation.sample import Problem, Sample
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.process import StopRequest
+from pacs.evaluation.progress import Clock, Progress
+from pacs.evaluation.sample import Problem, Sample, sample_seed
 from pacs.evaluation.settings import Settings
-from pacs.evaluation.stop import StopRequest
-from pacs.evaluation.store import Store
 
 #: Between two looks for grades, once all samples are drawn.
 POLL_SECONDS = 0.2
@@ -80,13 +76,11 @@ class Work:
         """Whether every sample is there, with its grade."""
         return not self.queue and all(len(store.graded) == len(store.sampled) for store in self._stores.values())
 
-    def run(self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest) -> None:
+    def run(self, settings: EngineSettings, stop: StopRequest) -> None:
         """Draw and grade all that is missing; whatever happens, what is finished is kept.
 
         Args:
             settings: of each engine.
-            engines: how many; None for all that there is room for.
-            ray_address: of a cluster to join.
             stop: asked several times a second.
 
         Raises:
@@ -97,23 +91,20 @@ class Work:
             for sample in store.ungraded():
                 self._grader.submit(task, self._problems[task, sample.problem], sample)
         if self.queue:
-            self._generate(settings, engines, ray_address, stop)
+            self._generate(settings, stop)
         while self._grader.waiting:
             self._take_grades()
             stop.check()
             time.sleep(POLL_SECONDS)
 
-    def _generate(
-        self, settings: EngineSettings, engines: int | None, ray_address: str | None, stop: StopRequest
-    ) -> None:
+    def _generate(self, settings: EngineSettings, stop: StopRequest) -> None:
         # Imported late: grading alone needs no Ray.
-        from pacs.evaluation.engines import cluster, start_engines
-        from pacs.evaluation.generate import generate
+        from pacs.evaluation.engines import cluster, generate, start_engines
 
-        with cluster(ray_address):
+        with cluster(settings.options.ray_address):
             stop.listen()  # Ray has set a handler of its own
             try:
-                ready = start_engines(settings, engines, within(self._out.absolute(), LOGS), stop)
+                ready = start_engines(settings, within(self._out.absolute(), LOGS), stop)
                 self._start_progress()
                 self._clock.start()
                 generate(ready, self.queue, self._deliver, self._tick, stop)

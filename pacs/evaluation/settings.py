@@ -165,8 +165,3 @@ def _check_grading(old: Settings, new: Settings, out: Path) -> None:
         raise UserError(
             f"--out {out} was graded with {said}: give the same by {OPTION}, or another --out, or {again} with others"
         )
-
-
-def as_json(settings: Settings) -> dict[str, Any]:
-    """The settings as JSON has them, for results."""
-    return asdict(settings)

@@ -2,46 +2,29 @@
 
 import signal
 import sys
-from types import FrameType, TracebackType
-from typing import Any, Self
+from types import FrameType
 
+from pacs.base.stops import Stops
 from pacs.base.terminal import say
-from pacs.runs.signals import SIGNALS
 
 #: Of `pacs train`: EX_TEMPFAIL of sysexits.h.
 STOPPED = 75
 
 
-class StopRequests:
-    """Takes note of signals, from its entry to its exit as a context.
+class StopRequests(Stops):
+    """Tells whoever had a handler of a signal before, too.
 
     Until `heeded` is set nothing is running that would have to be saved, and a signal ends this process with 75.
 
     Attributes:
-        names: of the signals, in their order.
-        heeded: whether somebody looks at them.
+        heeded: whether somebody looks at the signals.
     """
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self.heeded = False
-        self.before: dict[int, Any] = {}
+    heeded = False
 
-    def __enter__(self) -> Self:
-        self.before = {number: signal.getsignal(number) for number in SIGNALS}
-        for number, handler in self.before.items():
-            if handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
-                signal.signal(number, self._note)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.names.append(signal.Signals(number).name)
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        super().note(number, frame)
         before = self.before[number]
         if callable(before) and before is not signal.default_int_handler:
             before(number, frame)  # whoever has started this run (a sweep) is to know it, too

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from types import FrameType
 
+from pacs.base.stops import SIGNALS
 from pacs.runs.processes import RUN_DIR
-
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
 
 _held = threading.local()
 

@@ -5,11 +5,9 @@ grid.py         a sweep and overrides -> the runs, by Hydra's multirun
 check.py        all of them are sound, before the first is started
 train.py        the runs, one after the other
 evaluate.py     `pacs evaluate` of a run's last model
-stop.py         signals between two runs, and in one
 collect.py      run folders -> results.json
 measures.py     what is compared, and its interval over seeds
 table.py        results.json -> results.md
 plot.py         results.json -> results.png
 render.py       results.json -> these two and one HTML page
-command.py      `pacs sweep`
 """

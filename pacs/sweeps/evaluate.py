@@ -10,6 +10,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.data.output import file_sha256
 from pacs.evaluation.folder import has_samples
@@ -20,7 +21,6 @@ from pacs.evaluation.tasks import Task
 from pacs.rewards.of_run import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
-from pacs.sweeps.stop import StopRequest
 from pacs.verl_keys.names import REWARD_FUNCTION
 
 #: In a run's folder; in it a folder a step.
@@ -69,7 +69,7 @@ def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> Non
         joined(old, replace(old, sampling=sampling, tasks=tasks, grading=grading), folder)
 
 
-def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: StopRequest) -> bool:
+def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
     """Evaluate a finished run, unless that is done; whether it is. Signals are passed on to the evaluation."""
     folder = evaluation_folder(run)
     if is_evaluated(folder, evaluation.tasks):

@@ -1,21 +1,18 @@
 """The runs of a sweep, one after the other: trained, then evaluated."""
 
-import fcntl
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pacs.base import locks
 from pacs.base.errors import UserError
-from pacs.base.files import open_lock
+from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
-from pacs.sweeps.stop import StopRequest
-
-LOCK = ".lock"
 
 
 @contextmanager
@@ -26,29 +23,25 @@ def locked(out: Path) -> Iterator[None]:
         UserError: another process holds it, or the folder cannot be made.
     """
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = open_lock(out / LOCK)
+        lock = locks.locked(out)
+    except locks.Taken as error:
+        raise UserError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
+    except locks.NoLocks as error:
+        raise UserError(f"--out {out}: its file system has no locks ({error}): give one on another") from error
     except OSError as error:
         raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
-        except OSError as error:
-            raise UserError(f"--out {out}: its file system has no locks ({error}): give one on another") from error
         yield
 
 
-def train_runs(
-    runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: StopRequest, refused: dict[str, str]
-) -> int:
+def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: Stops, refused: dict[str, str]) -> int:
     """Train and evaluate what is not done yet; a run that fails does not keep the others from being trained.
 
     Args:
         runs: checked.
         evaluation: of each finished run; None: none.
-        stop: signals that have come.
+        stop: signals that have come; while a run trains, its launcher heeds them (the first ends it after its step, a
+            second at once) and passes them on to here.
         refused: gets folder's name -> why, of runs that were refused though the check had let them pass.
 
     Returns:

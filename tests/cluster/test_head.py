@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pacs.base.stops import SIGNALS
 from pacs.cluster.head import _train
 from pacs.cluster.meeting import NOTICE, Meeting
 from pacs.cluster.signals import Noted
-from pacs.runs.signals import SIGNALS
 from pacs.runs.supervisor import STOPPED
 
 

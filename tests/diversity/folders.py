@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pacs.evaluation.folder import Grade, write_problems
+from pacs.evaluation.folder import Store, write_problems
 from pacs.evaluation.grading import Grading, VerifierSettings
-from pacs.evaluation.sample import Graded, GradedTask, Problem, Sample
+from pacs.evaluation.sample import Grade, Graded, GradedTask, Problem, Sample
 from pacs.evaluation.settings import ModelSettings, Sampling, Settings, TaskSettings
-from pacs.evaluation.store import Store
 from pacs.rewards.verdict import Status
 
 

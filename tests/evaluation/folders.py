@@ -3,13 +3,11 @@
 import random
 from pathlib import Path
 
-from pacs.evaluation.folder import write_problems
+from pacs.evaluation.folder import Store, write_problems
 from pacs.evaluation.grade import grade
 from pacs.evaluation.grading import Grading
-from pacs.evaluation.sample import Problem, Sample
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.sample import Problem, Sample, sample_seed
 from pacs.evaluation.settings import ModelSettings, Sampling, Settings, TaskSettings
-from pacs.evaluation.store import Store
 
 TASK = "sums"
 MODEL = ModelSettings(name="tiny", folder="/models/tiny", sha256="ab" * 32)

@@ -16,15 +16,12 @@ import pytest
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.evaluation.evaluate import Asked, settle
-from pacs.evaluation.folder import read_grades, read_problems, task_folder, write_problems
+from pacs.evaluation.folder import Store, read_grades, read_problems, task_folder, write_problems
 from pacs.evaluation.grade import grade
 from pacs.evaluation.model import find_model, model_sha256
-from pacs.evaluation.problems import load_problems
-from pacs.evaluation.sample import Sample
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.sample import Sample, sample_seed
 from pacs.evaluation.settings import Sampling, Settings
-from pacs.evaluation.store import Store
-from pacs.evaluation.tasks import Task
+from pacs.evaluation.tasks import Task, load_problems
 from tests.evaluation.conftest import write_data, write_model
 
 Run = Callable[..., tuple[int, str]]
@@ -48,7 +45,7 @@ def out(model: Path, data: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "evaluation"
     folder.mkdir()
     task = Task("sums", data, 2, (1, 2))
-    asked = Asked(str(model), [task], data.parent, folder, Sampling(max_tokens=24), 1, None, 0.9, None)
+    asked = Asked(str(model), [task], data.parent, folder, Sampling(max_tokens=24))
     problems = load_problems(data)
     settings = settle(asked, find_model(str(model)), {"sums": problems})
     settings.write(folder)
@@ -208,7 +205,7 @@ def test_a_folder_without_samples_takes_other_settings(model: Path, data: Path, 
     problems = {"sums": load_problems(data)}
 
     def settled(temperature: float) -> Settings:
-        asked = Asked(str(model), [task], data.parent, tmp_path, Sampling(temperature), 1, None, 0.9, None)
+        asked = Asked(str(model), [task], data.parent, tmp_path, Sampling(temperature))
         return settle(asked, find_model(str(model)), problems)
 
     settled(0.6).write(tmp_path)

@@ -10,9 +10,10 @@ import pytest
 
 from pacs import cli
 from pacs.base.statistics import RESAMPLES, SEED, pass_at_k
-from pacs.evaluation.compare import compare, read_evaluations
+from pacs.evaluation.compare import compare
 from pacs.evaluation.grading import Grading
-from pacs.evaluation.results import summarize, write_results
+from pacs.evaluation.results import read_evaluations, write_results
+from pacs.evaluation.summary import summarize
 from tests.evaluation.grading import task_of
 
 N = 8

@@ -1,14 +1,16 @@
 """Engines on a cluster whose GPUs are taken."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import ray
 
-from pacs.evaluation.engine import EngineSettings
+from pacs.evaluation.engine import EngineOptions, EngineSettings
 from pacs.evaluation.engines import start_engines
-from pacs.evaluation.stop import Stopped, StopRequest
+from pacs.evaluation.process import Stopped, StopRequest
+from pacs.evaluation.settings import Sampling
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY
 
@@ -30,8 +32,8 @@ def test_gpus_that_are_taken_are_waited_for_and_the_wait_is_said(
     for name in (TOKEN, TEMPORARY, KEEP_ENVIRONMENT):
         monkeypatch.setenv(name, str(tmp_path))
     stop = StopRequest()
-    stop.signal = "SIGTERM"
-    settings = EngineSettings("model", "auto", 1, 0.9, 64, 1.0, 1.0, 32, token_entropy=False)
+    stop.signals.append(signal.SIGTERM)
+    settings = EngineSettings("model", 64, Sampling(1.0, 1.0, 32), EngineOptions())
     with pytest.raises(Stopped):
-        start_engines(settings, None, tmp_path, stop)
+        start_engines(settings, tmp_path, stop)
     assert "waiting for 1 GPUs, of which 0 are free now" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from pacs.base.commit import git_commit
 from pacs.checkpoints.folder import seal
 from pacs.evaluation.folder import read_grades, read_samples, read_task, read_timing, task_folder
 from pacs.evaluation.results import read_results
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.sample import sample_seed
 from pacs.evaluation.settings import read_settings
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 

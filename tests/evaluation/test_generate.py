@@ -6,9 +6,8 @@ from collections import deque
 import pytest
 
 from pacs.base.errors import UserError
-from pacs.evaluation.engines import count_engines
-from pacs.evaluation.generate import room
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.engines import count_engines, room
+from pacs.evaluation.sample import sample_seed
 
 
 def simulate(lengths: list[int], engines: int, max_num_seqs: int) -> tuple[int, list[int]]:

@@ -17,15 +17,13 @@ from pacs.base.errors import UserError
 from pacs.checkpoints.folder import seal
 from pacs.checkpoints.source import find_source
 from pacs.evaluation.evaluate import Asked, settle
-from pacs.evaluation.folder import read_grades, write_problems
+from pacs.evaluation.folder import Store, read_grades, write_problems
 from pacs.evaluation.grade import check_settings_work, grade
 from pacs.evaluation.grading import Grading, parse_given, sentences
 from pacs.evaluation.model import find_model, model_sha256
-from pacs.evaluation.problems import load_problems
 from pacs.evaluation.sample import Problem, Sample
 from pacs.evaluation.settings import Sampling, read_settings
-from pacs.evaluation.store import Store
-from pacs.evaluation.tasks import Task
+from pacs.evaluation.tasks import Task, load_problems
 from pacs.export.folder import export
 from pacs.rewards.registry import PATH, VERIFIERS, resolved_settings
 from tests.evaluation.conftest import write_data
@@ -70,7 +68,7 @@ def finished(model: Path, data: Path, out: Path, responses: list[str], given: tu
     out.mkdir()
     task = Task("letters", data, 1, (1,))
     verifiers = parse_given(given)
-    asked = Asked(str(model), [task], data.parent, out, Sampling(max_tokens=24), 1, None, 0.9, None, verifiers)
+    asked = Asked(str(model), [task], data.parent, out, Sampling(max_tokens=24), verifiers=verifiers)
     problems = load_problems(data)
     settings = settle(asked, find_model(str(model)), {"letters": problems})
     settings.write(out)
@@ -286,7 +284,7 @@ def test_grading_again_that_is_cut_off_mixes_nothing(
             file.write_text(content)
 
         with monkeypatch.context() as cut:
-            for module in ("settings", "store"):
+            for module in ("settings", "folder"):
                 cut.setattr(f"pacs.evaluation.{module}.write_atomically", write)
             status, _, _ = evaluate("grade", out, "--reward-kwargs", "exact_match.ignore_case=false")
         settings = read_settings(out)

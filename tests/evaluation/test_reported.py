@@ -59,5 +59,5 @@ def test_how_they_were_measured_is_said() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UserError, match=r"^the paper reports nothing under 'qwen3 8b pacs'\. Did you mean Qwen3-8B"):
         reported("qwen3 8b pacs")
-    with pytest.raises(UserError, match="under '~': `--reported list` shows the names"):
+    with pytest.raises(UserError, match=r"under '~'\. `--reported list` shows the names"):
         reported("~")

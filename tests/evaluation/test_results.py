@@ -8,8 +8,9 @@ import pytest
 
 from pacs.base.errors import UserError
 from pacs.evaluation.folder import Timing
-from pacs.evaluation.results import TaskResult, read_results, summarize, write_results
+from pacs.evaluation.results import read_results, write_results
 from pacs.evaluation.sample import GradedTask
+from pacs.evaluation.summary import TaskResult, summarize
 from tests.evaluation.grading import graded, problem, task_of
 
 SETTINGS = {

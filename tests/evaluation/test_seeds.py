@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from pacs.evaluation.seeds import sample_seed
+from pacs.evaluation.sample import sample_seed
 
 
 def test_every_sample_has_a_seed_of_its_own() -> None:

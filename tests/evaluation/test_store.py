@@ -10,7 +10,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import Appender, read_lines
 from pacs.evaluation.folder import (
     GRADES,
-    Grade,
+    Store,
     Timing,
     read_grades,
     read_samples,
@@ -20,7 +20,7 @@ from pacs.evaluation.folder import (
     task_folder,
     write_timing,
 )
-from pacs.evaluation.store import Store
+from pacs.evaluation.sample import Grade
 from tests.evaluation.folders import MODEL, TASK, problems, sample_of, write_evaluation
 
 

@@ -13,7 +13,7 @@ from pacs.base.errors import UserError
 from pacs.checkpoints.folder import seal
 from pacs.checkpoints.source import find_source
 from pacs.data.output import file_sha256
-from pacs.evaluation.of_checkpoint import card_section, find_evaluations
+from pacs.evaluation.results import card_section, find_evaluations
 from pacs.export.card import model_card
 from pacs.verl_keys import names
 from tests.export.conftest import STEP, checkpoint_of, run_config

@@ -8,11 +8,11 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.locks import LOCK
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
-from pacs.integration.start.hold_folder import LOCK
 from pacs.integration.start.resume import choose_checkpoint
 from pacs.runs.state import Ending, RunState, now, write_state
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pacs.base.stops import SIGNALS
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.processes import processes_of
-from pacs.runs.signals import SIGNALS
 from pacs.runs.state import read_progress
 from tests.integration.real_run import REPEATABLE, RealRun, Start
 

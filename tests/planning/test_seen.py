@@ -11,8 +11,8 @@ from omegaconf import DictConfig
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
+from pacs.evaluation.folder import Store
 from pacs.evaluation.sample import Sample
-from pacs.evaluation.store import Store
 from pacs.planning.seen import data_prompts, find_lengths, read_lengths
 from recipes.arithmetic.tokenizer import build_tokenizer
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pacs.base.stops import SIGNALS
 from pacs.runs.processes import processes_of
 from pacs.runs.segments import orphaned_segments, segments_there
-from pacs.runs.signals import SIGNALS
 from pacs.runs.state import RunState, read_progress, read_state
 
 

@@ -12,7 +12,7 @@ from pacs.base.files import inside
 from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint
 from pacs.data.output import MANIFEST, MARK, Output
 from pacs.evaluation.folder import task_file, task_folder
-from pacs.evaluation.lock import locked
+from pacs.evaluation.process import locked
 from pacs.evaluation.settings import FILE, read_settings
 from pacs.integration import checks
 from pacs.integration.start import hold_folder
@@ -104,11 +104,11 @@ def test_a_lock_that_is_a_link_does_not_empty_what_it_leads_to(tmp_path: Path):
     (folder / ".lock").symlink_to(victim)
     with pytest.raises(UserError, match="cannot be written"), locked(folder):
         pass
-    with pytest.raises(checks.ConfigError, match="cannot be written"), hold_folder._locked(folder):
+    with pytest.raises(checks.ConfigError, match="cannot be written"), hold_folder.held(folder, folder):
         pass
     assert victim.read_text() == "precious"
     (folder / ".lock").unlink()
-    with hold_folder._locked(folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
+    with hold_folder.held(folder, folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pacs.base.stops import SIGNALS
 from pacs.runs.processes import processes_of
 from pacs.runs.settings import FaultSettings
-from pacs.runs.signals import SIGNALS
 from pacs.runs.state import CAUSE_CHARS, read_fault, read_state
 from pacs.runs.supervisor import FAILED, FINISHED, ONE_REQUEST_SECONDS, STOPPED
 from tests.runs.launched import Launched, heed_signals

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -14,7 +14,7 @@ from pacs import cli
 from pacs.base.errors import UserError
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results, write_results
-from pacs.evaluation.settings import Settings, as_json
+from pacs.evaluation.settings import Settings
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
 from pacs.evaluation.tasks import Task
 from pacs.rewards.of_run import RunReward
@@ -45,7 +45,7 @@ def evaluate(run: PlannedRun, rights: list[int], settings: Settings | None = Non
     task = TaskResult("sums", 4, counts, at[1], at, {}, {}, 0.0, 5.0, None, None, None, None)
     folder = evaluation_folder(run)
     folder.mkdir(parents=True)
-    write_results(folder, as_json(settings or settings_of()), [task])
+    write_results(folder, asdict(settings or settings_of()), [task])
 
 
 def test_seeds_are_one_setting_with_the_t_interval(sweep: Sweep, make_run: MakeRun) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from pacs.base.stops import Stops
 from pacs.runs.requests import StopRequests
-from pacs.sweeps.stop import StopRequest
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def interrupt() -> Iterator[None]:
 
 def test_a_signal_in_a_run_is_known_to_the_run_and_to_the_sweep() -> None:
     before = signal.getsignal(signal.SIGUSR1)
-    with StopRequest() as stop:
+    with Stops() as stop:
         os.kill(os.getpid(), signal.SIGUSR1)
         assert stop.signals == [signal.SIGUSR1]
         with StopRequests() as requests:

@@ -1,21 +1,19 @@
 """Hold the run's folder: one start at a time, and room to write."""
 
-import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TypeVar
 
-from pacs.base.files import open_lock
+from pacs.base import locks
 from pacs.integration.checks import ConfigError
 from pacs.runs.clearing import launcher_lives
 from pacs.runs.room import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
 from pacs.runs.state import RunState, read_state
 
-#: Held by the start that is training in the run's folder.
-LOCK = ".lock"
+T = TypeVar("T")
 
 
 @contextmanager
@@ -30,7 +28,7 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
         ConfigError: If a run is training there, or a disk that the run writes to is full, now or when the run's files
             are written.
     """
-    with _locked(run_dir):
+    with _lock(run_dir, locks.locked):
         _check_launcher(run_dir)
         check_room(run_dir, checkpoints)
         try:
@@ -44,10 +42,8 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
 
 def look_at(run_dir: Path) -> None:
     """Raise ConfigError if a run is training in the folder; write nothing."""
-    if (run_dir / LOCK).exists():
-        with (run_dir / LOCK).open() as lock:
-            _lock(lock, run_dir, fcntl.LOCK_SH)
-        _check_launcher(run_dir)
+    _lock(run_dir, locks.check_free)
+    _check_launcher(run_dir)
 
 
 def check_room(run_dir: Path, checkpoints: Path) -> None:
@@ -77,27 +73,18 @@ def _no_room(what: str, folder: Path, error: OSError, mend: str) -> str:
     return f"{what}: {words}: {folder} has {free:,} bytes free: make room there, or {mend}."
 
 
-@contextmanager
-def _locked(run_dir: Path) -> Iterator[None]:
+def _lock(run_dir: Path, take: Callable[[Path], T]) -> T:
+    """What `take` returns; its errors in the words of a run."""
     try:
-        run_dir.mkdir(parents=True, exist_ok=True)
-        lock = open_lock(run_dir / LOCK)
+        return take(run_dir)
+    except locks.Taken:
+        raise ConfigError([_taken(run_dir, read_state(run_dir))]) from None
+    except locks.NoLocks as error:
+        problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
+        raise ConfigError([problem]) from error
     except OSError as error:
         there = next(parent for parent in (run_dir, *run_dir.parents) if parent.exists())
         raise ConfigError([_no_room(f"pacs.run_dir={run_dir}", there, error, "choose another folder")]) from error
-    with lock:
-        _lock(lock, run_dir, fcntl.LOCK_EX)
-        yield
-
-
-def _lock(lock: TextIO, run_dir: Path, kind: int) -> None:
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ConfigError([_taken(run_dir, read_state(run_dir))]) from None
-    except OSError as error:
-        problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
-        raise ConfigError([problem]) from error
 
 
 def _check_launcher(run_dir: Path) -> None:

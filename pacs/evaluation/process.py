@@ -1,14 +1,12 @@
-"""One evaluation at a time in a folder, and nothing left running when it is over.
+"""The process of an evaluation: alone in its folder, ended by a signal, and nothing left running after it.
 
-    python -m pacs.evaluation.lock PIPE TOKEN PROCESS SPARED
+    python -m pacs.evaluation.process PIPE TOKEN PROCESS SPARED
 
-is the process that sees to the second: it waits until the evaluation is over, however it has ended, and ends what still
+is the process that sees to the last: it waits until the evaluation is over, however it has ended, and ends what still
 carries its token or has descended from it (Ray's daemons and workers, vLLM's engines, the verifier's processes), but
 for the processes and the shared memory SPARED, a JSON object, which were there before.
 """
 
-import errno
-import fcntl
 import json
 import os
 import select
@@ -18,19 +16,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from uuid import uuid4
 
 import psutil
 
+from pacs.base import locks
 from pacs.base.errors import UserError
-from pacs.base.files import open_lock
+from pacs.base.stops import Stops
+from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
 from pacs.runs.segments import remove_segments, segments_there
 from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder
 
-LOCK = ".lock"
 #: Between two looks at which processes there are.
 WATCH_SECONDS = 1.0
 
@@ -43,7 +43,7 @@ def check_out(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out} is no folder: give another")
-    if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / LOCK).exists()):
+    if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / locks.LOCK).exists()):
         raise UserError(f"--out {out} has other files, and is no evaluation: give another folder")
 
 
@@ -55,25 +55,42 @@ def locked(out: Path) -> Iterator[None]:
         UserError: If another process holds it, or it cannot be made.
     """
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = open_lock(out / LOCK)
+        lock = locks.locked(out)
+    except locks.Taken as error:
+        raise UserError(
+            f"--out {out}: an evaluation is running in this folder ({error}): stop it, or give another"
+        ) from None
+    except locks.NoLocks as error:
+        raise UserError(f"--out {out}: its file system has no locks ({error}): give another") from error
     except OSError as error:
         raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
     with lock:
-        lock.seek(0)
-        about = lock.read()
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno != errno.EWOULDBLOCK:
-                raise UserError(f"--out {out}: its file system has no locks ({error}): give another") from error
-            raise UserError(
-                f"--out {out}: an evaluation is running in this folder ({about.strip()}): stop it, or give another"
-            ) from None
         lock.truncate(0)
         lock.write(json.dumps({"process": os.getpid(), "host": os.uname().nodename}) + "\n")
         lock.flush()
         yield
+
+
+class Stopped(Exception):
+    """A signal has asked for the end; the message is its name."""
+
+
+class StopRequest(Stops):
+    """Whether a signal has asked for the end: the first is heeded at the next safe moment, a second at once."""
+
+    def check(self) -> None:
+        """Raise `Stopped` if one has come."""
+        if self.signals:
+            raise Stopped(self.names[0])
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        if self.signals:
+            os._exit(128 + number)
+        super().note(number, frame)
+        print(
+            f"\npacs evaluate: {self.names[0]}: stopping; a second signal ends it at once", file=sys.stderr, flush=True
+        )
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import multiprocessing
-from pacs.evaluation.lock import nothing_left
+from pacs.evaluation.process import nothing_left
 with nothing_left():
     lock = multiprocessing.get_context("spawn").Lock()
     sleeper = __import__("subprocess").Popen(["sleep", "600"])

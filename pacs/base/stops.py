@@ -1,0 +1,45 @@
+"""The signals that ask a command to end, taken note of."""
+
+import signal
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
+
+
+class Stops:
+    """Takes note of the signals from its entry to its exit as a context, which has the handlers of before back.
+
+    Attributes:
+        signals: the numbers of those that have come, in their order.
+    """
+
+    def __init__(self) -> None:
+        self.signals: list[int] = []
+        self.before: dict[int, Any] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Of the signals, in their order."""
+        return [signal.Signals(number).name for number in self.signals]
+
+    def __enter__(self) -> Self:
+        self.before = {number: signal.getsignal(number) for number in SIGNALS}
+        self.listen()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def listen(self) -> None:
+        """Set the handlers: without the context for good, and again once something else (Ray) has set its own."""
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
+                signal.signal(number, self.note)
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """A signal has come; a class of its own may do more."""
+        self.signals.append(number)
