@@ -57,6 +57,18 @@ def split(tokens: Sequence[Token], at: Callable[[Token], bool]) -> list[list[Tok
     return pieces
 
 
+def split_at(tokens: Sequence[Token], *texts: str) -> list[list[Token]]:
+    """The pieces between tokens of these texts outside brackets; no list if there is no such token."""
+    if any(token.text in texts for token in tokens):
+        return split(tokens, lambda token: token.text in texts)
+    return []  # as for most answers
+
+
+def first(tokens: Sequence[Token], text: str) -> int:
+    """The place of the first token of a text, in brackets or not; behind the last one if there is none."""
+    return next((place for place, token in enumerate(tokens) if token.text == text), len(tokens))
+
+
 def outside(tokens: Sequence[Token]) -> list[Token]:
     """The tokens that are in no brackets."""
     outside, depth = [], 0

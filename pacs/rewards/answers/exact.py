@@ -45,6 +45,14 @@ def exact(node: Node) -> Fraction | None:
     return None
 
 
+def rational(node: Node) -> Fraction | None:
+    """As `exact`, and None also for an expression that has no value."""
+    try:
+        return exact(node)
+    except NoValue:
+        return None
+
+
 def _folded(nodes: Sequence[Node], value: Fraction, by: Callable[[Fraction, Fraction], Fraction]) -> Fraction | None:
     for node in nodes:
         part = exact(node)

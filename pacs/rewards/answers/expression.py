@@ -84,6 +84,7 @@ class Call:
 Node = Number | Constant | Variable | Sum | Product | Quotient | Power | Root | Degrees | Call
 
 MINUS_ONE = Number(Fraction(-1))
+TWO = Number(Fraction(2))
 
 
 def negative(node: Node) -> Node:
@@ -94,6 +95,11 @@ def negative(node: Node) -> Node:
         case Product(factors):
             return Product((MINUS_ONE, *factors))
     return Product((MINUS_ONE, node))
+
+
+def difference(node: Node, other: Node) -> Node:
+    """One node less another; the node itself where the other is 0."""
+    return node if other == Number(Fraction(0)) else Sum((node, negative(other)))
 
 
 def parts(node: Node) -> tuple[Node, ...]:

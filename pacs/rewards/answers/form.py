@@ -6,14 +6,14 @@ are found by their form; an answer may have those that the gold answer has as we
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
-from typing import Final
 
-from pacs.rewards.answers.exact import NoValue, exact
+from pacs.rewards.answers.exact import rational
 from pacs.rewards.answers.expression import (
     MINUS_ONE,
+    TWO,
     Call,
     Constant,
     Node,
@@ -25,13 +25,11 @@ from pacs.rewards.answers.expression import (
     Sum,
     Variable,
     is_decimal,
-    negative,
     parts,
     variables,
     walk,
 )
-
-_TWO: Final = Number(Fraction(2))
+from pacs.rewards.answers.terms import all_factors, all_terms, content_of, factors_of, kind_of, radicand_of
 
 
 def left_to_calculate(node: Node) -> frozenset[str]:
@@ -44,7 +42,7 @@ def missing_form(answer: Node, gold: Node) -> frozenset[str]:
     left = set(left_to_calculate(answer) - left_to_calculate(gold))
     if variables(answer) and not variables(gold):
         left.add("variables")
-    if _rational(gold) is not None and _rational(answer) is None and not is_decimal(gold):
+    if rational(gold) is not None and rational(answer) is None and not is_decimal(gold):
         left.add("what is not rational")  # 47+38 as (47π+38π)/π
     if _is_complex(gold) and not _is_complex(answer):
         left.add("complex numbers")
@@ -71,7 +69,7 @@ def _all(node: Node) -> Iterator[str]:
         case Power(base, exponent):
             yield from _of_power(node, base, exponent)
         case Root():
-            if _rational(node) is not None:
+            if rational(node) is not None:
                 yield "root that comes out"
         case Call(name) if not name.startswith("function "):
             yield name if name in ("factorial", "binomial") else "function"
@@ -80,12 +78,12 @@ def _all(node: Node) -> Iterator[str]:
 
 
 def _of_sum(terms: tuple[Node, ...]) -> Iterator[str]:
-    terms = tuple(_terms(terms))
-    kinds = Counter(_kind(term) for term in terms)
+    terms = tuple(all_terms(terms))
+    kinds = Counter(kind_of(term) for term in terms)
     if kinds.pop(None, 0) > 1:
         yield "sum of numbers"
-    radicands = [value for term in terms if (value := _radicand(term)) is not None]
-    alike = any(_rational(Root(_TWO, Number(a * b))) is not None for a, b in combinations(radicands, 2))
+    radicands = [value for term in terms if (value := radicand_of(term)) is not None]
+    alike = any(rational(Root(TWO, Number(a * b))) is not None for a, b in combinations(radicands, 2))
     if alike or any(count > 1 for count in kinds.values()):
         yield "sum of like terms"
     constants = [term for term in terms if not variables(term)]
@@ -95,43 +93,12 @@ def _of_sum(terms: tuple[Node, ...]) -> Iterator[str]:
         yield "sum of functions of numbers"
 
 
-def _radicand(term: Node) -> Fraction | None:
-    """The number under the only square root of a term; None if there is no such one."""
-    factors = term.factors if isinstance(term, Product) else (term,)
-    irrational = [factor for factor in factors if _rational(factor) is None]
-    match irrational:
-        case [Root(Number(Fraction(numerator=2, denominator=1)), radicand)]:
-            return _rational(radicand)
-    return None
-
-
-def _terms(terms: Iterable[Node], sign: int = 1) -> Iterator[Node]:
-    """The terms of a sum without the brackets of sums in it."""
-    for term in terms:
-        match term:
-            case Sum(inner):
-                yield from _terms(inner, sign)
-            case Product((Number(Fraction(numerator=-1, denominator=1)), Sum(inner))):
-                yield from _terms(inner, -sign)
-            case _:
-                yield term if sign > 0 else negative(term)
-
-
-def _factors(factors: Iterable[Node]) -> Iterator[Node]:
-    """The factors of a product without the brackets of products in it."""
-    for factor in factors:
-        if isinstance(factor, Product):
-            yield from _factors(factor.factors)
-        else:
-            yield factor
-
-
 def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
-    factors = tuple(_factors(factors))
-    bases = Counter(f.base if isinstance(f, Power) else f for f in factors if _rational(f) is None)
+    factors = tuple(all_factors(factors))
+    bases = Counter(f.base if isinstance(f, Power) else f for f in factors if rational(f) is None)
     if any(count > 1 for base, count in bases.items() if isinstance(base, Variable | Constant)):
         yield "product of like factors"
-    numbers = [factor for factor in factors if _rational(factor) not in (None, -1)]
+    numbers = [factor for factor in factors if rational(factor) not in (None, -1)]
     if len(numbers) > 1 and not _is_scientific(numbers):
         yield "product of numbers"
     roots = [factor for factor in factors if isinstance(factor, Root)]
@@ -142,9 +109,9 @@ def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
 
 
 def _of_fraction(above: Node, below: Node) -> Iterator[str]:
-    first, second = _rational(above), _rational(below)
+    first, second = rational(above), rational(below)
     if first is None or second is None:
-        reducible = (second is not None and abs(second) == 1) or math.gcd(_content(above), _content(below)) > 1
+        reducible = (second is not None and abs(second) == 1) or math.gcd(content_of(above), content_of(below)) > 1
     else:
         reducible = abs(second) == 1 or first.denominator != 1 or (first / second).denominator != abs(second)
     if isinstance(below, Sum) and second is None and not variables(below):
@@ -153,63 +120,27 @@ def _of_fraction(above: Node, below: Node) -> Iterator[str]:
         yield "fraction that can be reduced"
 
 
-def _content(node: Node) -> int:
-    """The largest whole number that can be taken out of an expression as it is written; 1 if there is none."""
-    match node:
-        case Number(Fraction(denominator=1) as value) if value:
-            return abs(int(value))
-        case Product(factors):
-            return math.prod(map(_content, factors))
-        case Sum(terms):
-            return math.gcd(*map(_content, terms))
-    return 1
-
-
 def _of_power(node: Node, base: Node, exponent: Node) -> Iterator[str]:
-    power = _rational(exponent)
-    if power is not None and isinstance(base, Power | Product) and variables(base):
-        parts_of_it = base.factors if isinstance(base, Product) else (base,)
-        if any(isinstance(part, Power | Number) for part in parts_of_it):
-            yield "power of a power"
+    power = rational(exponent)
+    of_powers = isinstance(base, Power | Product) and any(isinstance(f, Power | Number) for f in factors_of(base))
+    if power is not None and of_powers and variables(base):
+        yield "power of a power"
     if variables(node):
         return
     if power is None:
         yield "function"  # e^{i\\pi}
     elif power.denominator != 1:
-        if _rational(node) is not None:
+        if rational(node) is not None:
             yield "root that comes out"
     elif isinstance(base, Power | Sum | Root) or base == Constant("i"):
         yield "power of a power or a sum"
-
-
-def _kind(term: Node) -> tuple[object, ...] | None:
-    """What two terms of a sum must share to be one; None for a rational number."""
-    if _rational(term) is not None:
-        return None
-    factors = term.factors if isinstance(term, Product) else (term,)
-    names: list[str] = []
-    for factor in factors:
-        if isinstance(factor, Quotient) and _rational(factor.below) is not None:
-            factor = factor.above
-            names += map(repr, factor.factors if isinstance(factor, Product) else (factor,))
-        elif _rational(factor) is None:
-            names.append(repr(factor))
-    return tuple(sorted(name for name in names if not name.startswith("Number(")))
-
-
-def _rational(node: Node) -> Fraction | None:
-    """The value of an expression of rational numbers without variables, if it has one."""
-    try:
-        return exact(node)
-    except NoValue:
-        return None
 
 
 def _is_scientific(numbers: list[Node]) -> bool:
     r"""Whether these are the two factors of 1.6\times10^{-19}."""
     match numbers:
         case [Number(), Power(Number(Fraction(numerator=10, denominator=1)), exponent)]:
-            return _rational(exponent) is not None
+            return rational(exponent) is not None
     return False
 
 
@@ -219,13 +150,13 @@ def _is_complex(node: Node) -> bool:
         return True
     match node:
         case Sum(nodes):
-            return all(_is_complex(part) or _rational(part) is not None for part in nodes) and any(
+            return all(_is_complex(part) or rational(part) is not None for part in nodes) and any(
                 map(_is_complex, nodes)
             )
         case Product(nodes):
-            return sum(map(_is_complex, nodes)) == 1 and all(_is_complex(n) or _rational(n) is not None for n in nodes)
+            return sum(map(_is_complex, nodes)) == 1 and all(_is_complex(n) or rational(n) is not None for n in nodes)
         case Quotient(above, below):
-            return _is_complex(above) and _rational(below) is not None
+            return _is_complex(above) and rational(below) is not None
     return False
 
 
@@ -237,9 +168,9 @@ def _is_polynomial(node: Node) -> bool:
         case Sum(nodes) | Product(nodes):
             return all(map(_is_polynomial, nodes))
         case Quotient(above, below):
-            return _is_polynomial(above) and _rational(below) is not None
+            return _is_polynomial(above) and rational(below) is not None
         case Power(base, exponent):
-            power = _rational(exponent)
+            power = rational(exponent)
             return power is not None and power.denominator == 1 and power > 0 and _is_polynomial(base)
     return False
 
@@ -276,6 +207,6 @@ def _has_variable_below(node: Node) -> bool:
         match part:
             case Quotient(_, below) if variables(below):
                 return True
-            case Power(base, exponent) if variables(base) and (_rational(exponent) or 0) < 0:
+            case Power(base, exponent) if variables(base) and (rational(exponent) or 0) < 0:
                 return True
     return False

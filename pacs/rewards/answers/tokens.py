@@ -1,9 +1,11 @@
 r"""The text of an answer as tokens: LaTeX, or what is commonly written in its place."""
 
 import re
+from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
 from pacs.rewards.answers.bounds import check_size
+from pacs.rewards.answers.commands import FUNCTIONS, OPERATIONS
 
 #: A pair of dollars and the like around an answer.
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
@@ -58,16 +60,6 @@ _SAME: Final = {
 #: Commands around words, or around a name.
 _WORDS: Final = "text|textbf|textit|textrm|textnormal|textsf|mbox|hbox|emph"
 _ALPHABETS: Final = "mathrm|mathbf|mathit|mathsf|mathcal|boldsymbol|operatorname"
-TRIGONOMETRIC: Final = ("sin", "cos", "tan", "cot", "sec", "csc")
-FUNCTIONS: Final = frozenset(
-    [*TRIGONOMETRIC, *(f"arc{name}" for name in TRIGONOMETRIC), "sinh", "cosh", "tanh", "coth", "ln", "log", "exp"]
-)
-#: What stands for something that has to be calculated, and is not calculated here.
-_OPERATIONS_LIST: Final = """
-    sum prod int iint iiint oint lim limsup liminf gcd lcm det max min sup inf partial nabla bmod mod pmod dim
-    ker deg Pr arg
-"""
-OPERATIONS: Final = frozenset(_OPERATIONS_LIST.split())
 _TOKEN = re.compile(
     rf"(?P<words>\\(?:{_WORDS}|(?P<alphabet>{_ALPHABETS}))\*?\s*\{{(?P<inner>[^{{}}\\$]*)\}})"
     r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+))"
@@ -96,6 +88,11 @@ class Token(NamedTuple):
     kind: Literal["words", "number", "command", "letter", "other"]
     text: str
     space: bool = False
+
+
+def joined(tokens: Iterable[Token]) -> str:
+    """The texts of tokens, without spaces."""
+    return "".join(token.text for token in tokens)
 
 
 def bare(answer: str) -> str:
