@@ -21,7 +21,7 @@ from pacs import cli
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
-from pacs.integration.checks.surroundings import how_to_prepare
+from pacs.integration.checks.preflight import how_to_prepare
 from pacs.integration.schema import BASELINES
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.pacs import PacsTrainer

@@ -15,9 +15,9 @@ from pathlib import Path
 from pacs.base.terminal import print
 from pacs.cluster.address import INTERFACE, own_address
 from pacs.cluster.head import lead
-from pacs.cluster.meeting import ClusterError, Meeting
 from pacs.cluster.member import follow, reach
 from pacs.cluster.ray_node import RayNode
+from pacs.cluster.rendezvous import ClusterError, Rendezvous
 from pacs.cluster.signals import exit_on_signals, ignore_signals
 from pacs.runs.state import this_host
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--join-seconds {options.join_seconds:g} must be above 0")
     exit_on_signals(head=options.node == 0)
     try:
-        meeting = Meeting(options.meet.absolute(), options.node, options.nodes)
+        meeting = Rendezvous(options.meet.absolute(), options.node, options.nodes)
         print(f"pacs.cluster: node {options.node} of {options.nodes} is {this_host()}", flush=True)
         return _take_part(meeting, train, options.join_seconds)
     except ClusterError as error:
@@ -56,7 +56,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> int:
+def _take_part(meeting: Rendezvous, train: Sequence[str], join_seconds: float) -> int:
     ray, status = None, FAILED
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(meeting.secret)}
     os.environ.pop("RAY_AUTH_TOKEN", None)  # it would come first
@@ -84,7 +84,7 @@ def _take_part(meeting: Meeting, train: Sequence[str], join_seconds: float) -> i
             _clear_up(meeting, ray, status)
 
 
-def _clear_up(meeting: Meeting, ray: RayNode, status: int) -> None:
+def _clear_up(meeting: Rendezvous, ray: RayNode, status: int) -> None:
     try:
         ended = meeting.ended()
         if (status if ended is None else ended) not in (FINISHED, STOPPED):

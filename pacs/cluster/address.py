@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 import psutil
 
-from pacs.cluster.meeting import ClusterError
+from pacs.cluster.rendezvous import ClusterError
 
 #: Chooses the head's network interface; the others take the one that leads there.
 INTERFACE = "PACS_INTERFACE"

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from pacs.base.terminal import print
-from pacs.cluster.meeting import POLL_SECONDS, ClusterError, Meeting
 from pacs.cluster.ray_node import RayNode
+from pacs.cluster.rendezvous import POLL_SECONDS, ClusterError, Rendezvous
 from pacs.cluster.signals import Noted
 from pacs.runs.supervisor import FINISHED, STOPPED
 from pacs.verl_keys.names import RAY_ADDRESS
@@ -16,7 +16,7 @@ from pacs.verl_keys.names import RAY_ADDRESS
 REPORT_SECONDS = 30.0
 
 
-def lead(meeting: Meeting, ray: RayNode, arguments: Sequence[str], *, join_seconds: float) -> int:
+def lead(meeting: Rendezvous, ray: RayNode, arguments: Sequence[str], *, join_seconds: float) -> int:
     """Wait for all nodes, train, and pass on requests to stop.
 
     Args:

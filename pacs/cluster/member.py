@@ -4,12 +4,12 @@ import time
 
 from pacs.base.terminal import print
 from pacs.cluster.address import INTERFACE, address_towards
-from pacs.cluster.meeting import POLL_SECONDS, ClusterError, Meeting
 from pacs.cluster.ray_node import RayNode
+from pacs.cluster.rendezvous import POLL_SECONDS, ClusterError, Rendezvous
 from pacs.runs.state import this_host
 
 
-def reach(meeting: Meeting, head: str, seconds: float) -> str:
+def reach(meeting: Rendezvous, head: str, seconds: float) -> str:
     """This node's address on the way to the head's Ray.
 
     Args:
@@ -36,7 +36,7 @@ def reach(meeting: Meeting, head: str, seconds: float) -> str:
     raise ClusterError("the head has ended; its log says why.")
 
 
-def follow(meeting: Meeting, ray: RayNode, *, join_seconds: float) -> None:
+def follow(meeting: Rendezvous, ray: RayNode, *, join_seconds: float) -> None:
     """Join, and return when the head has ended, however it did.
 
     Args:

@@ -6,13 +6,13 @@ from types import FrameType
 from typing import NoReturn
 
 from pacs.base.stops import SIGNALS, Stops
-from pacs.cluster.meeting import Meeting
+from pacs.cluster.rendezvous import Rendezvous
 
 
 class Noted(Stops):
     """The head's way once it waits: signals are noted, and with the meeting's notice passed on to the run."""
 
-    def __init__(self, meeting: Meeting) -> None:
+    def __init__(self, meeting: Rendezvous) -> None:
         super().__init__()
         self.meeting, self.notice_taken = meeting, False
         self.listen()

@@ -11,7 +11,7 @@ from pacs.base.tables import Cell, format_cell, format_table
 from pacs.base.terminal import print
 
 if TYPE_CHECKING:
-    from pacs.integration.worker.poison import Evidence
+    from pacs.integration.worker.not_finite import Evidence
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the summary and the table, or the row."""
-    from pacs.integration.worker.poison import read_evidence  # torch takes seconds to import
+    from pacs.integration.worker.not_finite import read_evidence  # torch takes seconds to import
 
     if args.rows < 1:
         raise UserError(f"--rows {args.rows}: give a number of at least 1")

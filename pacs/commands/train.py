@@ -132,7 +132,7 @@ def _train(config: DictConfig) -> None:
 
 def _dry_run(config: DictConfig) -> None:
     from pacs.integration import checks, strategy
-    from pacs.integration.checks import surroundings
+    from pacs.integration.checks import preflight as surroundings
     from pacs.integration.start import launch
     from pacs.planning import outline
 

@@ -3,9 +3,7 @@
 entry.py      an entry, and the suffixes that say how a metric is reduced
 tables/       the entries themselves
 over.py       what ours are reduced over, and their units
-ours.py       our metrics
-verl_keys.py  verl's keys
-registry.py   both; `find`
+registry.py   ours and verl's by section; `find`
 reduce.py     tables of rows -> metrics
 validation.py a validation's scores -> metrics
 document.py   docs/metrics.md, which `python -m pacs.metrics` prints

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from omegaconf import DictConfig
 
 from pacs.planning.devices import find_device
+from pacs.planning.fixes import find_mends
 from pacs.planning.lengths import Sample
 from pacs.planning.memory import Phase, phases
-from pacs.planning.mends import find_mends
 from pacs.planning.read_config import read_workload
 from pacs.planning.timing import seconds
 from pacs.planning.workload import Workload

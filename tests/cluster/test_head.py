@@ -8,7 +8,7 @@ import pytest
 
 from pacs.base.stops import SIGNALS
 from pacs.cluster.head import _train
-from pacs.cluster.meeting import NOTICE, Meeting
+from pacs.cluster.rendezvous import NOTICE, Rendezvous
 from pacs.cluster.signals import Noted
 from pacs.runs.supervisor import STOPPED
 
@@ -24,6 +24,6 @@ def signals_as_before() -> Iterator[None]:
 @pytest.mark.usefixtures("signals_as_before")
 def test_a_stop_before_the_run_has_begun_is_a_stop(tmp_path: Path) -> None:
     """`pacs train` is still importing when the notice is passed on, and ends by the signal."""
-    meeting = Meeting(tmp_path / "meet", 0, 1)
+    meeting = Rendezvous(tmp_path / "meet", 0, 1)
     (meeting.folder / NOTICE).touch()
     assert _train(["--dry-run", "recipe=arithmetic"], Noted(meeting)) == STOPPED

@@ -16,7 +16,7 @@ from pacs.base.paths import config_dir
 from pacs.integration.trainer import graded as graded_trainer
 from pacs.integration.trainer.baselines import BaselineTrainer, without_shaping
 from pacs.integration.trainer.gradients import gradient_metrics
-from pacs.integration.worker.poison import PoisonError
+from pacs.integration.worker.not_finite import PoisonError
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker
 from recipes.arithmetic.tokenizer import build_tokenizer
 

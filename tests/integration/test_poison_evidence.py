@@ -12,7 +12,7 @@ from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.integration import fields
 from pacs.integration.trainer import pacs as trainer
-from pacs.integration.worker.poison import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
+from pacs.integration.worker.not_finite import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
 from pacs.metrics import update_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned

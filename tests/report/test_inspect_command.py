@@ -9,7 +9,7 @@ import torch
 from pacs import cli
 from pacs.commands.inspect import EITHER, GROUP, POLICY, REFERENCE, ROLLOUT, cause_of
 from pacs.integration import fields
-from pacs.integration.worker.poison import write_evidence
+from pacs.integration.worker.not_finite import write_evidence
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
 

@@ -14,8 +14,8 @@ from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.pacs import pacs_problems
+from pacs.integration.checks.preflight import surroundings_problems
 from pacs.integration.checks.shared import shared_problems
-from pacs.integration.checks.surroundings import surroundings_problems
 from pacs.integration.schema import BASELINES
 
 #: Whole numbers of at least 1.

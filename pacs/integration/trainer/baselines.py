@@ -15,7 +15,7 @@ from pacs.integration.schema import BASELINES
 from pacs.integration.trainer.batching import sampling_order
 from pacs.integration.trainer.graded import GradedTrainer, is_padding
 from pacs.integration.trainer.step_rows import dense_ids, prompt_uid, row_sums
-from pacs.integration.worker.poison import poison_error
+from pacs.integration.worker.not_finite import poison_error
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker, BaselineWorker
 
 

@@ -31,7 +31,7 @@ from pacs.integration.trainer.graded import GradedTrainer, is_padding
 from pacs.integration.trainer.gradients import gradient_metrics
 from pacs.integration.trainer.step_rows import prompt_uid, row_sums, step_rows
 from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.poison import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
+from pacs.integration.worker.not_finite import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
 from pacs.integration.worker.workers import PacsWorker
 from pacs.metrics import update_metrics
 

@@ -40,7 +40,7 @@ class Member:
     problem: str | None = None
 
 
-class Meeting:
+class Rendezvous:
     """One start's folder, seen from one node.
 
     Args:
