@@ -7,6 +7,7 @@ now: Ray's daemons and workers, vLLM's engine and its workers. That is how they 
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -103,7 +104,11 @@ def is_alive(pid: int, birth: str | None) -> bool:
 
 def _environment(process: psutil.Process) -> dict[str, str]:
     """Not by psutil, which reads up to the first empty entry: one that has given itself a title may have some."""
-    entries = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+    entries: list[bytes] = []
+    for thread in _threads(process):
+        with suppress(ProcessLookupError):  # one that has ended; the process's environment is in the others
+            entries = (thread / "environ").read_bytes().split(b"\0")
+            break
     pairs = (os.fsdecode(entry).partition("=") for entry in entries)
     return {name: value for name, _, value in pairs}
 
@@ -117,10 +122,16 @@ def _is_of(named: str | None, folder: Path) -> bool:
         return folder.exists()
 
 
+def _threads(process: psutil.Process) -> list[Path]:
+    """Folders of its threads that are there, the first thread's first."""
+    return sorted(Path(f"/proc/{process.pid}/task").iterdir(), key=lambda thread: int(thread.name))
+
+
 def _is_dead(process: psutil.Process) -> bool:
+    """Whether all of its threads have ended: while a killed one is still in the kernel, it may make a file there."""
     try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
+        return bool(process.status() == psutil.STATUS_ZOMBIE) and len(_threads(process)) == 1
+    except (psutil.NoSuchProcess, FileNotFoundError):
         return True
 
 

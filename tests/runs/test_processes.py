@@ -135,6 +135,27 @@ def test_a_dead_process_that_nobody_has_waited_for_is_none(token):
     process.wait()
 
 
+FIRST_THREAD_ENDS = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+print("there", flush=True)
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
+
+
+def test_one_whose_first_thread_has_ended_lives_and_is_ended(token):
+    """It counts as a zombie, and has no environment of its own: as one that was killed and is still in the kernel."""
+    environment = {**os.environ, TOKEN: token}
+    process = subprocess.Popen([sys.executable, "-c", FIRST_THREAD_ENDS], env=environment, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"there\n"
+    while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    assert [each.pid for each in processes_of(token)] == [process.pid]
+    end_processes(token, grace_seconds=0)
+    process.wait(timeout=10)
+    assert processes_of(token) == []
+
+
 def test_what_descends_from_one_of_a_start_is_of_the_start(token):
     """Though it has an environment of its own, and has written over that."""
     code = "import subprocess as s; p = s.Popen(['env', '-i', 'sleep', '600']); print(p.pid, flush=True); p.wait()"

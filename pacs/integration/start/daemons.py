@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import psutil
@@ -40,6 +41,13 @@ class DaemonWatch(threading.Thread):
     def stop(self) -> None:
         """Before Ray is shut down."""
         self.stopped.set()
+
+    def dead_within(self, seconds: float) -> str | None:
+        """`dead`, looked at for so long."""
+        until = time.monotonic() + seconds
+        while (dead := self.dead()) is None and time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
+        return dead
 
     def dead(self) -> str | None:
         """A daemon that was seen alive and is dead, with its process's number."""

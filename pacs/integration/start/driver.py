@@ -29,6 +29,9 @@ from pacs.runs.watchdog import Watchdog
 #: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
 OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 
+#: Between the end of a raylet's connections, by which Ray knows its death, and that of its process.
+RAYLET_SECONDS = 1.0
+
 
 def drive(run_dir: Path) -> None:
     """Train the run in `run_dir`; an exception in any part of it is raised here.
@@ -53,7 +56,10 @@ def drive(run_dir: Path) -> None:
     try:
         run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
     except DEATHS as error:
-        raise _failed(run_dir, f"the trainer died: {death_of(error)}{lost_nodes()}") from error
+        # With the raylet, or its agents, the trainer dies too, and may be missed first.
+        dead = daemons.dead_within(RAYLET_SECONDS)
+        cause = f"{dead} died" if dead else f"the trainer died: {death_of(error)}{lost_nodes()}"
+        raise _failed(run_dir, cause) from error
     except ray.exceptions.RayError as error:
         raise _failed(run_dir, cause_of(error)) from error
     finally:
