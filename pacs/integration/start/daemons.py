@@ -51,7 +51,7 @@ class DaemonWatch(threading.Thread):
 
     def dead(self) -> str | None:
         """A daemon that was seen alive and is dead, with its process's number."""
-        for daemon, name in self.daemons.items():
+        for daemon, name in list(self.daemons.items()):
             if not _lives(daemon):
                 return f"{name} (process {daemon.pid})"
         for child in psutil.Process().children() if len(self.daemons) < len(DAEMONS) else ():
