@@ -49,16 +49,21 @@ def estimate(values: npt.ArrayLike) -> Estimate:
     values = np.asarray(values, dtype=np.float64)
     if len(values) == 0:
         raise ValueError("no problem to take the mean of")
-    generator = np.random.default_rng(SEED)
-    block = max(1, BLOCK_VALUES // len(values))
-    means = np.concatenate(
-        [
-            values[generator.integers(len(values), size=(min(block, RESAMPLES - start), len(values)))].mean(axis=1)
-            for start in range(0, RESAMPLES, block)
-        ]
-    )
-    low, high = np.percentile(means, [2.5, 97.5])
-    return Estimate(float(values.mean()), float(low), float(high))
+    mean = float(values.mean())
+    if len(values) == 1:
+        return Estimate(mean, mean, mean)
+    # It takes a second to import.
+    from scipy.stats import bootstrap
+
+    interval = bootstrap(
+        (values,),
+        np.mean,
+        method="percentile",
+        n_resamples=RESAMPLES,
+        batch=max(1, BLOCK_VALUES // len(values)),
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval
+    return Estimate(mean, float(interval.low), float(interval.high))
 
 
 @lru_cache(maxsize=65536)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from pacs.base import statistics as pass_at_k
+from pacs.base.statistics import pass_at_k
 from pacs.base.terminal import print
 from pacs.rewards.math import compute_score
 from pacs.rewards.of_run import read_reward
