@@ -18,7 +18,7 @@ from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
-from pacs.base.paths import config_dir
+from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
 from pacs.integration.checks.preflight import how_to_prepare
@@ -61,7 +61,7 @@ def sound(config: DictConfig) -> None:
 
 
 def test_every_option_is_composed_below() -> None:
-    assert options(".") == set(ALGORITHMS)
+    assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
     assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke"}
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
@@ -265,12 +265,12 @@ def test_the_command_that_prepares_data_can_be_given() -> None:
     assert first.endswith("--model Qwen/Qwen3-8B --max-prompt-length 512")
     assert "evaluation sets" in after
     for command in (first, commands[1].strip("`")):
-        cli.parse(shlex.split(command)[1:])
+        cli.parse(*cli.find(shlex.split(command)[1:]))
 
 
 def test_a_recipe_s_own_settings_of_the_algorithm_count(tmp_path: Path) -> None:
     (tmp_path / "recipe").mkdir()
     (tmp_path / "recipe" / "mine.yaml").write_text("# @package _global_\npacs:\n  beta: 0.25\n")
-    searched = f"hydra.searchpath=[pkg://verl.trainer.config,file://{tmp_path}]"
+    searched = f"hydra.searchpath=[file://{verl_configs()},file://{tmp_path}]"
     assert composed("pacs", "recipe=mine", searched).pacs.beta == 0.25
     assert composed("pacs", "recipe=mine", searched, "pacs.beta=2").pacs.beta == 2

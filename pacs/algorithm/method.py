@@ -90,7 +90,8 @@ class Method(Settings, ABC):
     def losses(self, rows: Rows) -> torch.Tensor:
         """(B,) losses, with the gradient. A group's may depend on all of its rows, and on no other group's.
 
-        Rows of weight 0 are left out of the sum. A group without any weight reaches no gradient.
+        Rows of weight 0 are left out of the sum, and a group without any weight reaches no gradient; other weights act
+        as far as the losses multiply by `rows.weights`.
         """
 
     def columns(self, rows: Rows) -> dict[str, torch.Tensor]:

@@ -79,7 +79,9 @@ def solve(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tensor, di
     acting = rows.groups.with_any(rows.weights != 0)
     own, *likelihoods = [torch.where(acting, values, values.detach()) for values in leaves]
     seen = replace(rows, log_ratios=own, log_likelihoods=likelihoods[0] if likelihoods else None)
-    losses = torch.where(rows.weights != 0, method.losses(seen), 0)
+    own_losses = method.losses(seen)
+    check_shape("losses", own_losses, rows.labels.shape)
+    losses = torch.where(rows.weights != 0, own_losses, 0)
     gradients = torch.autograd.grad(losses.sum(), leaves, retain_graph=trained)
     with torch.no_grad():
         extra = method.columns(rows)

@@ -13,6 +13,15 @@ OmegaConf.register_new_resolver("pacs.if", lambda setting, then, other: then if 
 OmegaConf.register_new_resolver("pacs.sum", lambda *numbers: sum(numbers), replace=True)
 
 
+def _algorithm(mode: str, method: str | None) -> str:
+    return mode if method is None or method == "pacs" else method.rpartition(".")[2].lower()
+
+
+#: `${pacs.algorithm:${trainer.v1.trainer_mode},${oc.select:pacs.method,null}}`: what a run is named after: the trainer's
+#: mode, or the class of a method that is not ours.
+OmegaConf.register_new_resolver("pacs.algorithm", _algorithm, replace=True)
+
+
 def verl_configs() -> str:
     """The folder of verl's own Hydra configs, found without importing verl, which takes seconds."""
     (package,) = find_spec("verl").submodule_search_locations  # type: ignore[union-attr, misc]

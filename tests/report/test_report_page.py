@@ -176,7 +176,6 @@ def test_settings_are_flattened_to_the_keys_of_the_command_line():
     assert shown(config) == {
         "a.b.c": "1.5",
         "a.b.d": "null",
-        "a.e": "{}",
         "f": '[1, {"g": "é"}]',
         "h": "text",
         "i": "true",
