@@ -42,7 +42,7 @@ PACS: reinforcement learning with verifiable rewards as supervised learning, ove
 commands
 {commands}
 
-`pacs COMMAND --help` says more. `pacs train --help` shows how runs are configured; the README shows where to start.
+`pacs COMMAND --help` says more. `pacs train --help` shows how runs are configured; README.md shows where to start.
 """
 
 #: Exit statuses: of a refusal, of Ctrl-C, and what a shell reports of a program that SIGPIPE has ended.
