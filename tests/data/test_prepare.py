@@ -351,7 +351,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
         (["{tmp}/broken.jsonl"], "{tmp}/broken.jsonl cannot be read: "),
         (["{tmp}/broken.parquet"], "{tmp}/broken.parquet cannot be read: "),
         (["{tmp}/mixed.jsonl"], "nothing is left of 2 rows (question or answer is not text: 2)"),
-        (["nothing"], "nothing is neither a known source nor a file: `pacs data list` shows the sources"),
+        (["nothing"], "nothing is neither a known source nor a file. `pacs data list` shows the sources"),
         (["math500", "--split", "test"], "--split is for local files: leave it out for math500"),
         (["math500", "--window", "2024-01-01", "2024-02-01"], "--window is for livecodebench: leave it out"),
         (["math500", "--from", "{tmp}/nowhere"], "{tmp}/nowhere: no such file or folder"),

@@ -8,7 +8,8 @@ from omegaconf import DictConfig
 from verl.trainer.ppo.padding_utils import SYNTHETIC_PADDING_SEQ_LEN
 
 from pacs.base.paths import config_dir
-from pacs.integration.strategy import PADDING_TOKENS, choose, outlook
+from pacs.integration.strategy import choose, outlook
+from pacs.verl_keys.config import PADDING_TOKENS
 
 ACTOR = "actor_rollout_ref.actor"
 
