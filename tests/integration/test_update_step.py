@@ -67,7 +67,7 @@ def train(trainer: PacsTrainer, steps: int) -> list[str | None]:
     for step in range(1, steps + 1):
         trainer.global_steps = step
         trainer._update_actor(SimpleNamespace(extra_info={}), {})
-        aside = checkpoints.step_folder(trainer.checkpoints / checkpoints.SAVING, step)
+        aside = checkpoints.step_folder(trainer.saving.folder / checkpoints.SAVING, step)
         aside.mkdir(parents=True)
         named.append(trainer.save_algorithm_state(aside))
     return named
