@@ -251,7 +251,7 @@ def test_the_benchmark_trains_by_it(tmp_path: Path) -> None:
     assert [point["step"] for point in result["curve"]] == [1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_learns(tmp_path: Path) -> None:
     """From the real start, ten of its twenty steps: on held-out problems, pass@1 grows by more than a half."""
     printed = command(tmp_path, "recipes/minimal.py", "--steps", "10").stdout
