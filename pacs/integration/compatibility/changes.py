@@ -132,9 +132,8 @@ def senders_are_watched(module: Any) -> None:
     """Have the sender of weights look whether its receiver has failed."""
 
     def watched(*args: Any, **options: Any) -> Any:
-        from pacs.integration.compatibility.weight_transfer import (
-            WatchedSender,  # which imports what is being imported here
-        )
+        # It imports what is being imported here.
+        from pacs.integration.compatibility.weight_transfer import WatchedSender
 
         return WatchedSender(*args, **options)
 
