@@ -76,8 +76,9 @@ from verl.workers.rollout.vllm_rollout import bucketed_weight_transfer as transf
 
 pool = ThreadPoolExecutor()
 
-def outcome(receive):
-    handle = f"ipc:///tmp/rl-colocate-zmq-test-{os.getpid()}.sock"
+def outcome(number, receive):
+    # A socket of its own: a receiver that has failed may still unlink its path when the next transfer has begun.
+    handle = f"ipc:///tmp/rl-colocate-zmq-test-{os.getpid()}-{number}.sock"
     call = weight_transfer._calls[handle] = pool.submit(receive, handle)
     weights = ((name, torch.ones(2**18)) for name in "abc")  # of 1 MiB: as many buckets
     sender = vllm_rollout.BucketedWeightSender(handle, bucket_size_mb=1, use_shm=True)
@@ -108,8 +109,8 @@ def raises_in_the_midst(handle):
             raise ValueError("no parameter b")
     receiver(handle, taken)
 
-for receive in (all_is_well, is_slow, raises_before_it_listens, raises_in_the_midst, all_is_well):
-    print("says", outcome(receive), flush=True)
+for each in enumerate((all_is_well, is_slow, raises_before_it_listens, raises_in_the_midst, all_is_well)):
+    print("says", outcome(*each), flush=True)
 """
 
 
