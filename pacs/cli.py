@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from pacs.base.errors import UserError
+from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import say
 
@@ -74,7 +75,9 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except (UserError, OSError) as error:
-        say(f"pacs {name}: {error}", error=True)
+        if name == "train" and not isinstance(error, UserError):  # not refused: it may have begun
+            raise
+        say(redact(f"pacs {name}: {error}"), error=True)
         return REFUSED
     except KeyboardInterrupt as error:
         say("; ".join([f"pacs {name}: interrupted", *map(str, error.args)]), error=True)

@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
+from pacs.base.redaction import BLANK, is_secret
 from pacs.base.suggestions import did_you_mean, nearest
 
 
@@ -55,6 +56,8 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
         return f"- --config-name {algorithm}: there are {', '.join(known)}.{did_you_mean(algorithm, known)}"
     if ambiguous := re.search(r"Ambiguous value for argument '(([^=]+)=\S+)'", str(error)):
         word, key = ambiguous.groups()
+        if is_secret(key):  # whatever it holds, commas included
+            word = f"{key}={BLANK}"
         return (
             f"- {word}: for a list write {key}=[...], for a text put it in quotes, for a run of each value use "
             f"`pacs sweep NAME {word}` (`pacs sweep` lists the names)."

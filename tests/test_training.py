@@ -285,3 +285,18 @@ def test_wrong_input_names_the_setting_and_the_mend(
     complaint = refused([*inputs, *overrides], capsys)
     assert setting in complaint
     assert mend in complaint
+
+
+def test_a_secret_is_not_repeated_in_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "hush-9" not in refused(["recipe=arithmetic", "trainer.wandb_api_key=hush-9,hush-9"], capsys)
+
+
+def test_a_disk_that_fails_a_run_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status 2 would say that nothing was begun."""
+
+    def full(arguments: list[str]) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pacs.commands.train.main", full)
+    with pytest.raises(OSError, match="No space left"):
+        cli.main(["train"])
