@@ -19,7 +19,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 from benchmarks.step.batch import Batch
 from pacs.algorithm import Pacs
 from pacs.integration import fields
-from pacs.integration.trainer.step_rows import step_rows
+from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from pacs.integration.worker.workers import PacsWorker
 
 
@@ -88,8 +88,8 @@ def pacs(
     """
     clock, data = Clock(), batch.data.copy()
     with clock.phase("advantages"):
-        padding = [False] * len(data)
-        data.update(step_rows(batch.prompt_ids, padding, batch.labels, Pacs()).as_fields())
+        groups, padding = dense_ids(batch.prompt_ids), torch.zeros(len(data), dtype=torch.bool)
+        data.update(step_rows(groups, padding, batch.labels, Pacs()).as_fields())
     split |= {fields.REFERENCE_IS_POLICY: after_reset, fields.LEARNING_RATE_FACTOR: 1.0, "calculate_entropy": entropy}
     if split[fields.STRATEGY] == "grouped":
         split["force_group_size"] = batch.group

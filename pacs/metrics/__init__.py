@@ -10,7 +10,7 @@ document.py   docs/metrics.md, which `python -m pacs.metrics` prints
 """
 
 from pacs.metrics.entry import SUFFIXES, Entry, Metric, VerlKey
-from pacs.metrics.reduce import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, batch_metrics, update_metrics
+from pacs.metrics.reduce import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, batch_metrics, gradient_metrics, update_metrics
 from pacs.metrics.registry import ENTRIES, find
 from pacs.metrics.validation import validation_metrics
 
@@ -24,6 +24,7 @@ __all__ = [
     "VerlKey",
     "batch_metrics",
     "find",
+    "gradient_metrics",
     "update_metrics",
     "validation_metrics",
 ]

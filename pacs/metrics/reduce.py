@@ -119,6 +119,25 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     return metrics
 
 
+def gradient_metrics(norms: Sequence[float], clip: float) -> dict[str, float]:
+    """Reduce the gradient norms of a step's updates.
+
+    Args:
+        norms: one an update, before clipping; not finite where verl skipped the update.
+        clip: `optim.clip_grad`.
+
+    Returns:
+        Metric -> value.
+    """
+    values = torch.tensor(norms, dtype=torch.float64)
+    finite = values[values.isfinite()]
+    return {
+        "pacs/gradient/norm_max": float(values.max()),
+        "pacs/gradient/clipped_fraction": float((finite > clip).sum() / len(values)),
+        "pacs/gradient/skipped_count": float(len(values) - len(finite)),
+    }
+
+
 def batch_metrics(
     *,
     group: torch.Tensor,

@@ -13,11 +13,12 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import TrainingWorker
 
 from pacs.base.paths import config_dir
-from pacs.integration.trainer import graded as graded_trainer
-from pacs.integration.trainer.baselines import BaselineTrainer, without_shaping
-from pacs.integration.trainer.gradients import gradient_metrics
+from pacs.integration.trainer import grading
+from pacs.integration.trainer.baselines import BaselineTrainer
+from pacs.integration.trainer.grading import without_shaping
 from pacs.integration.worker.not_finite import PoisonError
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker
+from pacs.metrics import gradient_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 
@@ -46,16 +47,15 @@ def test_every_role_has_a_worker_of_ours(algorithm: str, overrides: list[str], r
 
 def test_groups_are_sampled_anew_up_to_the_limit() -> None:
     made = trainer("dapo", "algorithm.filter_groups.max_num_gen_batches=3")
-    made.global_steps = 7
     for _ in range(2):  # the count begins anew with each step
-        made._count_resampled(None)
-        made._count_resampled(100)
-        made._count_resampled(28)
-        assert made.prompts_resampled == 128
+        made.prompts.count(7, None)
+        made.prompts.count(7, 100)
+        made.prompts.count(7, 28)
+        assert made.prompts.resampled == 128
     with pytest.raises(RuntimeError, match=r"step 7: 193 prompts .* algorithm.filter_groups.max_num_gen_batches=3"):
-        made._count_resampled(1)
+        made.prompts.count(7, 1)
     unbounded = trainer("dapo", "algorithm.filter_groups.max_num_gen_batches=0")
-    unbounded._count_resampled(10**6)
+    unbounded.prompts.count(7, 10**6)
 
 
 def test_skipped_updates_stop_the_run() -> None:
@@ -114,7 +114,7 @@ def rewarded(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], tuple[B
             "data_source": [f"source{row // 2}" for row in range(len(keys))],
         }
         monkeypatch.setattr(
-            graded_trainer.tq,
+            grading.tq,
             "kv_batch_get",
             lambda keys, partition_id, select_fields: tu.get_tensordict({name: fields[name] for name in select_fields}),
         )

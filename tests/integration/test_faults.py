@@ -58,6 +58,11 @@ def failed(start: Start, *said: str) -> None:
     assert f"The same command goes on from step {checkpoint.step}" in last
 
 
+def sampling(start: Start) -> bool:
+    """Whether the trainer waits for rollouts and has a checkpoint to go on from, if it should not come further."""
+    return start.training() and newest_checkpoint(start.run.checkpoints)[0] is not None
+
+
 def test_launcher_killed_in_a_step(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: start.training(after_step=1))
@@ -80,7 +85,7 @@ def test_launcher_killed_in_a_step(broken: RealRun) -> None:
 
 def test_trainer_killed_in_a_save(broken: RealRun) -> None:
     start = broken.start()
-    start.wait_for(start.training)
+    start.wait_for(lambda: sampling(start))
     trainer = start.find("ray::TaskRunnerV1")
     start.wait_for(lambda: list((broken.checkpoints / SAVING).glob("global_step_*")), at_once=True)
     (unfinished,) = (broken.checkpoints / SAVING).glob("global_step_*")
@@ -101,7 +106,7 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
 )
 def test_process_killed_in_a_step(broken: RealRun, process: str, cause: str) -> None:
     start = broken.start()
-    start.wait_for(start.training)
+    start.wait_for(lambda: sampling(start))
     start.find(process).kill()
     failed(start, cause)
 
@@ -113,7 +118,7 @@ def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
     # What a save that was killed has left gives room to the next one: without it there is none to be given.
     shutil.rmtree(broken.checkpoints / SAVING, ignore_errors=True)
     start = broken.start()
-    start.wait_for(start.training, at_once=True)
+    start.wait_for(lambda: sampling(start), at_once=True)
     filler = disk / "filler"
     # Room for the words of the end and for the beginning of a checkpoint.
     filler.write_bytes(bytes(shutil.disk_usage(disk).free - 2 * 2**20))
@@ -127,7 +132,7 @@ def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
 @pytest.mark.long
 def test_hung_engine(broken: RealRun) -> None:
     start = broken.start("pacs.faults.no_progress_seconds=10")
-    start.wait_for(start.training)
+    start.wait_for(lambda: sampling(start))
     start.find("VLLM::EngineCore").suspend()
     failed(start, "no progress for 10 s", "rollouts", "the stacks are in")
     (dump,) = (broken.folder / "stacks").iterdir()
@@ -173,7 +178,7 @@ def test_a_reward_function_that_raises_is_named(broken: RealRun) -> None:
 
 def test_stops_on_request(broken: RealRun) -> None:
     start = broken.start()
-    start.wait_for(start.training, at_once=True)
+    start.wait_for(lambda: sampling(start), at_once=True)
     start.process.send_signal(signal.SIGUSR1)
     start.segments = start.mapped_segments()
     step = start.state.resumed_from

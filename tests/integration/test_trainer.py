@@ -21,8 +21,8 @@ from pacs.checkpoints import folder as checkpoints
 from pacs.integration import fields
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
 from pacs.integration.checkpoints.shard_checks import check_shards
+from pacs.integration.trainer.grading import verifier_statuses
 from pacs.integration.trainer.pacs import PacsTrainer
-from pacs.integration.trainer.scores import verifier_infos, verifier_statuses
 from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.metrics import find
 from pacs.runs.processes import TOKEN
@@ -200,9 +200,9 @@ def test_the_prompt_of_a_row_is_what_its_key_says_before_session_and_output() ->
 
 def test_rows_are_grouped_weighed_and_counted() -> None:
     uids = ["a", "a", "a", "b", "c", "c", "pad1", "pad2"]
-    padding = [False] * 6 + [True] * 2
+    padding = torch.tensor([False] * 6 + [True] * 2)
     rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
-    rows = step_rows(uids, padding, rewards, Pacs(single_class_groups="drop"))
+    rows = step_rows(dense_ids(uids), padding, rewards, Pacs(single_class_groups="drop"))
     assert rows.labels.tolist() == [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     assert rows.alone.tolist() == [False, False, False, True, False, False, False, False]
     assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
@@ -217,22 +217,14 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
 )
 def test_a_group_too_small_for_the_estimator_is_dropped(estimator: str, alone: list[int]) -> None:
     rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-    rows = step_rows(list("aaabbc"), [False] * 6, rewards, Pacs(estimator=estimator))
+    rows = step_rows(dense_ids(list("aaabbc")), torch.zeros(6, dtype=torch.bool), rewards, Pacs(estimator=estimator))
     assert rows.alone.int().tolist() == alone
     assert rows.counted.int().tolist() == [1 - value for value in alone]
 
 
-def test_statuses_are_read_of_sampled_rows_and_only_if_all_have_one() -> None:
-    def extra(*statuses: str | None) -> list[dict]:
-        return [{"reward_extra_info": {} if s is None else {"status": s}} for s in statuses]
-
-    sampled = torch.tensor([True, True, False])
-
-    def of(*statuses: str | None) -> list[str] | None:
-        return verifier_statuses(verifier_infos(extra(*statuses), sampled))
-
-    assert of("correct", "timeout", None) == ["correct", "timeout"]
-    assert of("correct", None, "wrong") is None
+def test_statuses_are_told_only_if_every_response_has_one() -> None:
+    assert verifier_statuses([{"status": "correct"}, {"status": "timeout"}]) == ["correct", "timeout"]
+    assert verifier_statuses([{"status": "correct"}, {}, {"status": "wrong"}]) is None
 
 
 def returned(norms: list[float]) -> dict:
@@ -290,21 +282,21 @@ def test_every_metric_of_the_update_is_in_the_registry(trainer: PacsTrainer) -> 
 
 def test_what_is_finished_stays_so_while_verl_looks_again(trainer: PacsTrainer) -> None:
     """verl empties its sets before it asks the queue: an end of the rollouts' progress must not look like progress."""
-    trainer.phase = "rollouts"
+    trainer.phases.current = "rollouts"
     trainer.replay_buffer.finished_keys["train"] = {"1-0", "1-1"}
     trainer.replay_buffer.failure_keys["train"] = {"1-2"}
-    assert trainer.progress().count == 3
+    assert trainer._progress().count == 3
     trainer.replay_buffer.finished_keys.clear()
-    assert trainer.progress().count == 3
-    trainer.phase = "update"
-    assert trainer.progress().count == 1
+    assert trainer._progress().count == 3
+    trainer.phases.current = "update"
+    assert trainer._progress().count == 1
 
 
 def test_a_pass_over_the_rollouts_is_a_phase(trainer: PacsTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PPOTrainerSync, "_compute_values", lambda self, batch, metrics: self.phase)
-    trainer.phase = "rollouts"
+    monkeypatch.setattr(PPOTrainerSync, "_compute_values", lambda self, batch, metrics: self.phases.current)
+    trainer.phases.current = "rollouts"
     assert trainer._compute_values(None, {}) == "values"
-    assert trainer.phase == "update"
+    assert trainer.phases.current == "rollouts"
 
 
 def test_a_trainer_whose_folder_was_taken_over_does_not_save(

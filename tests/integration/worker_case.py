@@ -14,7 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 
 from pacs.algorithm import Pacs
 from pacs.integration.trainer.batching import padded_row_count, row_order
-from pacs.integration.trainer.step_rows import step_rows
+from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from tests.algorithm.naive import Batch, naive_loss
 
 VOCABULARY = 40
@@ -105,8 +105,8 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Pacs) -> TensorDict
 
     batch = [row for part in parts for row in part]
     step = step_rows(
-        [str(row.uid) for row in batch],
-        [row.uid is None for row in batch],
+        dense_ids([str(row.uid) for row in batch]),
+        torch.tensor([row.uid is None for row in batch]),
         torch.tensor([float(row.label) for row in batch]),
         config,
     )

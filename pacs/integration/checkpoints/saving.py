@@ -1,5 +1,6 @@
 """A run's checkpoints as its trainer writes and reads them: whole or not at all, checked, in its own folder."""
 
+import copy
 import errno
 import os
 import shutil
@@ -31,7 +32,7 @@ class Saving:
     """Saves and loads around verl's own saving and loading.
 
     Args:
-        trainer: a `DurableTrainer`.
+        trainer: a `SynchronousTrainer`.
 
     Attributes:
         saved_step: of the newest checkpoint; None before there is one.
@@ -91,19 +92,18 @@ class Saving:
     @contextmanager
     def _verl_saves_to(self, folder: Path) -> Iterator[None]:
         """Let verl's save write below `folder`, delete nothing and call back nobody."""
-        trainer, settings = self.trainer, self.trainer.config.trainer
-        callback = trainer.checkpoint_callback
-        keys = ("default_local_dir", "max_actor_ckpt_to_keep", "max_critic_ckpt_to_keep")
-        own = {key: settings[key] for key in keys}
+        trainer = self.trainer
+        config, callback = trainer.config, trainer.checkpoint_callback
+        trainer.config = copy.deepcopy(config)
+        with open_dict(trainer.config):
+            trainer.config.trainer.default_local_dir = str(folder)
+            for part in ("actor", "critic"):
+                trainer.config.trainer[f"max_{part}_ckpt_to_keep"] = None
         trainer.checkpoint_callback = CheckpointCallback(config=trainer.config)
         try:
-            with open_dict(settings):
-                settings.update(dict.fromkeys(keys) | {"default_local_dir": str(folder)})
             yield
         finally:
-            trainer.checkpoint_callback = callback
-            with open_dict(settings):
-                settings.update(own)
+            trainer.config, trainer.checkpoint_callback = config, callback
 
     def load(self, verl_loads: Callable[[], None]) -> None:
         """Take up the checkpoint that the launcher has chosen, if any, once its files are known to be sound."""

@@ -16,7 +16,7 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
 
     def init_agent_loop_manager(self) -> None:
         """verl's, under the trainer's watch."""
-        with self.trainer.causes_named():
+        with self.trainer.monitor.causes_named():
             super().init_agent_loop_manager()
 
     def run(self, config: DictConfig) -> None:

@@ -6,20 +6,19 @@ Advantages and losses are verl's, from verl's own settings; the name only says w
 from typing import Any
 
 import ray
-import torch
 import transfer_queue as tq
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.integration.schema import BASELINES
+from pacs.integration.trainer.base import SynchronousTrainer
 from pacs.integration.trainer.batching import sampling_order
-from pacs.integration.trainer.graded import GradedTrainer, is_padding
-from pacs.integration.trainer.step_rows import dense_ids, prompt_uid, row_sums
+from pacs.integration.trainer.step_rows import row_sums
 from pacs.integration.worker.not_finite import poison_error
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker, BaselineWorker
 
 
-class BaselineTrainer(GradedTrainer):
+class BaselineTrainer(SynchronousTrainer):
     """Synchronous PPO or a relative of it.
 
     Args:
@@ -50,12 +49,8 @@ class BaselineTrainer(GradedTrainer):
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """verl's, once it is known that the verifier works."""
-        data = self.grades(batch)
-        verdicts = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
-        scores = torch.tensor(without_shaping(row_sums(data["rm_scores"]).tolist(), verdicts))
-        self.scores = scores[torch.tensor([not is_padding(tag) for tag in batch.tags])]
-        group_ids = dense_ids([prompt_uid(key) for key in batch.keys])
-        metrics.update(self.grade_metrics(batch, data, scores, group_ids, torch.zeros(len(batch), dtype=torch.bool)))
+        self.grades = self.grading.grade(batch)
+        metrics.update(self.grading.metrics(self.grades))
         return super()._compute_advantage(batch, metrics)
 
     def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
@@ -82,31 +77,9 @@ class BaselineTrainer(GradedTrainer):
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """verl's: the scores are what the verifier said, as in all other runs, the rewards what was trained on."""
         super()._compute_metrics(batch, metrics, *args, **kwargs)
-        scores = {"mean": self.scores.mean(), "max": self.scores.max(), "min": self.scores.min()}
+        said = self.grades.scores[self.grades.sampled]
+        scores = {"mean": said.mean(), "max": said.max(), "min": said.min()}
         metrics.update({f"critic/score/{name}": float(value) for name, value in scores.items()})
-
-    def _val_metrics_update(
-        self,
-        data_sources: list[str],
-        sample_uids: list[str],
-        reward_extra_infos_dict: dict[str, list[Any]],
-        sample_turns: list[int],
-        expected_acc_counts: dict[tuple[str, str], int],
-    ) -> dict[str, float]:
-        """Of what the verifier said: validation asks for right answers, whatever else is rewarded."""
-        infos = reward_extra_infos_dict
-        verdicts = [dict(zip(infos, values, strict=True)) for values in zip(*infos.values(), strict=True)]
-        infos["reward"] = without_shaping(infos["reward"], verdicts)
-        return super()._val_metrics_update(data_sources, sample_uids, infos, sample_turns, expected_acc_counts)
-
-
-def without_shaping(rewards: list[float], verdicts: list[dict[str, Any]]) -> list[float]:
-    """The reward function's own score of each response where verl kept it; else the reward, shaped or not.
-
-    A function that returns a number alone has it kept by verl as `acc`.
-    """
-    scores = [verdict.get("score", verdict.get("acc")) for verdict in verdicts]
-    return [reward if score is None else float(score) for reward, score in zip(rewards, scores, strict=True)]
 
 
 for _name in BASELINES:

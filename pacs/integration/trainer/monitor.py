@@ -9,18 +9,20 @@ import os
 import threading
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import ray
+import transfer_queue.interface as tq_interface
 
 from pacs.base.terminal import print
 from pacs.integration.start.nodes import lost_nodes
-from pacs.runs.actor_failures import DEATHS, cause_of, death_of
+from pacs.integration.trainer.failed_prompts import failure_of
+from pacs.runs.actor_failures import DEATHS, cause_of, death_of, is_death
 from pacs.runs.state import Progress, report_fault, write_progress
 from pacs.runs.supervisor import FAILED
 
@@ -32,6 +34,8 @@ HEALTH_TIMEOUT_SECONDS = 10.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 #: The logs get this long to be closed before the process ends.
 CLOSE_SECONDS = 5.0
+#: How long it is given to name the process whose death made the trainer fail.
+NAMING_SECONDS = 10.0
 
 
 class Monitor(threading.Thread):
@@ -116,6 +120,20 @@ class Monitor(threading.Thread):
                 self._end(f"{self.names[handle._actor_id]} died: {death_of(error)}{lost_nodes()}")
             self.pings[handle.__ray_ready__.remote()] = handle
 
+    @contextmanager
+    def causes_named(self) -> Iterator[None]:
+        """Report why what the trainer does within fails."""
+        try:
+            yield
+        except Exception as error:
+            # Before verl takes down the queue, whose death would be taken for the cause. Of a dead engine verl may say
+            # only that rollouts have failed.
+            if is_death(error) or self.suspects():
+                self.join(NAMING_SECONDS)
+            report_fault(self.run_dir, failure_of(error, self.run_dir))
+            self.stop()
+            raise
+
     def suspects(self) -> bool:
         """Whether an engine does not answer now; if it is dead, the looks to come will say so."""
         return any(problem is not None for problem in self.pool.map(health_problem, list(self.engines.values())))
@@ -146,3 +164,16 @@ def health_problem(address: str) -> str | None:
             return None
     except (OSError, HTTPException) as error:
         return f"http://{address}/health: {error}"
+
+
+def actors_of(trainer: Any) -> dict[str, Any]:
+    """The actors that verl's trainer has started, by what they are."""
+    groups = {
+        "training worker": trainer.actor_rollout_wg.workers,
+        "critic worker": trainer.critic_wg.workers if trainer.use_critic else [],
+        "reward worker": trainer.get_reward_handles() or [],
+        "vLLM server": [s for replica in trainer.llm_server_manager.get_replicas() for s in replica.servers],
+        "TransferQueue controller": [ray.get_actor("TransferQueueController", namespace="transfer_queue")],
+        "TransferQueue storage": (tq_interface._TQ_STORAGE or {}).get("SimpleStorage", {}).values(),
+    }
+    return {f"{what} {i}": handle for what, handles in groups.items() for i, handle in enumerate(handles)}

@@ -26,18 +26,17 @@ from pacs.integration import fields
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import Choice, choose
+from pacs.integration.trainer.base import SynchronousTrainer
 from pacs.integration.trainer.batching import blocks_of, padded_row_count, row_order, sampling_order
-from pacs.integration.trainer.graded import GradedTrainer, is_padding
-from pacs.integration.trainer.gradients import gradient_metrics
-from pacs.integration.trainer.step_rows import prompt_uid, row_sums, step_rows
+from pacs.integration.trainer.step_rows import is_padding, prompt_uid, step_rows
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.not_finite import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
 from pacs.integration.worker.workers import PacsWorker
-from pacs.metrics import update_metrics
+from pacs.metrics import gradient_metrics, update_metrics
 
 
 @register_trainer("pacs")
-class PacsTrainer(GradedTrainer):
+class PacsTrainer(SynchronousTrainer):
     """Synchronous PACS.
 
     Args:
@@ -45,12 +44,12 @@ class PacsTrainer(GradedTrainer):
     """
 
     def __init__(self, config: DictConfig) -> None:
+        super().__init__(config)
         self.method = method_of(algorithm_section(config))
         self.reference = ReferenceSchedule(self.method.reference)
         self.choice = choose(config, 0)
         self.announced = False
         self.skipped = SkippedUpdates(config.pacs.faults.skipped_updates)
-        super().__init__(config)
         self.references = ReferenceCheckpoints(self.saving.folder)
 
     def _init_resource_pool_mgr(self) -> None:
@@ -110,14 +109,9 @@ class PacsTrainer(GradedTrainer):
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Labels, groups and weights of the whole train batch, which the loss on the workers needs."""
-        data = self.grades(batch)
-        rows = step_rows(
-            [prompt_uid(key) for key in batch.keys],
-            [is_padding(tag) for tag in batch.tags],
-            row_sums(data["rm_scores"]),
-            self.method,
-        )
-        metrics.update(self.grade_metrics(batch, data, rows.labels, rows.group_ids, rows.alone))
+        grades = self.grading.grade(batch)
+        rows = step_rows(grades.group_ids, ~grades.sampled, grades.rewards, self.method)
+        metrics.update(self.grading.metrics(grades, rows.alone))
         # verl's metrics read advantages; PACS has none on this side, and `_compute_metrics` leaves them out.
         none = torch.zeros(len(batch), 1)
         columns = rows.as_fields() | {"advantages": none, "returns": none}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -44,31 +45,29 @@ class StepRows:
         }
 
 
-def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tensor, method: Method) -> StepRows:
+def step_rows(group_ids: torch.Tensor, padding: torch.Tensor, rewards: torch.Tensor, method: Method) -> StepRows:
     """Group, check and weigh the rows of a train batch.
 
     Args:
-        uids: the prompt's id of every row.
-        padding: which rows fill the batch up.
+        group_ids: (B,) int64, the number of the row's prompt.
+        padding: (B,) bool, the row fills the batch up.
         rewards: (B,) the reward function's scores.
         method: with its settings.
 
     Raises:
         ValueError: a reward other than 0 and 1.
     """
-    is_padding = torch.tensor(padding, dtype=torch.bool)
-    group_ids = dense_ids(uids)
-    sizes = torch.bincount(group_ids[~is_padding], minlength=int(group_ids.max()) + 1)[group_ids]
-    alone = ~is_padding & (sizes < method.smallest_group)
-    row_mask = ~is_padding & ~alone
+    sizes = torch.bincount(group_ids[~padding], minlength=int(group_ids.max()) + 1)[group_ids]
+    alone = ~padding & (sizes < method.smallest_group)
+    row_mask = ~padding & ~alone
     check_labels(rewards[row_mask])
-    labels = torch.where(is_padding, 0, rewards)
+    labels = torch.where(padding, 0, rewards)
     counted, weights = weigh_rows(labels, group_ids, method, row_mask)
     return StepRows(
         labels=labels,
         group_ids=group_ids,
         group_sizes=sizes,
-        padding=is_padding,
+        padding=padding,
         alone=alone,
         counted=counted,
         weights=weights,
@@ -78,6 +77,11 @@ def step_rows(uids: Sequence[str], padding: Sequence[bool], rewards: torch.Tenso
 def prompt_uid(row_key: str) -> str:
     """The prompt's id in verl's row key `{uid}_{session}_{output}`."""
     return row_key.rsplit("_", 2)[0]
+
+
+def is_padding(tag: dict[str, Any]) -> bool:
+    """Whether verl's tag is that of a row that fills the batch up."""
+    return bool(tag.get("is_padding", False))
 
 
 def dense_ids(uids: Sequence[str]) -> torch.Tensor:

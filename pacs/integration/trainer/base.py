@@ -1,0 +1,246 @@
+"""verl's synchronous trainer with what every run of ours has attached to it.
+
+Attached are the phases (`phases`), the prompts' order (`prompts`), what was graded (`grading`), checkpoints (`saving`)
+and the watch over the run's processes (`monitor`). This file says where in verl's loop each of them is called, and is
+the only one that names verl's class. What is trained is the subclass's: see pacs.py, and baselines.py for verl's own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import ray
+from omegaconf import DictConfig
+from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+from pacs.base.terminal import print
+from pacs.checkpoints.folder import Checkpoint
+from pacs.integration.checkpoints.saving import Saving
+from pacs.integration.start.nodes import host_of
+from pacs.integration.trainer.grading import Grading, without_shaping
+from pacs.integration.trainer.monitor import Monitor, actors_of
+from pacs.integration.trainer.phases import Phases
+from pacs.integration.trainer.prompts import PromptOrder
+from pacs.integration.trainer.run_log import RunLog
+from pacs.integration.trainer.step_rows import is_padding, prompt_uid
+from pacs.runs import signals
+from pacs.runs.state import Progress, write_progress
+from pacs.runs.supervisor import STOP_REQUEST
+
+#: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
+ROLLOUT_POLL_SECONDS = 0.2
+
+
+class SynchronousTrainer(PPOTrainerSync):
+    """A trainer that can be killed at any instant, stopped on request, and says what it is at.
+
+    Args:
+        config: verl's config with a `pacs` section; a run that goes on has `trainer.resume_mode=resume_path`.
+    """
+
+    checkpoint_callback: CheckpointCallback
+    total_training_steps: int
+    _logger: Any
+
+    def __init__(self, config: DictConfig) -> None:
+        super().__init__(config)
+        self.run_dir = Path(config.pacs.run_dir)
+        self.stopping = False
+        self.phases = Phases(self.replay_buffer)
+        self.prompts = PromptOrder(config)
+        self.grading = Grading(self)
+        self.saving = Saving(self)
+        self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
+
+    def save_algorithm_state(self, folder: Path) -> str | None:
+        """Write what the algorithm needs beside verl's files; the name of the reference's folder, if there is one."""
+        return None
+
+    def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
+        """Take up what `save_algorithm_state` wrote."""
+
+    # verl compares the mode with "sync" by name, and takes any other for an asynchronous one.
+    @property
+    def trainer_mode(self) -> str:
+        """The mode verl's loop sees."""
+        return "sync"
+
+    @trainer_mode.setter
+    def trainer_mode(self, registered_name: str) -> None:
+        """verl sets the registered name; it stays in the config."""
+
+    # verl makes its Tracking inside fit(); the run's own log joins it there.
+    @property
+    def logger(self) -> Any:
+        """verl's Tracking."""
+        return self._logger
+
+    @logger.setter
+    def logger(self, tracking: Any) -> None:
+        tracking.logger["pacs"] = RunLog(
+            self.run_dir / "metrics.jsonl", resumed_step=self.global_steps, total_steps=self.total_training_steps
+        )
+        self._logger = tracking
+
+    def _build_replay_buffer(self) -> Any:
+        buffer = super()._build_replay_buffer()
+        buffer.poll_interval = ROLLOUT_POLL_SECONDS
+        return buffer
+
+    def init(self) -> None:
+        """Start all that the run needs, under watch."""
+        self.monitor.start()
+        with self.monitor.causes_named():
+            super().init()
+
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        for loader in (self.train_dataloader, self.val_dataloader):
+            loader.worker_init_fn = signals.heed_parent_alone
+
+    def on_init_end(self) -> None:
+        """Send vLLM the weights, under watch."""
+        # A machine that is gone may be told by its engine before Ray has given it up.
+        addresses = self.llm_server_manager.get_addresses()
+        engines = {f"vLLM engine {i} on {host_of(address)}": address for i, address in enumerate(addresses)}
+        self.monitor.watch(actors_of(self), engines)
+        super().on_init_end()
+
+    def fit(self, agent_loop_manager: Any) -> None:
+        """Train, under watch; return at the last step or after the step in which a stop was asked for."""
+        loops = agent_loop_manager.agent_loop_workers
+        self.monitor.watch({f"agent-loop worker {i}": loop for i, loop in enumerate(loops)}, {})
+        with self.monitor.causes_named():
+            self._find_last_step()
+            if self.global_steps < self.phases.last_step:
+                super().fit(agent_loop_manager)
+        self.monitor.stop()
+        self.phases.current = "stopped" if self.stopping else "end"
+        write_progress(self.run_dir, self._progress())
+        # Before Ray ends what they have started: a server whose engine is gone reports that as a fault.
+        for replica in self.llm_server_manager.get_replicas():
+            for server in replica.servers:
+                ray.kill(server)
+
+    def _find_last_step(self) -> None:
+        # Steps and epochs both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
+        if self.steps_per_epoch == 0:
+            raise RuntimeError(
+                f"data.train_batch_size={self.config.data.train_batch_size}: of the prompts fewer are left after "
+                f"data.filter_overlong_prompts (data.max_prompt_length={self.config.data.max_prompt_length})"
+            )
+        epochs = self.steps_per_epoch * self.config.trainer.total_epochs
+        self.phases.last_step = self.total_training_steps = min(self.total_training_steps, epochs)
+        self.phases.trained_steps = self.global_steps
+        if self.global_steps >= self.phases.last_step:
+            print(
+                f"pacs: nothing to train: the checkpoint is of step {self.global_steps}, and the run ends at step "
+                f"{self.phases.last_step} (trainer.total_training_steps, trainer.total_epochs)",
+                flush=True,
+            )
+
+    def on_train_begin(self) -> None:
+        """The first step's time begins."""
+        super().on_train_begin()
+        self.phases.begin_steps()
+
+    def on_step_begin(self) -> None:
+        """Responses are sampled."""
+        super().on_step_begin()
+        self.phases.current = "rollouts"
+
+    def _next_train_batch(self, num_prompts: int | None = None) -> Any:
+        """verl's batch, numbered: rows can then be arranged alike in every run."""
+        self.prompts.count(self.global_steps, num_prompts)
+        with signals.blocked():  # it starts the loader's workers
+            batch = super()._next_train_batch(num_prompts)
+        return self.prompts.number(self.global_steps, batch)
+
+    def on_sample_end(self) -> None:
+        """The responses are there."""
+        super().on_sample_end()
+        self.phases.current = "update"
+
+    def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        with self.phases.within("log_probs"):
+            return super()._compute_old_log_prob(batch, metrics)
+
+    def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        with self.phases.within("values"):
+            return super()._compute_values(batch, metrics)
+
+    def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        with self.phases.within("update_critic"):
+            return super()._update_critic(batch, metrics)
+
+    def _save_checkpoint(self) -> None:
+        """Save, whole or not at all."""
+        with self.phases.within("save"):
+            self.saving.save(super()._save_checkpoint)
+
+    def _load_checkpoint(self) -> None:
+        self.saving.load(super()._load_checkpoint)
+
+    def on_step_end(self) -> None:
+        """The step is done; if a stop was asked for, save and make verl's loop end with it."""
+        self.stopping = (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.phases.last_step
+        if self.stopping:
+            # Before the engines wake up and take the memory that a save may need.
+            if self.saving.saved_step != self.global_steps:
+                self._save_checkpoint()
+            self.phases.trained_steps = self.total_training_steps = self.global_steps
+            self.phases.current = "stopped"
+            write_progress(self.run_dir, self._progress())
+        super().on_step_end()
+        self.phases.end_step(self.global_steps)
+
+    def on_validate_begin(self) -> None:
+        """Before the first step, there is nothing yet that a stop would have to finish."""
+        super().on_validate_begin()
+        if self.phases.current != "start" and not self.stopping:
+            self.phases.current = "validate"
+
+    def _validate(self) -> dict[str, Any]:
+        """verl's; nothing where a stop was asked for."""
+        return {} if self.stopping else super()._validate()
+
+    def _val_metrics_update(
+        self, data_sources: list[str], sample_uids: list[str], reward_extra_infos_dict: dict[str, list[Any]],
+        sample_turns: list[int], expected_acc_counts: dict[tuple[str, str], int],
+    ) -> dict[str, float]:  # fmt: skip
+        """verl's metrics of what the verifier said (right answers are asked for, whatever else is rewarded), and ours.
+
+        Raises:
+            ValueError: A score is not finite.
+        """
+        infos = reward_extra_infos_dict
+        verdicts = [dict(zip(infos, values, strict=True)) for values in zip(*infos.values(), strict=True)]
+        scores = infos["reward"] = without_shaping(infos["reward"], verdicts)
+        self.grading.check_validation(data_sources, sample_uids, scores)
+        verls: dict[str, float] = super()._val_metrics_update(
+            data_sources, sample_uids, infos, sample_turns, expected_acc_counts
+        )
+        return verls | self.grading.validation(data_sources, sample_uids, scores, expected_acc_counts)
+
+    def _maybe_log_val_generations(self, inputs: list[str], outputs: list[str], scores: list[float]) -> None:
+        """verl's; the prompts are kept for what is wrong with a score."""
+        self.grading.validated_prompts = inputs
+        super()._maybe_log_val_generations(inputs, outputs, scores)
+
+    def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:
+        """Write the responses of the step's first groups; all of them would be gigabytes a day."""
+        keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not is_padding(tag)]
+        uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.pacs.sample_groups]
+        if uids:
+            sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
+            super()._log_rollout_data(sample, timing_raw, rollout_data_dir)
+
+    def _progress(self) -> Progress:
+        return self.phases.progress(self.prompts.resampled)
+
+    def _known_progress(self) -> Progress | None:
+        return self._progress() if self.phases.last_step > 0 else None
+
+    def _close_logs(self) -> None:
+        if (logger := getattr(self, "_logger", None)) is not None:
+            logger.finish(exit_code=1)

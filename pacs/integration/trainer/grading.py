@@ -1,0 +1,174 @@
+"""What the reward function gave the responses of a step or a validation, checked and counted."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transfer_queue as tq
+
+from pacs.base.terminal import print, visible
+from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums
+from pacs.metrics import batch_metrics, validation_metrics
+from pacs.rewards.health import check_graded
+
+#: Of a prompt, in an error.
+PROMPT_CHARS = 300
+
+
+@dataclass(frozen=True)
+class Grades:
+    """The graded rows of a train batch, padding among them; each tensor is (B,).
+
+    Attributes:
+        rewards: float, what the reward function gave, shaped or not: what is trained on.
+        scores: float, the verifier's own, without what a reward manager of verl added for a response's length.
+        group_ids: int64, the number of the row's prompt.
+        sampled: bool, the row is a response and not padding.
+        tokens: float, of the response.
+        truncated: bool, the response is as long as one may be.
+        infos: what the verifier said beside the score, of each sampled row.
+    """
+
+    rewards: torch.Tensor
+    scores: torch.Tensor
+    group_ids: torch.Tensor
+    sampled: torch.Tensor
+    tokens: torch.Tensor
+    truncated: torch.Tensor
+    infos: list[dict[str, Any]]
+
+
+class Grading:
+    """Reads a trainer's grades and says what is wrong with them.
+
+    Args:
+        trainer: a trainer of verl's.
+    """
+
+    def __init__(self, trainer: Any) -> None:
+        self.trainer = trainer
+        self.warned_of_graded_scores = False
+        self.validated_prompts: list[str] = []
+
+    def grade(self, batch: Any) -> Grades:
+        """The grades of a train batch.
+
+        Raises:
+            ValueError: A reward is not finite.
+            VerifierFailure: The verifier failed on more responses than `pacs.faults.verifier_errors`.
+        """
+        config = self.trainer.config
+        data = _columns(batch, "rm_scores", "response_mask", "extra_fields")
+        rewards = row_sums(data["rm_scores"])
+        if not is_finite(rewards.tolist()):
+            asked = _columns(batch, "data_source", "prompts")
+            decode = self.trainer.tokenizer.decode
+            prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
+            when = f"step {self.trainer.global_steps}"
+            raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
+        infos = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
+        sampled = [not is_padding(tag) for tag in batch.tags]
+        said = [info for info, is_sampled in zip(infos, sampled, strict=True) if is_sampled]
+        check_graded(said, config.pacs.faults.verifier_errors)
+        longest = config.data.max_response_length
+        return Grades(
+            rewards=rewards,
+            scores=torch.tensor(without_shaping(rewards.tolist(), infos)),
+            group_ids=dense_ids([prompt_uid(key) for key in batch.keys]),
+            sampled=torch.tensor(sampled),
+            tokens=row_sums(data["response_mask"]),
+            truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
+            infos=said,
+        )
+
+    def metrics(self, grades: Grades, alone: torch.Tensor | None = None) -> dict[str, float]:
+        """The metrics of the sampled batch.
+
+        Args:
+            grades: of the batch.
+            alone: (B,) bool, the row is dropped for want of others in its group; None: no row is.
+        """
+        sampled = grades.sampled
+        metrics = batch_metrics(
+            group=grades.group_ids[sampled],
+            score=grades.scores[sampled],
+            tokens=grades.tokens[sampled],
+            truncated=grades.truncated[sampled],
+            alone=(torch.zeros_like(sampled) if alone is None else alone)[sampled],
+            status=verifier_statuses(grades.infos),
+        )
+        self._warn_of_graded_scores(metrics)
+        return metrics
+
+    def validation(self, sources: list[str], uids: list[str], scores: list[float], counts: Any) -> dict[str, float]:
+        """Our metrics of a validation.
+
+        Args:
+            sources, uids, scores: the data source, the prompt's id and the verifier's score of each response.
+            counts: how many responses each (source, prompt) should have.
+        """
+        problems = list(zip(map(str, sources), map(str, uids), strict=True))
+        metrics = validation_metrics(counts, problems, scores)
+        self._warn_of_graded_scores(metrics)
+        return metrics
+
+    def check_validation(self, sources: list[str], uids: list[str], scores: list[float]) -> None:
+        """Raise ValueError if a score of a validation is not finite; arguments as for `validation`."""
+        if not is_finite(scores):
+            when = f"the validation at step {self.trainer.global_steps}"
+            raise not_finite(scores, sources, self.validated_prompts or uids, when)
+
+    def _warn_of_graded_scores(self, metrics: dict[str, float]) -> None:
+        """Say once a start that the reward function gives scores other than 0 and 1, and what follows from that."""
+        counts = [f"{key}={value:g}" for key, value in metrics.items() if key.endswith("/graded_count") and value > 0]
+        if counts and not self.warned_of_graded_scores:
+            self.warned_of_graded_scores = True
+            print(
+                f"pacs: step {self.trainer.global_steps}: the reward function gives scores other than 0 and 1 "
+                f"({', '.join(counts)}). What is counted of right and wrong responses, of groups and as pass@k is left "
+                "out of steps and sources with such scores: the mean score is critic/score/mean and "
+                "val-core/*/mean@k. Set a threshold to the scores if right and wrong are meant.",
+                flush=True,
+            )
+
+
+def _columns(batch: Any, *names: str) -> Any:
+    return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(names))
+
+
+def without_shaping(rewards: list[float], infos: list[dict[str, Any]]) -> list[float]:
+    """The reward function's own score of each response where verl kept it; else the reward, shaped or not.
+
+    A function that returns a number alone has it kept by verl as `acc`.
+    """
+    scores = [info.get("score", info.get("acc")) for info in infos]
+    return [reward if score is None else float(score) for reward, score in zip(rewards, scores, strict=True)]
+
+
+def is_finite(scores: Sequence[float]) -> bool:
+    """Whether every score is a finite number."""
+    return all(map(math.isfinite, scores))
+
+
+def not_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Sequence[str], when: str) -> ValueError:
+    """The error of scores of which one is not finite: it names the data source and the prompt of the first.
+
+    Args:
+        scores: of each response.
+        data_sources, prompts: of each response.
+        when: they were given, in words.
+    """
+    wrong = [row for row, score in enumerate(scores) if not math.isfinite(score)]
+    first = wrong[0]
+    return ValueError(
+        f"{when}: {len(wrong)} of {len(scores)} scores are not finite. The first is {scores[first]}, of data source "
+        f"{visible(data_sources[first])}, for the prompt {prompts[first][:PROMPT_CHARS]!r}. Mend the reward function "
+        "(reward.custom_reward_function), so that every score is a finite number."
+    )
+
+
+def verifier_statuses(infos: list[dict[str, Any]]) -> list[str] | None:
+    """The verifier's `status` of each response; None unless it gives one of every response."""
+    return [str(info["status"]) for info in infos] if all("status" in info for info in infos) else None

@@ -1,0 +1,66 @@
+"""How far a trainer is and what it is at, so that a hang can be told: it is what goes on for too long."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pacs.runs.state import Progress
+
+
+class Phases:
+    """The phase of a trainer: start, rollouts, the passes over them, update, save, validate, then end or stopped.
+
+    Args:
+        replay_buffer: verl's, whose finished rollouts are progress.
+
+    Attributes:
+        current: the phase's name.
+        trained_steps: steps that are done, those before a resume counted.
+        last_step: at which the run ends; 0 before that is known.
+    """
+
+    def __init__(self, replay_buffer: Any) -> None:
+        self.replay_buffer = replay_buffer
+        self.current = "start"
+        self.trained_steps = self.last_step = 0
+        self.step_times: list[float] = []
+        self.most_finished, self.moment = 0, (0, "start")
+
+    def begin_steps(self) -> None:
+        """The first step's time begins."""
+        self.step_started = time.monotonic()
+
+    def end_step(self, step: int) -> None:
+        """`step` is done, and the next one's time begins."""
+        self.trained_steps = step
+        self.step_times.append(time.monotonic() - self.step_started)
+        self.step_started = time.monotonic()
+
+    @contextmanager
+    def within(self, name: str) -> Iterator[None]:
+        """A phase within the current one, such as a pass before the update: its begin and its end are progress."""
+        before, self.current = self.current, name
+        yield
+        self.current = before
+
+    def progress(self, resampled: int) -> Progress:
+        """How far the trainer is; called from another thread.
+
+        Args:
+            resampled: prompts sampled in place of filtered groups in this step, which show that it goes on.
+        """
+        # verl clears and refills these while it looks; what is finished stays so within a phase.
+        finished, failed = self.replay_buffer.finished_keys, self.replay_buffer.failure_keys
+        now = sum(len(keys.get(part, ())) for keys in (finished, failed) for part in ("train", "val"))
+        moment = (self.trained_steps, self.current)
+        self.most_finished = max(now, self.most_finished if moment == self.moment else 0)
+        self.moment = moment
+        return Progress(
+            step=self.trained_steps,
+            total_steps=self.last_step,
+            phase=self.current,
+            count=self.most_finished + resampled,
+            step_seconds=statistics.median(self.step_times) if self.step_times else None,
+        )
