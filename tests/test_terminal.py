@@ -15,7 +15,7 @@ from pacs.base.terminal import print as print_visibly
 from pacs.base.terminal import visible
 from pacs.evaluation.folder import TIMING, task_folder
 from pacs.evaluation.settings import FILE
-from pacs.report.page import escape
+from pacs.report.page import build_page
 from tests.evaluation.folders import TASK, write_evaluation
 from tests.report.test_inspect_command import evidence
 
@@ -141,5 +141,5 @@ def test_prepared_problems_are_not_obeyed(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_page_shows_markup_and_directions():
-    shown = escape("<script>alert('\u202e\ud83d')</script>")
-    assert shown == "&lt;script&gt;alert(&#x27;\\u202e\\ud83d&#x27;)&lt;/script&gt;"
+    page = build_page([], pictures=[], tables={}, title="<script>alert('\u202e\ud83d')</script>")
+    assert "<h1>&lt;script&gt;alert(&#39;\\u202e\\ud83d&#39;)&lt;/script&gt;</h1>" in page
