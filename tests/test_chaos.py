@@ -46,11 +46,11 @@ TRAINS = """
 import json, os, subprocess, sys, time
 from pathlib import Path
 from uuid import uuid4
-from pacs.runs.state import RunState, now, this_host, write_state
+from pacs.runs.state import RunState, state_of_start, write_state
 folder, cause, leaves, status = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 folder.mkdir(exist_ok=True)
 token = uuid4().hex
-state = RunState("running", token, this_host(), os.getpid(), now())
+state = state_of_start(folder, token, resumed_from=None, temporary=Path(os.environ["TMPDIR"]))
 part = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)", "the part"])
 if leaves == "process":
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)", "the rest"], env={})

@@ -7,12 +7,9 @@ records are those of the list takes reading all of it: `damage_of`.
 """
 
 import hashlib
-import json
 import zipfile
 import zlib
 from pathlib import Path
-
-import yaml
 
 #: Files up to this size are read as a whole by every start, before Ray is; larger ones by the ranks, each its own.
 SMALL_BYTES = 16 * 2**20
@@ -68,22 +65,6 @@ def damage_of(file: Path) -> str | None:
     except _BAD_ARCHIVE as error:
         return f"is damaged: it is no archive that torch has written ({error})"
     return None if record is None else f"is damaged: its record {record} is not what was written (its CRC differs)"
-
-
-def unreadable(file: Path) -> str | None:
-    """What is wrong with a small file of which no digest was recorded, by what it should be; None: nothing is seen.
-
-    Raises:
-        OSError: It cannot be read.
-    """
-    try:
-        if file.suffix == ".json":
-            json.loads(file.read_bytes())
-        elif file.suffix == ".yaml" and not isinstance(yaml.safe_load(file.read_bytes()), dict):
-            return "is damaged: it holds no settings"
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        return f"is damaged: {' '.join(str(error).split())}"
-    return damage_of(file)
 
 
 def _records_digest(file: Path) -> str | None:

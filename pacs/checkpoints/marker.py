@@ -14,7 +14,7 @@ from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.files import inside, write_atomically
-from pacs.checkpoints.integrity import SMALL_BYTES, damage_of, differs, digest_of, is_quickly_checked, unreadable
+from pacs.checkpoints.integrity import SMALL_BYTES, damage_of, differs, digest_of, is_quickly_checked
 
 MARKER = "complete.json"
 DAMAGED = "damaged.txt"
@@ -71,7 +71,7 @@ def note_damage(folder: Path, problems: Sequence[str]) -> None:
 
 
 def read_marker(folder: Path) -> dict[str, Any]:
-    """What a marker says: step, ranks, reference, files (name -> bytes), sha256 (name -> digest; older ones have none).
+    """What a marker says: step, ranks, reference, files (name -> bytes), sha256 (name -> digest).
 
     Raises:
         BrokenCheckpoint: If there is none, or it is not what `seal` writes.
@@ -79,15 +79,15 @@ def read_marker(folder: Path) -> dict[str, Any]:
     marker = folder / MARKER
     try:
         about = json.loads(marker.read_text(encoding="utf-8"))
-        if (own := about.pop("sha256_of_this", None)) is not None and own != _own_digest(about):
+        if about.pop("sha256_of_this") != _own_digest(about):
             raise ValueError("it is not what was written")
         step, ranks, reference = about["step"], about["ranks"], about["reference"]
-        sizes, digests = dict(about["files"]), dict(about.get("sha256", {}))
+        sizes, digests = dict(about["files"]), dict(about["sha256"])
     except (FileNotFoundError, NotADirectoryError):
         raise BrokenCheckpoint(f"{folder}: no {MARKER}; its save did not end, or it was not written by pacs") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BrokenCheckpoint(f"{marker}: not readable ({error!r})") from error
-    if not all(type(number) is int for number in (step, ranks, *sizes.values())):
+    if not all(type(number) is int for number in (step, ranks, *sizes.values())) or sizes.keys() != digests.keys():
         raise BrokenCheckpoint(f"{marker}: not readable (it is not what pacs writes)")
     for name in sizes:
         named(folder, folder, *name.split("/"))
@@ -115,7 +115,7 @@ def verified(folder: Path, content: bool) -> dict[str, Any]:
             noted = " ".join((folder / DAMAGED).read_text(encoding="utf-8", errors="replace").split())
             raise BrokenCheckpoint(f"{folder}: {noted} (once that is mended, remove {DAMAGED})")
         for name, size in about["files"].items() if content else ():
-            if damage := _damage(folder / name, size, about["sha256"].get(name)):
+            if damage := _damage(folder / name, size, about["sha256"][name]):
                 raise BrokenCheckpoint(f"{folder}: {name} {damage}")
     except OSError as error:
         raise BrokenCheckpoint(f"{folder}: not readable ({error})") from error
@@ -139,10 +139,8 @@ def _own_digest(about: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _damage(file: Path, size: int, digest: str | None) -> str | None:
+def _damage(file: Path, size: int, digest: str) -> str | None:
     """What of a file is not what was written, as far as a start sees it; the ranks read the rest of the large ones."""
-    if digest is None:
-        return unreadable(file) if size <= SMALL_BYTES else None
     if is_quickly_checked(size, digest) and differs(file, digest):
         return damage_of(file) or "is damaged: it is not what was written (its SHA-256 differs)"
     return None

@@ -159,7 +159,7 @@ def _check_grading(old: Settings, new: Settings, out: Path) -> None:
         return
     again = f"`pacs evaluate grade {out}` grades them again"
     if old.grading is None:
-        raise UserError(f"--out {out}: {NOT_RECORDED} (an earlier version wrote it): {again}; or give another --out")
+        raise UserError(f"--out {out}: {NOT_RECORDED}: {again}; or give another --out")
     if found := list(differences(old.verifiers, new.verifiers)):
         said = ", ".join(f"{name} {was}, not {is_now}" for name, was, is_now in found)
         raise UserError(

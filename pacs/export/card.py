@@ -29,8 +29,7 @@ METHODS = {
 }
 #: A model of the Hub in the cache of huggingface_hub.
 IN_CACHE = re.compile(r"models--([\w.-]+?)--([\w.-]+)/snapshots/")
-#: Of metrics.jsonl: what the validations say of right answers; verl's where ours are not (older runs, and scores other
-#: than 0 and 1).
+#: Of metrics.jsonl: what the validations say of right answers; verl's where scores are other than 0 and 1.
 PASS_AT_K, VERL_VALIDATION = "pacs/validation/*/pass@*", f"{VALIDATION}*"
 
 
@@ -81,15 +80,9 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> s
 
 
 def method_of(source: Source) -> str | None:
-    """The primary config that was run: ppo and gae, dapo and grpo are not the same. Of older runs verl's estimator.
-
-    Of PACS's trainer the import path of a method that is not ours.
-    """
+    """The primary config that was run; of PACS's trainer the import path of a method that is not ours."""
     method: str | None = source.setting(names.METHOD)
-    if method == "pacs":
-        return str(source.setting("pacs.method") or method)
-    estimator: str | None = source.setting(names.ESTIMATOR)
-    return method if method in METHODS else estimator
+    return str(source.setting("pacs.method") or method) if method == "pacs" else method
 
 
 def _method_in_words(method: str | None) -> str | None:

@@ -57,14 +57,8 @@ class Part:
 
 
 def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list[Panel]:
-    """The panels that have data, each replaced by its fallback where a group has data of that only."""
-    shown = []
-    for panel in (as_scored(panel, groups) for panel in panels):
-        older = panel.fallback
-        if older and any(_has_data(older, [group]) and not _has_data(panel, [group]) for group in groups):
-            shown.append(older)
-        elif _has_data(panel, groups):
-            shown.append(panel)
+    """The panels that have data."""
+    shown = [panel for panel in (as_scored(panel, groups) for panel in panels) if _has_data(panel, groups)]
     if not any(panel.in_overview for panel in shown):
         apart = max(groups, key=lambda group: len(group.runs)).runs
         why = f"{groups[0].runs[0].path} has none of the metrics of any panel"

@@ -81,12 +81,11 @@ def in_thirds(key: str, subject: str, form: Format = number) -> Finding:
     return find
 
 
-def separation(right: str, wrong: str, statistic: str) -> Finding:
+def separation(right: str, wrong: str) -> Finding:
     """The scores of right and of wrong responses in the last third; of several groups their distance.
 
     Args:
-        right, wrong: the metrics.
-        statistic: what they are of the scores, "median" say.
+        right, wrong: the metrics, medians.
     """
 
     def find(groups: Sequence[Group]) -> str:
@@ -94,9 +93,9 @@ def separation(right: str, wrong: str, statistic: str) -> Finding:
         ends = {label: (last_third(rights[label]), last_third(wrongs[label])) for label in rights if label in wrongs}
         if len(ends) > 1:
             gaps = {label: (r[0] - w[2], r[1] - w[1], r[2] - w[0]) for label, (r, w) in ends.items()}
-            return f"{statistic} of right less that of wrong scores, last third: {rank(gaps, '', number)}"
+            return f"Median of right less that of wrong scores, last third: {rank(gaps, '', number)}"
         for one, other in ends.values():
-            return f"{statistic} score in the last third: {number(one[1])} for right, {number(other[1])} for wrong"
+            return f"Median score in the last third: {number(one[1])} for right, {number(other[1])} for wrong"
         return ""
 
     return find

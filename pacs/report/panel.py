@@ -50,8 +50,6 @@ class Panel:
     may_be_log: bool = False
     """A logarithmic axis where the values span decades."""
     in_overview: bool = True
-    fallback: "Panel | None" = None
-    """Drawn instead where a run has no data of this panel but has of that one, as an older run."""
     graded: "Panel | None" = None
     """Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so."""
 

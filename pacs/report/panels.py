@@ -17,36 +17,6 @@ from pacs.verl_keys.metrics import (
     VALIDATION_MEANS,
 )
 
-
-def _validation(pattern: str, reading: str, fallback: Panel | None = None, graded: Panel | None = None) -> Panel:
-    return Panel(
-        name="validation",
-        quantity="Right answers on held-out problems",
-        unit="share of problems",
-        curves=(Curve(pattern),),
-        finding=validation.outcome(pattern),
-        reading=reading,
-        kind="validation",
-        is_share=True,
-        fallback=fallback,
-        graded=graded,
-    )
-
-
-def _scores(statistic: str, reading: str, *curves: Curve, fallback: Panel | None = None) -> Panel:
-    return Panel(
-        name="scores",
-        quantity="Scores of right and wrong responses",
-        unit=f"{statistic.lower()} ψ, β × nats",
-        curves=curves,
-        finding=separation(curves[0].key, curves[1].key, statistic),
-        reading=reading,
-        beside=any(curve.spread for curve in curves),
-        baseline=0.0,
-        fallback=fallback,
-    )
-
-
 STATUSES = {f"pacs/verifier/{status}_fraction": status.replace("_", " ") for status in (*get_args(Status), "other")}
 
 PANELS = (
@@ -68,13 +38,16 @@ PANELS = (
             "neither 0 nor 1: it is no share of right answers.",
         ),
     ),
-    _validation(
-        validation.PASS_AT_K,
-        "Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before training.",
-        fallback=_validation(
-            VALIDATION_MEANS,
-            "verl's mean@n of each data source: pass@1, estimated from n responses a problem.",
-        ),
+    Panel(
+        name="validation",
+        quantity="Right answers on held-out problems",
+        unit="share of problems",
+        curves=(Curve(validation.PASS_AT_K),),
+        finding=validation.outcome(validation.PASS_AT_K),
+        reading="Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before "
+        "training.",
+        kind="validation",
+        is_share=True,
         graded=Panel(
             name="validation",
             quantity="Scores on held-out problems",
@@ -103,18 +76,19 @@ PANELS = (
         finding=change(RESPONSE_LENGTH, "Mean length of a response", " tokens"),
         reading="The mean length of the step's responses, truncated ones included.",
     ),
-    _scores(
-        "Median",
-        "The line is the median score of the class, the band holds its middle 80%. The loss drives the two apart; "
-        "where the bands overlap, the score does not yet tell right from wrong.",
-        Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
-        Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90")),
-        fallback=_scores(
-            "Mean",
-            "The mean score of the class. The loss drives the two apart.",
-            Curve("pacs/score/correct_mean", "right"),
-            Curve("pacs/score/wrong_mean", "wrong"),
+    Panel(
+        name="scores",
+        quantity="Scores of right and wrong responses",
+        unit="median ψ, β × nats",
+        curves=(
+            Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
+            Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90")),
         ),
+        finding=separation("pacs/score/correct_q50", "pacs/score/wrong_q50"),
+        reading="The line is the median score of the class, the band holds its middle 80%. The loss drives the two "
+        "apart; where the bands overlap, the score does not yet tell right from wrong.",
+        beside=True,
+        baseline=0.0,
     ),
     Panel(
         name="critic",

@@ -55,7 +55,7 @@ def clear(
 
 def launcher_lives(run_dir: Path, state: RunState) -> bool:
     """Whether the launcher of a start that is said to be running in this folder is there, on this machine."""
-    return _is_running_here(run_dir, state) and _is_watched(state)
+    return _is_running_here(run_dir, state) and is_alive(state.pid, state.birth)
 
 
 def clear_former_start(run_dir: Path) -> bool:
@@ -68,7 +68,7 @@ def clear_former_start(run_dir: Path) -> bool:
         Whether there was anything to clear up.
     """
     state = read_state(run_dir)
-    if state is None or not _is_running_here(run_dir, state) or _is_watched(state):
+    if state is None or not _is_running_here(run_dir, state) or is_alive(state.pid, state.birth):
         return False
     for process in clear(run_dir, state.token, grace_seconds=0, temporary=state.temporary, known=False):
         say(f"pacs train: ended a process that was left of the last start: {process}")
@@ -92,11 +92,6 @@ def clear_after_launcher(run_dir: Path, token: str) -> None:
 
 def _is_running_here(run_dir: Path, state: RunState) -> bool:
     return state.state == "running" and state.host == this_host() and state.is_of(run_dir)
-
-
-def _is_watched(state: RunState) -> bool:
-    """Whether the launcher lives; one of an earlier version is known by the folder's lock alone."""
-    return state.birth is not None and is_alive(state.pid, state.birth)
 
 
 def _count_as_failed(run_dir: Path, state: RunState) -> None:

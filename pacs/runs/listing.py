@@ -110,10 +110,8 @@ def last_metrics(file: Path) -> dict[str, float]:
 
 
 def validation_shares(values: Mapping[str, float]) -> dict[str, float]:
-    """The metrics that are a validation's shares of right answers: pass@1, or in older runs verl's name for it."""
-    ours = {key: value for key, value in values.items() if re.fullmatch("pacs/validation/.+/pass@1", key)}
-    graded = any(re.fullmatch("pacs/validation/.+/graded_count", key) for key in values)
-    return ours if ours or graded else validation_scores(values)
+    """The metrics that are a validation's shares of right answers, pass@1."""
+    return {key: value for key, value in values.items() if re.fullmatch("pacs/validation/.+/pass@1", key)}
 
 
 def validation_scores(values: Mapping[str, float]) -> dict[str, float]:

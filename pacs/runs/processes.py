@@ -97,9 +97,8 @@ def birth_of(pid: int) -> str | None:
 
 
 def is_alive(pid: int, birth: str | None) -> bool:
-    """Whether the process with this number and birth lives; without a birth (of an earlier version), any of it."""
-    born = birth_of(pid)
-    return born is not None and birth in (None, born)
+    """Whether the process with this number and birth lives."""
+    return birth is not None and birth_of(pid) == birth
 
 
 def _environment(process: psutil.Process) -> dict[str, str]:

@@ -38,15 +38,15 @@ class RunState:
         host: the machine of the launcher.
         pid: the launcher's process there.
         started: when, ISO 8601, UTC.
-        ended: when, or None.
-        cause: why it failed or stopped, or None.
-        exit_status: of `pacs train`, or None while it runs.
-        resumed_from: the step of the checkpoint it went on from; None for a new run.
         folder: the run's.
         device: of the file system that has it.
         inode: of the folder, by which a copy of it is told.
         birth: of the launcher's process (`processes.birth_of`).
-        temporary: the start's folder for temporary files, or None.
+        temporary: the start's folder for temporary files.
+        ended: when, or None.
+        cause: why it failed or stopped, or None.
+        exit_status: of `pacs train`, or None while it runs.
+        resumed_from: the step of the checkpoint it went on from; None for a new run.
     """
 
     state: Literal["running"] | Ending
@@ -54,24 +54,21 @@ class RunState:
     host: str
     pid: int
     started: str
+    folder: str
+    device: int
+    inode: int
+    birth: str | None
+    temporary: str
     ended: str | None = None
     cause: str | None = None
     exit_status: int | None = None
     resumed_from: int | None = None
-    folder: str | None = None
-    device: int | None = None
-    inode: int | None = None
-    birth: str | None = None
-    temporary: str | None = None
 
     def is_of(self, run_dir: Path) -> bool:
         """Whether this was said of this very folder, wherever it is now; else it was copied here with the rest.
 
-        A file system may have another number after it was mounted anew, and on another machine. An earlier version has
-        not said of which folder it speaks, and is believed.
+        A file system may have another number after it was mounted anew, and on another machine.
         """
-        if self.folder is None:
-            return True
         there = run_dir.stat()
         same_disk = there.st_dev == self.device or self.folder == str(run_dir.absolute()) or self.host != this_host()
         return there.st_ino == self.inode and same_disk

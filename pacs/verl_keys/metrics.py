@@ -23,6 +23,5 @@ PHASES: Final = {
 }
 #: What the metrics of a validation begin with; then come the data source, a variable, and a statistic.
 VALIDATION: Final = "val-core/"
-#: A glob of a validation's mean scores: pass@1, named by the samples a problem that it was estimated from. Older runs
-#: have no other validation.
+#: A glob of a validation's mean scores, named by the samples a problem.
 VALIDATION_MEANS: Final = f"{VALIDATION}*/mean@*"

@@ -133,14 +133,6 @@ def test_other_validation_files_are_a_setting_that_does_not_count(config: DictCo
     launch.check_folder(config)
 
 
-def test_an_older_checkpoint_has_noted_nothing(config: DictConfig, tmp_path: Path) -> None:
-    folder = checkpoints.step_folder(tmp_path / "run/checkpoints", 3)
-    (folder / INPUTS).unlink()
-    checkpoints.seal(folder, step=3, ranks=1)
-    rewrite(tmp_path / "one.parquet")
-    launch.check_folder(config)
-
-
 @pytest.mark.parametrize("content", ["[]", "{", '{"data.train_files": 3}', '{"data.train_files": [["a", 3]]}'])
 def test_a_note_that_is_none_is_refused(config: DictConfig, tmp_path: Path, content: str) -> None:
     folder = checkpoints.step_folder(tmp_path / "run/checkpoints", 3)

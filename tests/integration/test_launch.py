@@ -12,7 +12,8 @@ from pacs.composing import compose_run
 from pacs.integration.start import launch
 from pacs.integration.start.run_folder import write_run_folder
 from pacs.integration.start.task_runner import PacsTaskRunner
-from pacs.runs.state import RunState, now, read_progress, read_state, this_host, write_state
+from pacs.runs.state import read_progress, read_state, write_state
+from tests.runs.states import state_in
 
 
 def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +35,7 @@ def test_a_run_that_was_cut_off_after_its_last_save_counts_as_finished(
 ) -> None:
     launch._count_as_finished(tmp_path, 20)
     assert read_state(tmp_path) is None
-    failed = RunState("failed", "token", this_host(), 1, now(), cause="vLLM engine 0 died", exit_status=1)
+    failed = state_in(tmp_path, "failed", pid=1, cause="vLLM engine 0 died", exit_status=1)
     write_state(tmp_path, failed)
     launch._count_as_finished(tmp_path, 20)
     state, progress = read_state(tmp_path), read_progress(tmp_path)

@@ -14,7 +14,8 @@ from ray.cluster_utils import Cluster
 
 from pacs.integration.start.nodes import clear_other_nodes, connected, dump_on_other_nodes
 from pacs.runs.processes import RUN_DIR, TOKEN
-from pacs.runs.state import RunState, now, write_state
+from pacs.runs.state import write_state
+from tests.runs.states import state_in
 
 HANGING = """
 import time
@@ -87,7 +88,7 @@ def test_what_a_run_has_left_on_another_node_is_ended(
 def test_what_is_left_here_of_a_run_that_was_started_elsewhere_is_ended(
     hanging: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    write_state(tmp_path, RunState("running", "hangs", "another-host", 1, now()))
+    write_state(tmp_path, state_in(tmp_path, token="hangs", host="another-host", pid=1))
     alone = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         with connected(alone.address):

@@ -13,8 +13,10 @@ from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
+from pacs.integration.start.inputs import INPUTS
 from pacs.integration.start.resume import choose_checkpoint
-from pacs.runs.state import Ending, RunState, now, write_state
+from pacs.runs.state import Ending, write_state
+from tests.runs.states import state_in
 
 
 def composed(run_dir: Path, *overrides: str) -> DictConfig:
@@ -27,6 +29,7 @@ def saved(run_dir: Path, step: int, *overrides: str, ranks: int = 1) -> Path:
     folder = checkpoints.step_folder(run_dir / "checkpoints", step)
     folder.mkdir(parents=True)
     OmegaConf.save(composed(run_dir, *overrides), folder / checkpoints.CONFIG, resolve=True)
+    (folder / INPUTS).write_text("{}")
     checkpoints.seal(folder, step=step, ranks=ranks)
     return folder
 
@@ -159,7 +162,7 @@ def test_a_run_without_checkpoints_is_not_written_over(
 ) -> None:
     """Only one that has trained, and is not this one's own failed start."""
     OmegaConf.save(composed(tmp_path), tmp_path / "config.yaml", resolve=True)
-    write_state(tmp_path, RunState(state, "", "", 0, now()))
+    write_state(tmp_path, state_in(tmp_path, state))
     metrics = tmp_path / "metrics.jsonl"
     metrics.write_text('{"step": 0, "val-core/a/reward/mean@1": 0.5}\n')
     launch.check_folder(composed(tmp_path, override))

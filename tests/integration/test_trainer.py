@@ -26,7 +26,8 @@ from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.metrics import find
 from pacs.runs.processes import TOKEN
-from pacs.runs.state import RunState, now, write_state
+from pacs.runs.state import write_state
+from tests.runs.states import state_in
 
 
 @pytest.fixture(scope="module")
@@ -305,9 +306,9 @@ def test_a_trainer_whose_folder_was_taken_over_does_not_save(
     trainer.run_dir = tmp_path
     monkeypatch.setenv(TOKEN, "mine")
     trainer.saving.check_own()
-    write_state(tmp_path, RunState("running", "mine", "here", 1, now()))
+    write_state(tmp_path, state_in(tmp_path, token="mine"))
     trainer.saving.check_own()
-    write_state(tmp_path, RunState("running", "another", "there", 7, now()))
+    write_state(tmp_path, state_in(tmp_path, token="another", host="there", pid=7))
     with pytest.raises(RuntimeError, match=r"was taken over by another start, of process 7 on there"):
         trainer.saving.check_own()
 

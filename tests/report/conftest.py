@@ -18,8 +18,7 @@ BOTH = {
     "timing_s/gen": lambda step: 1.0,
     "timing_s/update_actor": lambda step: 1.5,
 }
-#: What runs of older versions have, too.
-OLD_PACS = {
+PACS_ONLY = {
     "pacs/score/correct_mean": lambda step: 0.1 * step,
     "pacs/score/wrong_mean": lambda step: -0.2 * step,
     "pacs/critic/accuracy_fraction": lambda step: 0.75,
@@ -34,8 +33,6 @@ OLD_PACS = {
     "pacs/verifier/wrong_fraction": lambda step: 0.6 - 0.05 * step,
     "pacs/verifier/no_answer_fraction": lambda step: 0.1,
     "pacs/verifier/timeout_fraction": lambda step: 0.0,
-}
-PACS_ONLY = OLD_PACS | {
     **{f"pacs/score/correct_q{q}": lambda step, q=q: 0.01 * q + 0.1 * step for q in (10, 50, 90)},
     **{f"pacs/score/wrong_q{q}": lambda step, q=q: 0.01 * q - 0.2 * step for q in (10, 50, 90)},
     # Of 100 responses 80 have sigma(psi) = 0.55, and half of these are right; 20 have 0.95, and all are.
@@ -70,14 +67,13 @@ def make_run(tmp_path: Path) -> MakeRun:
         *,
         steps: int = 6,
         pacs: bool = True,
-        old: bool = False,
         resets: Iterable[int] = (),
         validation: Iterable[str] = VALIDATION,
         more: Mapping[str, Callable[[int], float]] | None = None,
         config: str | None = CONFIG,
         info: Mapping[str, Any] | None = INFO,
     ) -> Path:
-        own = (OLD_PACS if old else PACS_ONLY) if pacs else {}
+        own = PACS_ONLY if pacs else {}
         metrics = BOTH | own | dict(more or {})
         lines: list[dict[str, float]] = [{"step": 0} | dict.fromkeys(validation, 0.25)]
         for step in range(1, steps + 1):

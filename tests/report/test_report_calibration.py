@@ -53,7 +53,7 @@ def test_the_first_and_the_last_third(make_run, steps, spans):
 
 
 def test_a_run_without_bins_has_no_thirds(make_run):
-    (group,) = groups_of(make_run(old=True))
+    (group,) = groups_of(make_run(pacs=False))
     assert thirds(group) == []
 
 
@@ -80,6 +80,6 @@ def test_one_run_is_drawn_in_its_first_and_its_last_third(make_run):
 
 def test_several_runs_are_drawn_in_their_last_third(make_run):
     more = {"pacs/critic/bin_5/correct_fraction": lambda step: 0.25 if step <= 2 else 0.75}
-    groups = groups_of(make_run("a", more=more), make_run("b"), make_run("old", old=True))
+    groups = groups_of(make_run("a", more=more), make_run("b"), make_run("grpo", pacs=False))
     (axes,) = figure_of(PANEL, groups).axes
     assert [points[0][1] for points in points_of(axes)] == pytest.approx([0.75, 0.5])

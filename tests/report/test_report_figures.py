@@ -38,23 +38,6 @@ def test_a_run_of_today_has_every_panel_with_its_data(make_run):
     assert list(pass_1.get_xdata()) == list(pass_8.get_xdata()) == [0, 3]
 
 
-def test_an_older_run_has_its_panels_and_what_stood_for_the_new_ones(make_run):
-    groups = groups_of(make_run(old=True, validation=["val-core/arithmetic/reward/mean@8"]))
-    panels = figures.panels_of(groups)
-    assert [panel.name for panel in panels] == [name for name in NAMED if name != "calibration"]
-    right, _ = lines_of(axes_of("scores", groups))
-    assert list(right.get_ydata()) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    assert axes_of("scores", groups).get_ylabel() == "mean ψ, β × nats"
-    assert unwrapped(axes_of("validation", groups)) == "Mean@8 on arithmetic went from 0.25 to 0.50"
-
-
-def test_an_older_run_beside_one_of_today_is_drawn_with_what_both_have(make_run):
-    groups = groups_of(make_run("old", old=True), make_run("new"), make_run("grpo", pacs=False))
-    (axes,) = all_axes("scores", groups)
-    assert len(lines_of(axes)) == 4
-    assert axes.get_ylabel() == "mean ψ, β × nats"
-
-
 def test_a_panel_without_data_is_left_out(make_run):
     groups = groups_of(make_run(pacs=False, validation=()))
     drawn = [panel.name for panel in figures.panels_of(groups)]

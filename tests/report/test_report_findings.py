@@ -13,9 +13,8 @@ from pacs.report.trends import number
 NAMED = {panel.name: panel for panel in PANELS}
 
 
-def title(name, folders, *, fallback=False, each=True):
-    panel = NAMED[name].fallback if fallback else NAMED[name]
-    return title_of(panel, group_runs(read_runs(folders), each=each))
+def title(name, folders, *, each=True):
+    return title_of(NAMED[name], group_runs(read_runs(folders), each=each))
 
 
 def constant(value):
@@ -43,12 +42,6 @@ def test_the_titles_of_one_run(make_run):
         "verifier": "Verdicts: correct 0.35 → 0.60, wrong 0.55 → 0.30, no answer 0.10 → 0.10",
         "time": "A step takes 4 s (median), 38% of it update",
     }
-
-
-def test_the_titles_of_an_older_run(make_run):
-    folder = [make_run(old=True, validation=["val-core/arithmetic/reward/mean@8"])]
-    assert title("scores", folder, fallback=True) == "Mean score in the last third: 0.55 for right, −1.1 for wrong"
-    assert title("validation", folder, fallback=True) == "Mean@8 on arithmetic went from 0.25 to 0.50"
 
 
 def test_seeds_are_told_as_their_mean(make_run):

@@ -1,16 +1,15 @@
 """A run's folder as a start leaves it, with round numbers that a test can name."""
 
 import json
-import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pacs.checkpoints.folder import SAVING, publish, seal, step_folder
-from pacs.runs.state import Progress, RunState, now, this_host, write_progress, write_state
+from pacs.runs.state import Progress, write_progress, write_state
+from tests.runs.states import state_in
 
 MakeRun = Callable[..., Path]
 
@@ -30,7 +29,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         """`more`: fields of the state."""
         folder = tmp_path / name
         folder.mkdir(parents=True)
-        lines: list[dict[str, float]] = [{"step": 0, "val-core/arithmetic/reward/mean@8": 0.25}]
+        lines: list[dict[str, float]] = [{"step": 0, "pacs/validation/arithmetic/pass@1": 0.25}]
         for step in range(1, steps + 1):
             line = {
                 "step": step,
@@ -39,13 +38,12 @@ def make_run(tmp_path: Path) -> MakeRun:
                 "timing_s/step": 4.0 + step,
                 "actor/entropy": 0.3,
             }
-            lines.append(line | ({"val-core/arithmetic/reward/mean@8": step / 8} if step % 5 == 0 else {}))
+            lines.append(line | ({"pacs/validation/arithmetic/pass@1": step / 8} if step % 5 == 0 else {}))
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         if info:
             (folder / "run.json").write_text(json.dumps({"started": "2026-01-02T03:04:05+00:00"}))
         if state is not None:
-            said = RunState("running", "token", this_host(), os.getpid(), now())
-            write_state(folder, replace(said, state=state, **more))
+            write_state(folder, state_in(folder, state, **more))
         if progress:
             write_progress(folder, Progress(steps, 20, "rollouts", step_seconds=9.5))
         for step in saved:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pacs.runs import listing
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import birth_of
 from pacs.runs.state import now, report_fault, state_of_start, write_state
+from tests.runs.states import state_in
 
 
 def one(folder: Path):
@@ -32,7 +34,7 @@ def test_what_a_finished_run_says(make_run):
     assert (run.name, run.folder, run.state, run.here) == ("algebra/run", str(folder), "finished", True)
     assert (run.step, run.total_steps, run.resumable_from, run.passed_over) == (6, 20, 6, [])
     assert (run.pass_rate, run.loss, run.step_seconds) == (0.6, 0.4, 9.5)
-    assert run.validation == {"val-core/arithmetic/reward/mean@8": 0.625}
+    assert run.validation == {"pacs/validation/arithmetic/pass@1": 0.625}
     assert run.size_bytes == sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     assert (run.started, run.seconds) == ("2026-01-02T03:04:05+00:00", 3600)
     assert 0 <= run.progress_age_seconds < 60
@@ -84,7 +86,7 @@ def test_a_run_that_runs(make_run, tmp_path):
 
 def test_a_run_whose_launcher_is_dead(make_run, tmp_path):
     launcher = subprocess.Popen(["sleep", "600"])
-    folder = make_run(state="running", pid=launcher.pid, started=now())
+    folder = make_run(state="running", pid=launcher.pid, birth=birth_of(launcher.pid), started=now())
     assert one(tmp_path).state == "running"
     launcher.kill()
     while psutil.Process(launcher.pid).status() != psutil.STATUS_ZOMBIE:
@@ -201,14 +203,14 @@ def metrics(make_run, *lines: str, end: str = "\n"):
 def test_the_last_value_of_each_metric_counts(make_run):
     run = metrics(
         make_run,
-        '{"step": 8, "val-core/a/acc/mean@8": 0.1, "val-core/b/acc/mean@1": 0.2, "val-core/a/acc/best@8/mean": 1}',
+        '{"step": 8, "pacs/validation/a/pass@1": 0.1, "pacs/validation/b/pass@1": 0.2, "val-core/a/acc/mean@8": 1}',
         '{"step": 9, "critic/score/mean": 0.5, "pacs/loss_mean": 0.25, "timing_s/step": 2}',
         '{"step": 10, "critic/score/mean": 0.75, "timing_s/step": NaN, "note": "text"}',
         '{"step": 10, "val-aux/a/reward/mean@8": 0.9}',
     )
     assert (run.step, run.pass_rate, run.loss) == (10, 0.75, 0.25)
     assert math.isnan(run.step_seconds)
-    assert run.validation == {"val-core/a/acc/mean@8": 0.1, "val-core/b/acc/mean@1": 0.2}
+    assert run.validation == {"pacs/validation/a/pass@1": 0.1, "pacs/validation/b/pass@1": 0.2}
 
 
 def test_a_validation_is_our_pass_at_1_where_it_is_logged(make_run):
@@ -237,7 +239,7 @@ def test_lines_are_read_across_blocks(make_run):
     wide = {f"metric/{number}": 0.123456789 for number in range(4000)}  # 120 kB: two blocks
     run = metrics(
         make_run,
-        '{"step": 1, "val-core/a/reward/mean@8": 0.5}',
+        '{"step": 1, "pacs/validation/a/pass@1": 0.5}',
         *(json.dumps({"step": step, "critic/score/mean": step / 10} | wide) for step in range(2, 7)),
     )
     assert (run.step, run.pass_rate, list(run.validation.values())) == (6, 0.6, [0.5])
@@ -279,7 +281,7 @@ def test_damage_of_one_run_is_its_own(make_run, tmp_path, name, content):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("state.json", '{"state": "running", "token": "", "host": "HOST", "pid": "x", "started": "y"}'),
+        ("state.json", "its launcher has no number"),
         ("progress.json", '{"step": "many", "total_steps": [], "phase": 3}'),
         ("metrics.jsonl", None),
         ("state.json", None),
@@ -292,7 +294,8 @@ def test_a_run_that_cannot_be_read_says_how(make_run, tmp_path, name, content):
     if content is None:
         file.mkdir()
     else:
-        file.write_text(content.replace("HOST", os.uname().nodename))
+        odd = asdict(state_in(file.parent)) | {"pid": "x"}
+        file.write_text(json.dumps(odd) if name == "state.json" else content)
     damaged, sound = list_runs([tmp_path])
     assert (damaged.name, damaged.state) == ("damaged", "unreadable")
     assert "Error" in damaged.cause

@@ -195,7 +195,6 @@ def test_a_process_is_known_by_its_birth():
     try:
         birth = birth_of(first.pid)
         assert is_alive(first.pid, birth)
-        assert is_alive(first.pid, None)
         assert not is_alive(first.pid, "another-boot/" + birth.rpartition("/")[2])
         assert not is_alive(os.getpid(), birth)
     finally:

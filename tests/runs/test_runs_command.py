@@ -63,18 +63,20 @@ def test_causes_and_checkpoints_that_were_passed_over_are_below_the_table(make_r
 def test_json_has_every_value(make_run, tmp_path, capsys):
     make_run("a", saved=(5,))
     folder = make_run("b", state="failed", cause="x", progress=False)
-    (folder / "metrics.jsonl").write_text('{"step": 3, "pacs/loss_mean": NaN, "val-core/a/acc/mean@1": Infinity}\n')
+    (folder / "metrics.jsonl").write_text('{"step": 3, "pacs/loss_mean": NaN, "pacs/validation/a/pass@1": Infinity}\n')
     assert run_command(tmp_path, "--json") == 0
     a, b = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert (a["name"], a["state"], a["step"], a["total_steps"], a["resumable_from"]) == ("a", "finished", 6, 20, 5)
-    assert (a["pass_rate"], a["validation"]) == (0.6, {"val-core/arithmetic/reward/mean@8": 0.625})
+    assert (a["pass_rate"], a["validation"]) == (0.6, {"pacs/validation/arithmetic/pass@1": 0.625})
     assert set(a) == set(b)
-    assert (b["loss"], b["validation"], b["cause"]) == (None, {"val-core/a/acc/mean@1": None}, "x")
+    assert (b["loss"], b["validation"], b["cause"]) == (None, {"pacs/validation/a/pass@1": None}, "x")
 
 
 def test_several_validations_are_averaged_and_counted(make_run, tmp_path, capsys):
     folder = make_run()
-    (folder / "metrics.jsonl").write_text('{"step": 3, "val-core/a/acc/mean@1": 0.25, "val-core/b/acc/mean@1": 0.75}\n')
+    (folder / "metrics.jsonl").write_text(
+        '{"step": 3, "pacs/validation/a/pass@1": 0.25, "pacs/validation/b/pass@1": 0.75}\n'
+    )
     assert run_command(tmp_path) == 0
     assert "0.500 (mean of 2)" in capsys.readouterr().out
 

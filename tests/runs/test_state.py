@@ -26,7 +26,9 @@ from pacs.runs.state import (
     write_state,
 )
 
-STATED = RunState("running", "token", "node7", 123, "2026-01-02T03:04:05+00:00", resumed_from=10)
+STATED = RunState(
+    "running", "token", "node7", 123, "2026-01-02T03:04:05+00:00", "/runs/a", 7, 8, "boot/9", "/tmp/b", resumed_from=10
+)
 PROGRESS_MADE = Progress(step=3, total_steps=20, phase="rollouts", count=17, step_seconds=9.5)
 
 

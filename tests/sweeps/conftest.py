@@ -1,18 +1,17 @@
 """A sweep, and run folders as finished runs leave them."""
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
 from pacs.rewards.registry import PATH
-from pacs.runs.state import Progress, RunState, now, this_host, write_progress, write_state
+from pacs.runs.state import Progress, now, write_progress, write_state
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.grid import PlannedRun
+from tests.runs.states import state_in
 
 MakeRun = Callable[..., PlannedRun]
 INFO = {"started": "2026-01-02T03:04:05+00:00", "git_commit": "c0ffee", "python": "3.11", "versions": {"verl": "0.9.1"}}
@@ -46,8 +45,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         folder.mkdir(parents=True)
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (folder / "run.json").write_text(json.dumps(INFO))
-        said = RunState("running", "token", this_host(), os.getpid(), now())
-        write_state(folder, replace(said, state=state, cause=cause, ended=now()))
+        write_state(folder, state_in(folder, state, cause=cause, ended=now()))
         write_progress(folder, Progress(len(rates), total, "end"))
         settings = {"pacs.beta": beta, "data.seed": str(seed)}
         config = OmegaConf.create(

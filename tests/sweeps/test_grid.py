@@ -1,7 +1,6 @@
 """The grid: Hydra's against a product written down here, its names, and what is refused before anything is started."""
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
-from pacs.runs.state import Progress, RunState, write_progress, write_state
+from pacs.runs.state import Progress, write_progress, write_state
 from pacs.sweeps.check import check_configs
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.grid import PlannedRun, plan_runs, recipe_of
+from tests.runs.states import state_in
 
 BETAS, SEEDS = (1, -1), (0, 3)
 
@@ -103,10 +103,9 @@ def test_a_finished_run_without_a_checkpoint_is_known_by_its_settings(
     (run,) = plan_runs(sweep, [*inputs, "pacs.beta=1", "data.seed=0", "trainer.total_training_steps=3"], tmp_path)
     run.folder.mkdir()
     OmegaConf.save(run.config, run.folder / "config.yaml", resolve=True)
-    state = RunState("running", "token", "host", 1, "2026-01-02T03:04:05+00:00")
     write_progress(run.folder, Progress(3, 3, "end"))
     for word, is_finished in (("failed", False), ("finished", True)):
-        write_state(run.folder, replace(state, state=word))
+        write_state(run.folder, state_in(run.folder, word, pid=1))
         check_configs([run])
         assert run.is_finished == is_finished
     run.config.trainer.total_training_steps = 2

@@ -11,9 +11,10 @@ from omegaconf import OmegaConf
 
 from pacs import cli
 from pacs.composing import compose_run
-from pacs.runs.state import Progress, RunState, write_progress, write_state
+from pacs.runs.state import Progress, write_progress, write_state
 from pacs.sweeps.definition import read_sweep
 from pacs.sweeps.grid import plan_runs
+from tests.runs.states import state_in
 
 
 def test_without_a_name_the_sweeps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +77,7 @@ def test_a_run_that_cannot_start_does_not_stop_the_sweep(
     OmegaConf.save(run.config, one / "config.yaml", resolve=True)
     (one / "metrics.jsonl").write_text('{"step": 20, "critic/score/mean": 0.5}\n')
     (one / "run.json").write_text("{}")
-    write_state(one, RunState("finished", "token", "host", 1, "2026-01-02T03:04:05+00:00"))
+    write_state(one, state_in(one, "finished", pid=1))
     write_progress(one, Progress(20, 20, "end"))
     ten.mkdir()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}

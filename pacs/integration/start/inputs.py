@@ -77,15 +77,13 @@ def input_changes(checkpoint: Path, config: DictConfig) -> list[str]:
     What another setting names is not looked at: that it is another is said by `algorithm_changes`.
 
     Args:
-        checkpoint: its folder; of an older version's, which noted nothing, nothing is said.
+        checkpoint: its folder.
         config: of the run that wants to go on from it.
 
     Raises:
         ValueError: `inputs.json` is not what a run writes.
         OSError: One of the files cannot be read.
     """
-    if not (checkpoint / INPUTS).is_file():
-        return []
     before, now = json.loads((checkpoint / INPUTS).read_text(encoding="utf-8")), read_inputs(config)
     try:
         return [
