@@ -102,6 +102,8 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
         pytest.param("VLLM::EngineCore", "vLLM engine 0 on ", id="vllm_engine", marks=pytest.mark.long),
         pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker", marks=pytest.mark.long),
         pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker", marks=pytest.mark.long),
+        # With an agent Ray's node daemon ends itself, and with that all others.
+        pytest.param("ray::RuntimeEnvAgent", "Ray's node daemon (raylet) (", id="ray_agent", marks=pytest.mark.long),
     ],
 )
 def test_process_killed_in_a_step(broken: RealRun, process: str, cause: str) -> None:
