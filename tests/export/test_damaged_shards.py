@@ -13,10 +13,10 @@ from pacs.checkpoints.sums import damaged_files
 from pacs.evaluation.model import find_model, merge_checkpoint, model_sha256
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
+from tests.checkpoints.test_integrity import zeros
 from tests.export.conftest import STEP, checkpoint_of
 from tests.export.exporting import assert_refused, run_command
-from tests.integration.test_strangers_files import poison
-from tests.runs.test_integrity import zeros
+from tests.integration.checkpoints.test_strangers_files import poison
 
 SHARD = "model_world_size_1_rank_0.pt"
 

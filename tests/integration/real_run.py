@@ -134,6 +134,14 @@ class RealRun:
         return {name: value.full_tensor() for name, value in torch.load(file).items()}
 
 
+def command_of(process: psutil.Process) -> str:
+    """Its command line; that of one which has ended meanwhile is empty."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
+
+
 class Start:
     """One start of a run.
 
@@ -215,9 +223,13 @@ class Start:
 
     def find(self, title: str) -> psutil.Process:
         """The run's process with `title` in its command line."""
-        found = [p for p in processes_of(self.state.token) if any(title in part for part in p.cmdline())]
-        assert found, [p.cmdline() for p in processes_of(self.state.token)]
+        found = self.titled(title)
+        assert found, [command_of(process) for process in processes_of(self.state.token)]
         return found[0]
+
+    def titled(self, title: str) -> list[psutil.Process]:
+        """The run's processes with `title` in their command lines."""
+        return [process for process in processes_of(self.state.token) if title in command_of(process)]
 
     def ends(self, seconds: float = ENDING_SECONDS) -> int:
         """Wait for the end, and check that nothing is left; the exit status."""

@@ -103,7 +103,7 @@ def test_receiver_that_raises_in_the_first_transfer(fresh: RealRun) -> None:
 def test_process_killed_while_models_load(fresh: RealRun, victim: str, cause: str) -> None:
     start = fresh.start()
     start.wait_for((fresh.folder / "state.json").exists, at_once=True)
-    start.wait_for(lambda: any(victim in " ".join(p.cmdline()) for p in processes_of(start.state.token)))
+    start.wait_for(lambda: start.titled(victim))
     start.find(victim).kill()
     assert start.ends() == 1, start.printed[-6000:]
     assert cause in str(start.state.cause)

@@ -24,8 +24,8 @@ from recipes.arithmetic.model import build_model
 from recipes.arithmetic.problems import split_problems, write_parquet
 from recipes.arithmetic.tokenizer import build_tokenizer
 from recipes.minimal import Settings
-from tests.integration.test_worker import relative_error, run_ranks
-from tests.integration.worker_case import GROUP, Row, deal_out, make_rows, mini_batches, tiny_model
+from tests.integration.worker.test_worker import relative_error, run_ranks
+from tests.integration.worker.worker_case import GROUP, Row, deal_out, make_rows, mini_batches, tiny_model
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "recipes" / "minimal.py"

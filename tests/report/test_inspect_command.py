@@ -11,7 +11,7 @@ from pacs.commands.inspect import EITHER, GROUP, POLICY, REFERENCE, ROLLOUT, cau
 from pacs.integration import fields
 from pacs.integration.worker.not_finite import write_evidence
 from recipes.arithmetic.tokenizer import build_tokenizer
-from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
+from tests.integration.worker.poison_case import ROWS, batch_of, loss_of, returned
 
 NAN, INF = math.nan, math.inf
 BAD = 6  # the row whose reference is not finite

@@ -16,7 +16,7 @@ from pacs.runs.processes import processes_of
 from pacs.runs.segments import SHARED_MEMORY, forget_segments
 from pacs.runs.state import write_state
 from pacs.runs.supervisor import FINISHED
-from tests.integration.test_resume import composed
+from tests.integration.start.test_resume import composed
 from tests.runs.launched import Launched
 
 pytestmark = pytest.mark.slow

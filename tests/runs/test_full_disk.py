@@ -15,7 +15,7 @@ from pacs.integration.start.run_folder import write_run_folder
 from pacs.runs.room import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate
 from pacs.runs.state import read_fault, report_fault
 from pacs.runs.supervisor import FAILED
-from tests.integration.test_resume import composed
+from tests.integration.start.test_resume import composed
 from tests.runs.launched import Launched
 
 pytestmark = pytest.mark.slow

@@ -1,8 +1,8 @@
 """The table in docs/models.md: run every family, keep what was seen, write the table.
 
-python -m tests.integration.families_page             run them all (minutes), write families.json and the page's table
-python -m tests.integration.families_page llama phi   those alone, and keep what is known of the others
-python -m tests.integration.families_page --render    write the page's table from families.json
+python -m tests.integration.probe.families_page             run all (minutes), write families.json and the page's table
+python -m tests.integration.probe.families_page llama phi   those alone, and keep what is known of the others
+python -m tests.integration.probe.families_page --render    write the page's table from families.json
 """
 
 import json
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "models.md"
 FILE = Path(__file__).with_name("families.json")
 #: Model types, in the table's order.
@@ -22,7 +22,7 @@ MEASURED = (
     *("granitemoehybrid", "jamba", "minimax", "gpt2", "gpt_neox", "bloom", "opt", "afmoe"),
 )
 START, END = (
-    "<!-- The table is written by `python -m tests.integration.families_page`. -->\n",
+    "<!-- The table is written by `python -m tests.integration.probe.families_page`. -->\n",
     "<!-- End of the table. -->\n",
 )
 
@@ -80,7 +80,7 @@ def render() -> str:
 
 def main(arguments: list[str]) -> None:
     if "--render" not in arguments:
-        from tests.integration.families_run import run_families
+        from tests.integration.probe.families_run import run_families
 
         with tempfile.TemporaryDirectory() as folder:
             results = (known() if FILE.exists() else {}) | run_families(Path(folder), arguments or MEASURED)

@@ -1,6 +1,5 @@
 """Damage that leaves a file's size as it was: seen before a run is built on it, and named."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ import torch
 from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint, read_checkpoint, seal
 from pacs.checkpoints.integrity import SMALL_BYTES, damage_of, digest_of
 from pacs.checkpoints.marker import DAMAGED, note_damage
+from tests.checkpoints.signing import change_marker
 
 LARGE = SMALL_BYTES + 2**20
 
@@ -104,11 +104,7 @@ def test_a_damaged_marker_is_passed_over(tmp_path: Path, damage: Callable[[Path]
 @pytest.mark.parametrize("what", ["file", "reference"])
 def test_a_marker_that_names_what_is_outside_is_refused(tmp_path: Path, name: str, what: str) -> None:
     folder = save(tmp_path, 5)
-    about = json.loads((folder / MARKER).read_text())
-    del about["sha256_of_this"]
-    about |= {"files": {name: 1}, "sha256": {name: "0" * 64}} if what == "file" else {"reference": name}
-    signed = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()  # as any stranger can
-    (folder / MARKER).write_text(json.dumps(about | {"sha256_of_this": signed}))
+    change_marker(folder / MARKER, **({"files": {name: 1}} if what == "file" else {"reference": name}))
     with pytest.raises(BrokenCheckpoint, match="was not written by pacs"):
         read_checkpoint(folder)
 

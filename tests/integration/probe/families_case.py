@@ -10,8 +10,8 @@ from omegaconf import DictConfig, open_dict
 
 from pacs.algorithm import Pacs
 from pacs.composing import compose_run
-from tests.integration.families import attention_of, tiny_model
-from tests.integration.worker_case import Row, autograd_loss, make_rows
+from tests.integration.probe.families import attention_of, tiny_model
+from tests.integration.worker.worker_case import Row, autograd_loss, make_rows
 
 CONFIG = Pacs()
 ROWS = make_rows(7, seed=3)

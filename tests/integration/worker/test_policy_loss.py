@@ -10,8 +10,8 @@ from verl.utils import tensordict_utils as tu
 from pacs.algorithm import Method, Pacs, Rows
 from pacs.integration import fields
 from tests.algorithm.naive import Batch, naive_loss
-from tests.integration.poison_case import ROWS, batch_of, first_token, loss_of
-from tests.integration.worker_case import rollout_log_probs
+from tests.integration.worker.poison_case import ROWS, batch_of, first_token, loss_of
+from tests.integration.worker.worker_case import rollout_log_probs
 
 STRATEGIES = ["grouped", "cached"]
 CONFIGS = {

@@ -10,7 +10,7 @@ from pacs.checkpoints.folder import MARKER, BrokenCheckpoint, newest_checkpoint,
 from pacs.checkpoints.integrity import SMALL_BYTES
 from pacs.checkpoints.marker import DAMAGED
 from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_files, seal_checked, share_of
-from tests.runs.test_integrity import zeros
+from tests.checkpoints.test_integrity import zeros
 
 MODEL = "actor/model_world_size_2_rank_{}.pt"
 HF = "actor/huggingface/model.safetensors"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.integration import test_worker as cases
-from tests.integration.worker_case import tiny_model, token_metrics
+from tests.integration.worker import test_worker as cases
+from tests.integration.worker.worker_case import tiny_model, token_metrics
 
 CASE = "qwen3 packed"
 #: Either strategy in its simplest split; a reference of its own, and the policy.

@@ -21,7 +21,7 @@ from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.workers import PacsWorker
 from pacs.metrics import update_metrics
-from tests.integration.worker_case import GROUP, Row, as_tensordict
+from tests.integration.worker.worker_case import GROUP, Row, as_tensordict
 
 FOLDER, DEVICE = Path(sys.argv[1]), sys.argv[2]
 

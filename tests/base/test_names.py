@@ -16,8 +16,9 @@ from pacs.evaluation.process import locked
 from pacs.evaluation.settings import FILE, read_settings
 from pacs.integration import checks
 from pacs.integration.start import hold_folder
+from tests.checkpoints.signing import change_marker
+from tests.checkpoints.test_checkpoints import save, save_reference
 from tests.evaluation.folders import TASK, write_evaluation
-from tests.runs.test_checkpoints import save, save_reference
 
 LEADING_OUT = ("..", "../elsewhere", "/etc", "a/b", "a/../..", ".", "", "/", "a\nb", "\x1b[2J", "a\0b", None, 3)
 
@@ -129,10 +130,7 @@ def test_a_marker_names_nothing_outside(change: dict, tmp_path: Path):
     checkpoints = tmp_path / "checkpoints"
     save_reference(checkpoints, "step_0-aa").rename(tmp_path / "outside")
     folder = save(checkpoints, 20)
-    marker = folder / MARKER
-    about = json.loads(marker.read_text()) | change
-    del about["sha256_of_this"]  # as an earlier version wrote it; a stranger writes any
-    marker.write_text(json.dumps(about).replace("/OUTSIDE", str(tmp_path / "outside")))
+    change_marker(folder / MARKER, **json.loads(json.dumps(change).replace("/OUTSIDE", str(tmp_path / "outside"))))
     with pytest.raises(BrokenCheckpoint, match="is no plain name of something in"):
         read_checkpoint(folder)
     assert newest_checkpoint(checkpoints)[0] is None

@@ -15,7 +15,7 @@ from pacs.integration.trainer import pacs as trainer
 from pacs.integration.worker.not_finite import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
 from pacs.metrics import update_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
-from tests.integration.poison_case import ROWS, batch_of, loss_of, returned
+from tests.integration.worker.poison_case import ROWS, batch_of, loss_of, returned
 
 NAN, INF = math.nan, math.inf
 #: In a group of both classes.

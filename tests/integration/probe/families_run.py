@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from pacs.integration.checks.architecture import architecture_problems
-from tests.integration.families import write_model
-from tests.integration.families_case import LAYOUTS, autograd_gradient, composed
-from tests.integration.test_worker import run_ranks
+from tests.integration.probe.families import write_model
+from tests.integration.probe.families_case import LAYOUTS, autograd_gradient, composed
+from tests.integration.worker.test_worker import run_ranks
 
 #: Family, layout, overrides of the run, settings of the model.
 Case = tuple[str, str, tuple[str, ...], dict[str, Any]]

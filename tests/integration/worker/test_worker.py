@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from pacs.algorithm import Pacs, ReferenceConfig
-from tests.integration.worker_case import (
+from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,
     Row,

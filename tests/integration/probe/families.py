@@ -8,7 +8,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
-from tests.integration.worker_case import VOCABULARY
+from tests.integration.worker.worker_case import VOCABULARY
 
 #: What most families call the parts of a transformer; each takes those that its config has.
 COMMON: dict[str, Any] = {

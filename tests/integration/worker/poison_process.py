@@ -11,8 +11,8 @@ from pacs.integration import fields
 from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.workers import PacsWorker
-from tests.integration.worker_case import VOCABULARY
-from tests.integration.worker_process import FOLDER, make_worker, returned_metrics, step_data
+from tests.integration.worker.worker_case import VOCABULARY
+from tests.integration.worker.worker_process import FOLDER, make_worker, returned_metrics, step_data
 
 
 def poison_embedding(module: torch.nn.Module, token: int, rank: int, ranks: int) -> None:

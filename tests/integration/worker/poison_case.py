@@ -9,7 +9,7 @@ from verl.utils import tensordict_utils as tu
 from pacs.algorithm import Pacs, row_columns, score_responses
 from pacs.integration import fields
 from pacs.integration.worker.loss import PacsPolicyLoss
-from tests.integration.worker_case import Row, as_tensordict, deal_out, make_rows
+from tests.integration.worker.worker_case import Row, as_tensordict, deal_out, make_rows
 
 CONFIG = Pacs()
 #: Seven rows in two groups (of four and three), and one of padding.

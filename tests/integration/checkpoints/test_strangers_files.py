@@ -1,7 +1,6 @@
 """A checkpoint (or evidence) of a stranger, with a pickle that would touch a file: it is refused by name, not run."""
 
 import copy
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from pacs.integration.checkpoints.reshard import load_checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
+from pacs.integration.start.inputs import INPUTS
 from pacs.integration.trainer.pacs import PacsTrainer
 
 KINDS = ("model", "optim", "extra_state")
@@ -82,6 +82,7 @@ def checkpoint(config: DictConfig, tmp_path: Path) -> Path:
     torch.save({"_num_yielded": 4, "_sampler_iter_state": {"generator": torch.get_rng_state()}}, folder / "data.pt")
     torch.save(random_states(), folder / "trainer.pt")
     OmegaConf.save(config, folder / "config.yaml", resolve=True)
+    (folder / INPUTS).write_text("{}")
     reference = folder.parent / REFERENCE
     reference.parent.mkdir(parents=True)
     torch.save(model.state_dict(), reference)
@@ -196,10 +197,3 @@ def test_a_config_that_is_none_is_refused_by_its_name(
     seal_anew(checkpoint)
     with pytest.raises(ConfigError, match=r"global_step_4/config\.yaml is not the config\.yaml of a run"):
         launch.check_folder(config)
-
-
-def test_a_marker_of_an_older_version_is_loaded(checkpoint: Path, config: DictConfig) -> None:
-    marker = checkpoint / checkpoints.MARKER
-    about = json.loads(marker.read_text())
-    marker.write_text(json.dumps({key: value for key, value in about.items() if not key.startswith("sha256")}))
-    launch.check_folder(config)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from pacs.doctor.layout_check import check_layout
-from tests.integration.families import write_model
-from tests.integration.families_case import composed
-from tests.integration.families_page import MEASURED, PAGE, known, render, verdict
-from tests.integration.families_run import Case, run_cases, run_families
+from tests.integration.probe.families import write_model
+from tests.integration.probe.families_case import composed
+from tests.integration.probe.families_page import MEASURED, PAGE, known, render, verdict
+from tests.integration.probe.families_run import Case, run_cases, run_families
 
 MODEL, ACTOR = "actor_rollout_ref.model", "actor_rollout_ref.actor"
 BF16 = (f"{ACTOR}.fsdp_config.mixed_precision.param_dtype=bf16",)
@@ -99,7 +99,7 @@ def test_the_doctor_tries_the_layout_on_the_run_s_ranks(tmp_path: Path) -> None:
 
 
 def test_the_page_has_what_was_measured() -> None:
-    assert render() in PAGE.read_text(encoding="utf-8"), "run `python -m tests.integration.families_page`"
+    assert render() in PAGE.read_text(encoding="utf-8"), "run `python -m tests.integration.probe.families_page`"
 
 
 @pytest.mark.slow

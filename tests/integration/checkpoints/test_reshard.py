@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers import Qwen3ForCausalLM
 
-from tests.integration.test_worker import run_ranks
-from tests.integration.worker_case import tiny_model
+from tests.integration.worker.test_worker import run_ranks
+from tests.integration.worker.worker_case import tiny_model
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ import torch
 
 from pacs.algorithm import Pacs
 from pacs.integration import fields
-from tests.integration.test_worker import RANKS, STATIC, run_ranks
-from tests.integration.worker_case import Row, deal_out, make_rows, tiny_model
+from tests.integration.worker.test_worker import RANKS, STATIC, run_ranks
+from tests.integration.worker.worker_case import Row, deal_out, make_rows, tiny_model
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integration import test_worker as cases
+from tests.integration.worker import test_worker as cases
 
 pytestmark = [pytest.mark.slow, pytest.mark.gpu]
 

@@ -17,7 +17,7 @@ def test_a_checkout_says_it_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_image_says_it_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commit, "__file__", str(tmp_path / "pacs" / "runs" / "commit.py"))
+    monkeypatch.setattr(commit, "__file__", str(tmp_path / "pacs" / "base" / "commit.py"))
     monkeypatch.delenv(commit.VARIABLE, raising=False)
     assert commit.git_commit() is None
     monkeypatch.setenv(commit.VARIABLE, "c0ffee")

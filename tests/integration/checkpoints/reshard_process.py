@@ -12,9 +12,9 @@ from torch.distributed.tensor import DTensor
 from pacs.algorithm import Pacs
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.workers import PacsWorker
-from tests.integration.test_strangers_files import poison
-from tests.integration.worker_case import GROUP, deal_out, make_rows
-from tests.integration.worker_process import FOLDER, full_weights, make_worker, step_data
+from tests.integration.checkpoints.test_strangers_files import poison
+from tests.integration.worker.worker_case import GROUP, deal_out, make_rows
+from tests.integration.worker.worker_process import FOLDER, full_weights, make_worker, step_data
 
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 GROUPS = 6  # of 4 rows: 24 divide among 1, 2 and 3 ranks

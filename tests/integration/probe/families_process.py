@@ -20,8 +20,8 @@ from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.probe.layout import LayoutError, check_layout
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.workers import PacsWorker
-from tests.integration.families_case import CONFIG, ROWS, composed, reference_log_probs, relative_error
-from tests.integration.worker_case import as_tensordict, deal_out
+from tests.integration.probe.families_case import CONFIG, ROWS, composed, reference_log_probs, relative_error
+from tests.integration.worker.worker_case import as_tensordict, deal_out
 
 FOLDER = Path(sys.argv[1])
 
