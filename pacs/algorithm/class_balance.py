@@ -27,13 +27,17 @@ def class_balance_weights(labels: torch.Tensor, counted: Groups, scope: Scope) -
     Returns:
         (B,) in the dtype of the labels, 0 in rows that do not count.
     """
-    ones = counted.rows.to(labels.dtype)
     if scope == "none":
-        return ones
+        return counted.rows.to(labels.dtype)
     groups = one_group(counted.rows) if scope == "batch" else counted
-    size, correct = groups.of_rows(groups.sizes), groups.of_rows(groups.sum(labels))
-    same_label = torch.where(labels == 1, correct, size - correct)
-    return torch.where(in_mixed_group(labels, groups), size / (2 * same_label.clamp(min=1)), ones)
+    correct = groups.sum(labels)
+    mixed = (correct > 0) & (correct < groups.sizes)
+    # Of a group's right and of its wrong rows; dealt out to the rows last, of which there are many more.
+    right, wrong = (
+        torch.where(mixed, groups.sizes / (2 * count.clamp(min=1)), 1) for count in (correct, groups.sizes - correct)
+    )
+    weights = torch.where(labels == 1, groups.of_rows(right), groups.of_rows(wrong))
+    return torch.where(counted.rows, weights, 0)
 
 
 def in_mixed_group(labels: torch.Tensor, groups: Groups) -> torch.Tensor:
