@@ -13,7 +13,6 @@ from pacs.base.terminal import print
 if TYPE_CHECKING:
     from pacs.integration.worker.not_finite import Evidence
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
 Show what a run saved when it stopped for too many updates in a row whose gradient was not finite: the step, its

@@ -3,7 +3,6 @@
 from typing import Final
 
 METHOD: Final = "trainer.v1.trainer_mode"
-ESTIMATOR: Final = "algorithm.adv_estimator"
 #: A folder, or a name of the Hub.
 POLICY_PATH: Final = "actor_rollout_ref.model.path"
 RUN_NAME: Final = "trainer.experiment_name"

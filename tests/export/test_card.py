@@ -157,7 +157,7 @@ def test_the_settings_are_keys_of_a_real_run(template: Path):
     """What the card asks for exists in a run's config."""
     config = OmegaConf.load(checkpoint_of(template / "run") / "config.yaml")
     keys = [
-        names.METHOD, names.ESTIMATOR, names.POLICY_PATH, names.SAMPLING_DTYPE, names.TRAIN_FILES,
+        names.METHOD, names.POLICY_PATH, names.SAMPLING_DTYPE, names.TRAIN_FILES,
         names.VALIDATION_FILES, *names.ON_THE_CARD, "pacs.beta",
     ]  # fmt: skip
     assert [key for key in keys if OmegaConf.select(config, key) is None] == []

@@ -83,6 +83,7 @@ def test_launcher_killed_in_a_step(broken: RealRun) -> None:
     assert start.state.cause == "the launcher (pacs train) was killed"
 
 
+@pytest.mark.long
 def test_trainer_killed_in_a_save(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: sampling(start))
