@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from pacs import __version__
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
@@ -69,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     name, rest = find(arguments)
-    command = module_of(name)
     try:
+        command = module_of(name)
         status: int = command.main(rest if name == "train" else parse(name, rest))
     except BrokenPipeError:
         raise
@@ -101,6 +102,7 @@ def find(arguments: Sequence[str]) -> tuple[str, list[str]]:
         description=DESCRIPTION.format(commands="\n".join(f"  {name:{width}}  {shown[name][1]}" for name in shown)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"pacs {__version__}")
     _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
     word = " ".join([asked, *rest[:1]]) if below else " ".join(rest[:1])
     hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command."
@@ -132,7 +134,9 @@ def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
     # argparse takes overrides only up to the first option.
     overrides = getattr(parsed, "overrides", None)
     if rest and (overrides is None or any(word.startswith("-") for word in rest)):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        known = [option for action in parser._actions for option in action.option_strings]
+        hints = "".join(did_you_mean(word.partition("=")[0], known) for word in rest if word.startswith("--"))
+        parser.error(f"unrecognized arguments: {' '.join(rest)}.{hints}")
     if overrides is not None:
         overrides += rest
     return parsed

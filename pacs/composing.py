@@ -4,10 +4,12 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
@@ -32,12 +34,17 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     from pacs.integration import checks
     from pacs.integration.start import launch
 
+    if unread := override_problems(overrides):
+        raise UserError("the run cannot be composed:\n" + "\n".join(f"- {problem}" for problem in unread))
     try:
         with initialize_config_dir(str(config_dir()), version_base=None):
             config = compose(name, overrides=list(overrides), return_hydra_config=True)
+            wrong = kind_problems(config, name, overrides)
         hardware = config.hydra.runtime.choices.get("hardware")
         with open_dict(config):
             del config["hydra"]
+        if wrong:
+            raise checks.ConfigError(wrong)
         with redirect_stdout(sys.stderr):  # verl says there that all is well
             launch.prepare(config)
     except (HydraException, OmegaConfBaseException) as error:
@@ -54,6 +61,11 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
         known = algorithms()
         return f"- --config-name {algorithm}: there are {', '.join(known)}.{did_you_mean(algorithm, known)}"
+    if lacking := re.search(
+        r"Could not find '([^'/]+)/([^']+)'\s+Available options in '\1':\n((?:\t\S+\n?)+)", str(error)
+    ):
+        group, name, options = lacking[1], lacking[2], lacking[3].split()
+        return f"- {group}={name}: there are {', '.join(options)}.{did_you_mean(name, options)}"
     if ambiguous := re.search(r"Ambiguous value for argument '(([^=]+)=\S+)'", str(error)):
         word, key = ambiguous.groups()
         if is_secret(key):  # whatever it holds, commas included
@@ -73,6 +85,62 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all; +{key}=... would add it.)"
+
+
+def override_problems(words: Sequence[str]) -> list[str]:
+    """What is wrong with overrides as they are written, a sentence each; nothing is composed."""
+    problems = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals and not key.startswith("~"):
+            problems.append(f"{key}: what is it to be? Write {key}=VALUE.")
+            continue
+        try:
+            (override,) = OverridesParser.create().parse_overrides([word])
+        except HydraException as error:
+            shown = BLANK if is_secret(key) else f"{value} cannot be read ({str(error).splitlines()[0]})"
+            problems.append(f"{key}: its value {shown}: put a text in quotes, \"{key}='...'\".")
+            continue
+        group = config_dir() / str(override.key_or_group)
+        if not group.is_dir() or override.is_delete() or override.is_sweep_override():
+            continue
+        if not isinstance(override.value(), str | list | None):
+            problems.append(f"{word}: there are {', '.join(sorted(file.stem for file in group.glob('*.yaml')))}.")
+    return problems
+
+
+def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> list[str]:
+    """Overrides whose values are of another kind than what they take the place of, a sentence each.
+
+    Args:
+        config: composed with them.
+        name: of the primary config, which Hydra, initialized, finds.
+        overrides: Hydra's.
+    """
+    given = OverridesParser.create().parse_overrides(list(overrides))
+    groups = [override for override in given if (config_dir() / str(override.key_or_group)).is_dir()]
+    plain = compose(name, overrides=[str(override.input_line) for override in groups])
+    problems = []
+    for key in dict.fromkeys(str(override.key_or_group) for override in given if override not in groups):
+        words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
+        if words is not None:
+            problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
+    return problems
+
+
+def _other_kind(default: Any, value: Any) -> str | None:
+    """What to use in the place of `value`, in words; None where its kind is the default's, or either is none."""
+    if default is None or value is None:
+        return None
+    if isinstance(default, DictConfig) and not isinstance(value, DictConfig):
+        return f"it is a section: set a key in it ({', '.join(map(str, list(default)[:3]))}, ...)"
+    if isinstance(default, bool) != isinstance(value, bool) and not isinstance(default, DictConfig):
+        return "use true or false" if isinstance(default, bool) else f"use a value like {default}, not true or false"
+    if isinstance(default, int | float) and not isinstance(value, int | float):
+        return f"use a number, as {default}"
+    if isinstance(default, ListConfig) and not isinstance(value, ListConfig | str):
+        return "use a list: [...]"
+    return None
 
 
 def _config_name(arguments: Sequence[str]) -> str:

@@ -32,13 +32,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Overrides that give the arithmetic recipe a model folder and data files."""
+    from safetensors.torch import save_file
+
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
+    (folder / "model" / "tokenizer.json").write_text("{}")
+    (folder / "model" / "chat_template.jinja").write_text("{{ messages }}")
+    save_file({"weight": torch.ones(1)}, folder / "model" / "model.safetensors")
     row = {
         "prompt": [{"role": "user", "content": "1+1"}],
         "data_source": "arithmetic",
-        "reward_model": {"style": "rule"},
+        "reward_model": {"style": "rule", "ground_truth": "2"},
     }
     pq.write_table(pa.Table.from_pylist([row] * 64), folder / "data.parquet")
     return [

@@ -4,11 +4,12 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 
 import hydra
 import yaml
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -16,8 +17,17 @@ from omegaconf.errors import OmegaConfBaseException
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
+from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import print
-from pacs.composing import algorithms, composition_problem
+from pacs.composing import algorithms, composition_problem, kind_problems, override_problems
+
+#: Options of ours and of Hydra's, and those that are followed by a word.
+OPTIONS = (
+    "--dry-run", "--help", "--config-name", "--config-dir", "--config-path", "--cfg", "--resolve", "--package",
+    "--info", "--hydra-help", "--version", "--experimental-rerun", "--run",
+)  # fmt: skip
+TAKES_A_WORD = ("--config-name", "-cn", "--config-dir", "-cd", "--config-path", "-cp", "--cfg", "-c", "--package", "-p",
+                "--info", "-i", "--experimental-rerun")  # fmt: skip
 
 HELP = """\
 usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [key=value ...]
@@ -32,8 +42,8 @@ what to run
   key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
 
 look before you run
-  --dry-run             compose and check the run and print it, with what it needs (memory, time, data); nothing is
-                        started
+  --dry-run             compose and check the run, and print what it needs (memory, time, data); nothing is started;
+                        exit status 2 if the run would be refused here
   --cfg job             print the composed config as it is (--resolve: with its references filled in)
 
 examples
@@ -79,6 +89,8 @@ def main(arguments: Sequence[str]) -> int:
     # Hydra's parser takes overrides only where no option comes between them.
     overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
     options = [argument for argument in arguments if argument not in overrides and argument != "--dry-run"]
+    if problems := [*_option_problems(options), *override_problems(overrides)]:
+        raise _refusal("\n".join(f"- {redact(problem)}" for problem in problems))
     sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
     refused: list[UserError] = []  # Hydra would print a line of its own before what is raised within
@@ -102,6 +114,18 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _option_problems(words: Sequence[str]) -> Iterator[str]:
+    """Words that are neither an override nor an option of Hydra's that may be used here."""
+    taken_by_option = False
+    for word in words:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in OPTIONS:
+            yield f"{name}: there is no such option.{did_you_mean(name, OPTIONS)} `pacs train --help` lists them."
+        elif not word.startswith("-") and not taken_by_option:
+            yield from override_problems([word])
+        taken_by_option = word in TAKES_A_WORD
+
+
 def _show(application: Callable[[], None]) -> None:
     """Have Hydra print the config, or where its parts come from, without what is secret."""
     with redirect_stdout(io.StringIO()) as said:
@@ -120,6 +144,7 @@ def _train(config: DictConfig) -> None:
     from pacs.integration.start import launch
 
     try:
+        _check_overrides(config)
         launch.prepare(config)
         checks.check_model(config)
         checks.check_surroundings(config)
@@ -137,22 +162,34 @@ def _dry_run(config: DictConfig) -> None:
     from pacs.planning import outline
 
     try:
+        _check_overrides(config)
         launch.prepare(config)
         checks.check_model(config)
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
-    print(OmegaConf.to_yaml(OmegaConf.create(redacted(OmegaConf.to_container(config, resolve=True)))))
-    print(f"# {strategy.outlook(config)}")
-    for line in outline(config).splitlines():
-        print(f"# {line}")
-    for line in surroundings.expected_data(config):
-        print(f"# {line}")
-    try:
-        checks.check_surroundings(config)
-        launch.check_folder(config)
-        print("# The config is sound, and what it needs is here.")
-    except checks.ConfigError as error:
-        print(f"# The config is sound, but on this machine the run would stop:\n{error}")
+    given = [redact(word) for word in HydraConfig.get().overrides.task]
+    print(f"run: {config.trainer.experiment_name}, {config.pacs.run_dir}")
+    print(f"given: {' '.join(given) or 'nothing'} (`--cfg job` prints all settings)")
+    print(strategy.outlook(config))
+    print(outline(config))
+    print("\n".join(surroundings.expected_data(config)), flush=True)
+    problems = []
+    for check in (checks.check_surroundings, launch.check_folder):
+        try:
+            check(config)
+        except checks.ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise UserError("the config is sound, but on this machine the run would stop:\n" + "\n".join(problems))
+    print("The config is sound, and what it needs is here.")
+
+
+def _check_overrides(config: DictConfig) -> None:
+    from pacs.integration.checks import ConfigError
+
+    hydra_config = HydraConfig.get()
+    if problems := kind_problems(config, hydra_config.job.config_name, hydra_config.overrides.task):
+        raise ConfigError(problems)
 
 
 def _refusal(problem: str) -> UserError:

@@ -33,7 +33,7 @@ def json_rows(file: Path) -> Iterator[Row]:
                 if line.strip():
                     yield _checked(_loads(line))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{file} cannot be read: {place}: {error}") from error
+        raise UserError(f"{file} cannot be read: {place}: {_why(error)}") from error
 
 
 def csv_rows(file: Path) -> Iterator[Row]:
@@ -53,7 +53,13 @@ def csv_rows(file: Path) -> Iterator[Row]:
                     raise ValueError("it has more fields than the first line")
                 yield row
     except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{file} cannot be read: line {line}: {error}") from error
+        raise UserError(f"{file} cannot be read: line {line}: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 (byte {error.object[error.start]:#x}): save it as UTF-8 (iconv -f LATIN1 -t UTF-8)"
+    return str(error)
 
 
 def _first_character(file: Path) -> str:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
 from pacs.data.filters import normalised
+from pacs.data.schema import column_problems
 from pacs.data.template import Template
 
 QUANTILES = {"min": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
@@ -50,9 +51,8 @@ def read_rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, An
     for file in files:
         try:
             parquet = pq.ParquetFile(file)
-            missing = [name for name in COLUMNS if name not in parquet.schema_arrow.names]
-            if missing:
-                raise UserError(f"{file} is not in verl's schema: it has no column {', '.join(missing)}")
+            for problem in column_problems(parquet.schema_arrow, "prompt"):
+                raise UserError(f"{file} {problem}")
             for batch in parquet.iter_batches(batch_rows, columns=[*COLUMNS, "extra_info"]):
                 yield from batch.to_pylist()
         except (pa.ArrowException, OSError) as error:

@@ -12,6 +12,7 @@ from typing import Any
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import MARKER
+from pacs.checkpoints.model_folder import model_problems
 from pacs.checkpoints.source import CHECKPOINTS, Source, find_source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import read_sums
@@ -22,7 +23,6 @@ from pacs.verl_keys.names import DATA_SEED, METHOD, REWARD_FUNCTION
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
 SUFFIXES = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt", ".tiktoken", ".py")
-WEIGHTS = (".safetensors", ".bin")
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def find_model(given: str) -> Model:
             f"{given} is no model (it has no config.json), and neither a training checkpoint "
             f"(global_step_N) nor a run (with {CHECKPOINTS}/)"
         )
-    if not any(file.suffix in WEIGHTS for file in path.iterdir()):
-        raise UserError(f"{given} has no weights (*.safetensors or *.bin)")
+    if problems := list(model_problems(path)):
+        raise UserError(f"{given} {'; it '.join(problems)}")
     try:
         return Model(given, path.absolute(), reward=read_reward(path))
     except ValueError as error:

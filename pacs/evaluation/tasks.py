@@ -14,9 +14,9 @@ from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import print
 from pacs.data.request import plain_request
+from pacs.data.schema import schema_problems
 from pacs.data.sources import SOURCES
 from pacs.evaluation.sample import Problem
-from pacs.rewards.registry import DEFAULT, VERIFIERS
 
 #: Of a prepared source.
 FILE = "test.parquet"
@@ -145,27 +145,16 @@ def load_problems(file: Path) -> list[Problem]:
         UserError: If it is not in verl's schema, has no rows, a problem has no prompt or no right answer, or asks
             for a verifier that does not exist.
     """
+    for problem in schema_problems(file):
+        raise UserError(f"{file} {problem}")
     try:
         rows = pq.read_table(file, columns=list(COLUMNS)).to_pylist()
         names = [str((row["extra_info"] or {}).get("id")) for row in rows]
         if len(set(names)) < len(rows) or "None" in names:
             names = [str(number) for number in range(len(rows))]
-        problems = [_problem(row, name) for row, name in zip(rows, names, strict=True)]
+        return [_problem(row, name) for row, name in zip(rows, names, strict=True)]
     except (pa.ArrowException, LookupError, TypeError, AttributeError, OSError) as error:
         raise UserError(f"{file} is not a parquet file in verl's schema: `pacs data prepare` makes one") from error
-    if not problems:
-        raise UserError(f"{file} has no problems")
-    for problem in problems:
-        if not any(message["content"].strip() for message in problem.prompt):
-            raise UserError(f"{file}: {problem.id} has no prompt: leave it out of the file")
-        if not problem.ground_truth.strip():
-            raise UserError(
-                f"{file}: {problem.id} has no right answer (reward_model.ground_truth): leave it out of the file"
-            )
-        verifier = problem.extra_info.get("verifier") or DEFAULT
-        if verifier not in VERIFIERS:
-            raise UserError(f"{file}: {problem.id} names the verifier {verifier}; there are {', '.join(VERIFIERS)}")
-    return problems
 
 
 def _problem(row: dict[str, Any], name: str) -> Problem:

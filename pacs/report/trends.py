@@ -1,19 +1,32 @@
 """What a curve did, in words that its own noise allows.
 
-The yardstick is the curve's *wobble*: how far a point lies from midway between its neighbours, in the median. Of
-independent Gaussian values it is 0.83 standard deviations, so that two of them are more than 3.4 wobbles apart in one
-case of twenty: a larger change counts as clear.
+Whether it rose, fell, peaked or dipped is asked of the order of its values (Kendall's test): how many pairs of points
+stand the wrong way round, and how likely so few are where every order is equally likely. Each of the four is told where
+that is at most 1.25%, so that of curves of independent values, whatever their distribution and their number, at most
+5% are said to have a trend.
+
+The yardstick of a difference between two values is the curve's *wobble*: how far a point lies from midway between its
+neighbours, in the median. Of independent Gaussian values it is 0.83 standard deviations, so that two of them are more
+than 3.4 wobbles apart in one case of twenty.
 """
 
 from collections.abc import Callable, Sequence
-from statistics import fmean, median
+from functools import cache
+from statistics import NormalDist, fmean, median
+
+import numpy as np
+import numpy.typing as npt
 
 Format = Callable[[float], str]
 
 CLEAR = 3.4
 """Wobbles between two points that differ."""
+RARE = 0.0125
+"""How likely, of values in any order, each of the four things that are told of a curve may be."""
 FEW_POINTS = 5
 """Fewer points than this say nothing of their noise: what they are is told, not judged."""
+MANY_POINTS = 100
+"""Above this the number of pairs the wrong way round is as good as normal."""
 NOTABLE_TURN = 0.25
 """A peak or dip is told if it lies this share of the curve's range beyond both ends."""
 
@@ -54,12 +67,13 @@ def describe(steps: Sequence[int], values: Sequence[float], unit: str = "", form
         return f"was {first}{unit} at step {steps[0]}"
     if len(values) < FEW_POINTS:
         return f"went from {first} to {last}{unit}"
-    turn = _turn(steps, values)
-    if turn is not None:
+    if (turn := _turn(steps, values)) is not None:
         verb, place = turn
         return f"{verb} about {form(smooth(values)[place])} (step {steps[place]}), ended at {last}{unit}"
-    if abs(values[-1] - values[0]) > CLEAR * wobble(values) and first != last:
-        return f"{'rose' if values[-1] > values[0] else 'fell'} from {first} to {last}{unit}"
+    for verb, sign in (("rose", 1), ("fell", -1)):
+        ordered = [sign * value for value in values]
+        if ordered[-1] > ordered[0] and first != last and chance(ordered) <= RARE:
+            return f"{verb} from {first} to {last}{unit}"
     low, high = form(min(values)), form(max(values))
     if low == high:
         return f"stayed at {low}{unit}"
@@ -68,12 +82,48 @@ def describe(steps: Sequence[int], values: Sequence[float], unit: str = "", form
 
 def _turn(steps: Sequence[int], values: Sequence[float]) -> tuple[str, int] | None:
     """A peak or dip that lies clearly beyond both ends: its verb, and its place."""
-    smoothed = smooth(values)
-    ends = (values[0], values[-1])
-    least = max(CLEAR * wobble(values), NOTABLE_TURN * (max(smoothed) - min(smoothed)))
-    above, below = max(smoothed) - max(ends), min(ends) - min(smoothed)
-    if max(above, below) <= least:
-        return None
-    if above >= below:
-        return "peaked at", smoothed.index(max(smoothed))
-    return "fell to", smoothed.index(min(smoothed))
+    for verb, sign in (("peaked at", 1), ("fell to", -1)):
+        smoothed = [sign * value for value in smooth(values)]
+        place = smoothed.index(max(smoothed))
+        beyond = smoothed[place] - max(sign * values[0], sign * values[-1])
+        # What is averaged with the peak is left out: that it lies low would be told of any.
+        reach = len(values) // 20
+        before = [sign * value for value in values[: max(0, place - reach)]]
+        after = [-sign * value for value in values[place + reach + 1 :]]
+        notable = beyond > NOTABLE_TURN * (max(smoothed) - min(smoothed))
+        if notable and chance(before, after) <= RARE:
+            return verb, place
+    return None
+
+
+def chance(*parts: Sequence[float]) -> float:
+    """How likely parts of a curve are to be in as good an ascending order as they are, of values in any order.
+
+    The order is as good as the pairs of a part are few of which the later is not the larger, in all parts together.
+    The number of orders with so many such pairs has the generating function prod_i (1 + x + ... + x^(i-1)) (Kendall
+    1938, Biometrika 30, 81-93); of pairs with equal values each counts.
+    """
+    wrong = 0
+    for part in parts:
+        column = np.asarray(part, dtype=float)
+        wrong += int(np.triu(column[:, None] >= column[None, :], k=1).sum())
+    sizes = [len(part) for part in parts]
+    if sum(sizes) > MANY_POINTS:
+        mean = sum(size * (size - 1) / 4 for size in sizes)
+        variance = sum(size * (size - 1) * (2 * size + 5) / 72 for size in sizes)
+        return NormalDist(mean, variance**0.5).cdf(wrong + 0.5)
+    orders: npt.NDArray[np.float64] = np.ones(1)
+    for size in sizes:
+        orders = np.convolve(orders, _orders(size)).astype(np.float64)
+    return float(orders[: wrong + 1].sum())
+
+
+@cache
+def _orders(points: int) -> npt.NDArray[np.float64]:
+    """The share of the orders of so many points that have 0, 1, 2, ... pairs the wrong way round."""
+    shares = np.ones(1)
+    for place in range(2, points + 1):
+        sums = np.concatenate([np.zeros(1), np.concatenate([shares, np.zeros(place - 1)]).cumsum()])
+        ends = np.arange(1, len(sums))
+        shares = (sums[ends] - sums[np.maximum(ends - place, 0)]) / place
+    return shares

@@ -41,10 +41,12 @@ def make(out: Path, seed: int) -> dict[str, float]:
         The measured start: `before.json`.
 
     Raises:
-        FileExistsError: if `out` holds files that this recipe did not make.
+        FileExistsError: if `out` is a file, or holds files that this recipe did not make.
         RuntimeError: if the warm start missed its window.
     """
     manifest = {"seed": seed, "sources": _source_hash()}
+    if out.is_file():
+        raise FileExistsError(f"--out {out} is a file: give a folder")
     if _read_json(out / "manifest.json") == manifest and all((out / name).exists() for name in MADE):
         print(f"{out}: already made with seed {seed}; reusing it", flush=True)
         return dict(_read_json(out / "before.json"))
@@ -111,7 +113,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to make, e.g. outputs/arithmetic")
     parser.add_argument("--seed", type=int, default=0, help="decides everything that is random (default: 0)")
     arguments = parser.parse_args()
-    make(arguments.out, arguments.seed)
+    try:
+        make(arguments.out, arguments.seed)
+    except FileExistsError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

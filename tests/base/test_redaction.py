@@ -214,7 +214,15 @@ def test_a_private_file_is_private_before_it_has_content(tmp_path: Path, monkeyp
     assert seen[1] & 0o044
 
 
-@pytest.mark.parametrize("how", [["--dry-run"], ["--cfg", "job"], ["-c", "job", "--resolve"]], ids=" ".join)
+def test_a_dry_run_repeats_no_secret(capsys: pytest.CaptureFixture[str]):
+    words = [f"+{ENV}.HF_TOKEN=hush", "+data.proxy=https://me:hush@host", "+data.max_tokens=7"]
+    cli.main(["train", "--dry-run", "recipe=arithmetic", *words])
+    said = capsys.readouterr()
+    assert "hush" not in said.out + said.err
+    assert "+data.max_tokens=7" in said.out
+
+
+@pytest.mark.parametrize("how", [["--cfg", "job"], ["-c", "job", "--resolve"]], ids=" ".join)
 def test_a_config_is_printed_without_secrets(how: list[str], capsys: pytest.CaptureFixture[str]):
     words = [f"+{ENV}.HF_TOKEN=hush", "+data.proxy=https://me:hush@host", "+data.max_tokens=7"]
     assert cli.main(["train", *how, "recipe=arithmetic", *words]) == 0

@@ -128,7 +128,7 @@ def test_list_has_every_source(run: Run) -> None:
         (["stats", "{tmp}/notes.txt"], "{tmp}/notes.txt cannot be read as parquet"),
         (
             ["stats", "{tmp}/other/x.parquet"],
-            "is not in verl's schema: it has no column data_source, prompt, reward_model",
+            "is not in verl's schema: it lacks the columns ['data_source', 'prompt', 'reward_model']",
         ),
         (["show", "{tmp}/other/x.parquet"], "is not in verl's schema"),
         (["show", "{tmp}/notes.txt", "-n", "0"], "-n 0: give a number of at least 1"),

@@ -148,7 +148,7 @@ def test_wrong_input_is_one_line_and_makes_nothing(
         (command("nobody/nothing", data, new), "cannot be had from the Hugging Face Hub"),
         (command(tmp_path / "empty", data, new), "is no model (it has no config.json)"),
         (command(tmp_path / "no_weights", data, new), "has no weights"),
-        (command(tmp_path / "no_tokenizer", data, new), "lack tokenizer.json?"),
+        (command(tmp_path / "no_tokenizer", data, new), "has no tokenizer (none of tokenizer.json,"),
         (command(tmp_path / "strict", data, new), "its chat template refuses a prompt: no such role"),
         (command(data, data, new), "no such folder"),
         (command(model, data, model), "has other files, and is no evaluation"),
@@ -164,10 +164,10 @@ def test_wrong_input_is_one_line_and_makes_nothing(
 @pytest.mark.parametrize(
     ("prompt", "gold", "message"),
     [
-        ("1+1", None, "p1 has no right answer"),
-        ("1+1", " ", "p1 has no right answer"),
-        (None, "2", "p1 has no prompt"),
-        ("", "2", "p1 has no prompt"),
+        ("1+1", None, "has no right answer (reward_model.ground_truth) in row 1 of 2"),
+        ("1+1", " ", "has no right answer (reward_model.ground_truth) in row 1 of 2"),
+        (None, "2", "has no prompt in row 1 of 2"),
+        ("", "2", "has no prompt in row 1 of 2"),
         ("1+1" * 2000, "2", "p1 of mine has a prompt of 6,003 tokens"),
     ],
 )

@@ -241,7 +241,7 @@ def test_the_folder_of_a_version_that_wrote_no_settings_down(
     assert evaluate("show", out)[0] == 0
     status, _, said = evaluate(*command(model, data, out))
     assert (status, said.count("\n")) == (2, 1)
-    assert f"is not recorded (an earlier version wrote it): `pacs evaluate grade {out}` grades them again" in said
+    assert f"is not recorded: `pacs evaluate grade {out}` grades them again" in said
     assert evaluate("grade", out)[0] == 0
     assert read_settings(out).verifiers == resolved_settings({})
     assert evaluate(*command(model, data, out))[0] == 0

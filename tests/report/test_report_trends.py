@@ -1,8 +1,10 @@
 import random
+from itertools import combinations, permutations
 
 import pytest
 
-from pacs.report.trends import describe, number, share, smooth, wobble
+from pacs.report import trends
+from pacs.report.trends import chance, describe, number, share, smooth, wobble
 
 
 @pytest.mark.parametrize(
@@ -69,12 +71,36 @@ def test_a_collapse_is_told_although_the_end_is_above_the_start():
     assert told([-value for value in values], form=share) == "fell to about -0.90 (step 4), ended at -0.40"
 
 
-def test_white_noise_is_rarely_called_a_trend():
-    """About one curve of twenty by the rule; never as many as one of eight."""
-    rng = random.Random(0)
-    curves = [[rng.gauss(0, 1) for _ in range(200)] for _ in range(400)]
-    trends = [curve for curve in curves if "stayed" not in told(curve)]
-    assert len(trends) < 50
+@pytest.mark.parametrize("points", [5, 6, 7, 8, 10, 13, 20, 40, 90, 200])
+def test_independent_values_are_called_a_trend_in_one_case_of_twenty_at_most(points):
+    rng = random.Random(points)
+    for draw in (lambda: rng.gauss(0, 1), rng.random, lambda: rng.expovariate(1) ** 2):
+        curves = [[draw() for _ in range(points)] for _ in range(1000)]
+        trends = sum("stayed" not in told(curve) for curve in curves)
+        assert trends <= 1000 * 0.05 + 3 * (1000 * 0.05 * 0.95) ** 0.5
+
+
+@pytest.mark.parametrize("points", [0, 1, 2, 5, 6])
+def test_the_chance_is_that_of_counting_all_orders(points):
+    orders = list(permutations(range(points)))
+    wrong = [sum(a > b for a, b in combinations(order, 2)) for order in orders]
+    for order, own in zip(orders, wrong, strict=True):
+        assert chance(order) == pytest.approx(sum(other <= own for other in wrong) / len(orders))
+
+
+def test_of_many_points_the_chance_is_nearly_the_same(monkeypatch):
+    values = [0.01 * i + random.Random(i).gauss(0, 1) for i in range(60)]
+    exact = chance(values[:20], values[20:])
+    monkeypatch.setattr(trends, "MANY_POINTS", 10)
+    assert 0.001 < exact < 0.5
+    assert chance(values[:20], values[20:]) == pytest.approx(exact, rel=0.05)
+
+
+def test_the_chance_of_two_parts_is_that_of_both_orders():
+    orders = [(head, tail) for head in permutations(range(3)) for tail in permutations(range(4))]
+    wrong = [sum(a > b for part in parts for a, b in combinations(part, 2)) for parts in orders]
+    for parts, own in zip(orders, wrong, strict=True):
+        assert chance(*parts) == pytest.approx(sum(other <= own for other in wrong) / len(orders))
 
 
 def test_a_slow_trend_in_noise_is_told():

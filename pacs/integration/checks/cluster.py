@@ -1,6 +1,5 @@
 """What can be known to be wrong with a Ray cluster that is there before a run starts on it."""
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,10 @@ import ray
 from omegaconf import DictConfig, ListConfig
 
 from pacs.base.terminal import print
+from pacs.integration.checks.preflight import RAY_ADDRESS
 from pacs.integration.checks.run import ConfigError
 from pacs.integration.start import nodes
 from pacs.integration.start.run_folder import installed_versions
-
-KEY = "ray_kwargs.ray_init.address"
-CONNECT_SECONDS = 5.0
 
 
 def prepare_cluster(config: DictConfig) -> None:
@@ -24,12 +21,11 @@ def prepare_cluster(config: DictConfig) -> None:
     This process holds the lock of the run's folder.
 
     Raises:
-        ConfigError: If it does not answer, has too few nodes or GPUs, or if its nodes lack what the run needs.
+        ConfigError: If it refuses the connection, has too few nodes or GPUs, or if its nodes lack what the run needs.
     """
     address = config.ray_kwargs.ray_init.get("address")
     if address is None:
         return
-    _reach(str(address))
     try:
         with nodes.connected(address):
             if problems := [*_resource_problems(config), *_node_problems(config)]:
@@ -39,22 +35,9 @@ def prepare_cluster(config: DictConfig) -> None:
             nodes.prepare_other_nodes(Path(config.pacs.run_dir))
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         problem = (
-            f"{KEY}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a token "
-            "(InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/nodes.md)."
+            f"{RAY_ADDRESS}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a "
+            "token (InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/nodes.md)."
         )
-        raise ConfigError([problem]) from error
-
-
-def _reach(address: str) -> None:
-    if address == "auto":
-        return
-    host, _, port = address.rpartition(":")
-    if not host or "://" in host or not port.isdigit():
-        raise ConfigError([f"{KEY}={address}: give it as HOST:PORT, or auto for the cluster of this machine."])
-    try:
-        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
-    except OSError as error:
-        problem = f"{KEY}={address}: nothing answers there ({error}): start Ray, or give the address that it named."
         raise ConfigError([problem]) from error
 
 

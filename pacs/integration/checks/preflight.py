@@ -1,7 +1,9 @@
 """What a run needs of this machine: GPUs, a cluster, packages, a folder, data and a model."""
 
+import ast
 import importlib.util
 import os
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,9 +13,15 @@ import httpx
 import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig
 
+from pacs.base.suggestions import did_you_mean
+from pacs.checkpoints.model_folder import model_problems
+from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.model_config import read_model_config
+from pacs.rewards.registry import PATH as VERIFIERS
 
+RAY_ADDRESS = "ray_kwargs.ray_init.address"
+CONNECT_SECONDS = 5.0
 #: Where the recipe `arithmetic` looks for its model and problems.
 ARITHMETIC = Path("outputs/arithmetic")
 #: verl's names of loggers that need packages: what is imported, and what pip calls it.
@@ -41,6 +49,7 @@ def input_problems(config: DictConfig) -> Iterator[str]:
     yield from _folder_problems(config)
     yield from _data_problems(config)
     yield from _model_problems(config)
+    yield from _reward_function_problems(config)
 
 
 def expected_data(config: DictConfig) -> list[str]:
@@ -75,8 +84,9 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
-    if config.ray_kwargs.ray_init.get("address") is not None:
-        return  # the cluster is looked at when the run holds its folder
+    if (address := config.ray_kwargs.ray_init.get("address")) is not None:
+        yield from _address_problems(str(address))  # the cluster is looked at when the run holds its folder
+        return
     if config.trainer.nnodes > 1:
         yield (
             f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: start it on several with "
@@ -92,6 +102,19 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
                 f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs{why}: lower it, run on a machine "
                 "that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu (tiny models only)."
             )
+
+
+def _address_problems(address: str) -> Iterator[str]:
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if not host or "://" in host or not port.isdigit():
+        yield f"{RAY_ADDRESS}={address}: give it as HOST:PORT, or auto for the cluster of this machine."
+        return
+    try:
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        yield f"{RAY_ADDRESS}={address}: nothing answers there ({error}): start Ray, or give the address that it named."
 
 
 def _package_problems(config: DictConfig) -> Iterator[str]:
@@ -132,13 +155,9 @@ def _file_problems(config: DictConfig, key: str, file: Path) -> Iterator[str]:
             "file."
         )
         return
-    metadata = _metadata(file)
-    if isinstance(metadata, str):
-        yield f"{key}={file}: {metadata} Give the parquet file that `pacs data prepare` makes."
-        return
-    columns = set(metadata.schema.to_arrow_schema().names)
-    if missing := {config.data.prompt_key, "data_source", "reward_model"} - columns:
-        yield f"{key}={file} lacks the columns {sorted(missing)}; it has {sorted(columns)}."
+    graded = config.reward.custom_reward_function.path == VERIFIERS
+    for problem in schema_problems(file, prompt=config.data.prompt_key, graded=graded):
+        yield f"{key}={file} {problem}."
 
 
 def _metadata(file: Path) -> pyarrow.parquet.FileMetaData | str:
@@ -161,12 +180,55 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
         yield f"{named}, fewer than data.train_batch_size={wanted}: lower the batch size or add data."
 
 
+def _reward_function_problems(config: DictConfig) -> Iterator[str]:
+    """A reward function that is not there; its file is read, and not run."""
+    reward = config.reward.custom_reward_function
+    if reward.path is None:
+        return
+    key, path = "reward.custom_reward_function", str(reward.path)
+    file = _source_of(path.removeprefix("pkg://")) if path.startswith("pkg://") else Path(path).expanduser()
+    if file is None or not file.is_file():
+        yield f"{key}.path={path}: no such {'module' if file is None else 'file'}: give the file of the function."
+        return
+    try:
+        names = defined_names(file.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError) as error:
+        yield f"{key}.path={path} cannot be read as Python ({error}): mend the file."
+        return
+    if reward.name not in names and "*" not in names:
+        yield f"{key}.name={reward.name}: {path} defines no such function.{did_you_mean(str(reward.name), names)}"
+
+
+def _source_of(module: str) -> Path | None:
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return Path(spec.origin) if spec is not None and spec.origin is not None else None
+
+
+def defined_names(source: str) -> set[str]:
+    """The names that a module's source defines or imports at its top; "*" if it imports all of another module."""
+    names: set[str] = set()
+    for node in ast.parse(source).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
+                names |= {alias.asname or alias.name for alias in imported}
+            case ast.Assign(targets=targets):
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
 def _model_problems(config: DictConfig) -> Iterator[str]:
     path = str(config.actor_rollout_ref.model.path)
     folder = Path(path).expanduser()
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        yield f"actor_rollout_ref.model.path={path} holds no config.json: it is not a Hugging Face model folder."
-        return
+    if folder.is_dir():
+        template = config.actor_rollout_ref.model.get("custom_chat_template") is None
+        if problems := list(model_problems(folder, template=template)):
+            yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
+            return
     if not folder.is_dir() and (path.count("/") != 1 or path.startswith((".", "/", "~"))):
         yield (
             f"actor_rollout_ref.model.path={path}: no such folder. Make or download the model, or give a Hugging "

@@ -43,10 +43,14 @@ class ConfigError(UserError):
 
 
 def check_paths(config: DictConfig) -> None:
-    """Raise `ConfigError` where the run's folder, its model or its data is not named at all."""
+    """Raise `ConfigError` where the run's folder, its model or its data is not named by a path."""
     keys = ("pacs.run_dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
-    if empty := [key for key in keys if not OmegaConf.select(config, key)]:
+    given = {key: OmegaConf.select(config, key) for key in keys}
+    if empty := [key for key, value in given.items() if not value]:
         raise ConfigError([f"{key} is empty: leave it out, or name a path." for key in empty])
+    lists = {key: value if isinstance(value, ListConfig) else [value] for key, value in given.items()}
+    if other := [key for key, paths in lists.items() if not all(isinstance(path, str) for path in paths)]:
+        raise ConfigError([f"{key}={given[key]}: name a path." for key in other])
 
 
 def check_run(config: DictConfig) -> None:

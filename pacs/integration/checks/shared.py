@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
+from pacs.integration.checks.values import value_problems
 from pacs.integration.compatibility.shown_config import logger_problem
 from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import check_life_settings
@@ -15,6 +16,7 @@ from pacs.runs.settings import check_life_settings
 def shared_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
     yield from _life_problems(config)
+    yield from value_problems(config)
     yield from _number_problems(config)
     yield from _checkpoint_problems(config)
     yield from _reward_problems(config)
@@ -49,9 +51,6 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
     for key in ("save_freq", "test_freq"):
         if not isinstance(trainer[key], int):
             yield f"trainer.{key}={trainer[key]}: use a whole number of steps; -1 for never."
-    rate = config.actor_rollout_ref.actor.optim.lr
-    if not isinstance(rate, int | float) or rate < 0:
-        yield f"actor_rollout_ref.actor.optim.lr={rate}: use a number of at least 0 (the paper: 1e-6)."
     size, ranks = config.actor_rollout_ref.actor.fsdp_config.fsdp_size, trainer.n_gpus_per_node * trainer.nnodes
     if not isinstance(size, int) or size == 0 or (0 < size < ranks and ranks % size):
         yield (
@@ -101,7 +100,7 @@ def _verl_settings_problems(config: DictConfig) -> Iterator[str]:
             "shard, which is written for fsdp2; use that."
         )
     if actor.optim.clip_grad is None:
-        yield "actor_rollout_ref.actor.optim.clip_grad=null: verl needs a number; use .inf to never clip."
+        yield "actor_rollout_ref.actor.optim.clip_grad=null: verl needs a number; use inf to never clip."
     filter_groups = config.algorithm.get("filter_groups") or {}
     metric, verifiers = filter_groups.get("metric"), config.reward.custom_reward_function.path == PATH
     if filter_groups.get("enable") and (metric is None or (verifiers and metric not in ("score", "reward"))):

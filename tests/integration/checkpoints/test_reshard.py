@@ -29,7 +29,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict]:
     for seed, role in enumerate(("policy", "reference")):
         uneven_model(seed).save_pretrained(folder / "uneven" / role)
     # In this order: 2 ranks write what 1 rank loads and writes again, and 3 load both.
-    return {ranks: run_ranks(folder, ranks, process="reshard_process") for ranks in (2, 1, 3)}
+    return {ranks: run_ranks(folder, ranks, process="checkpoints.reshard_process") for ranks in (2, 1, 3)}
 
 
 def assert_equal(a: dict[str, Any], b: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from omegaconf import DictConfig
 
 from pacs.base.paths import config_dir
 from pacs.integration.checks import ConfigError, check_surroundings
-from pacs.integration.checks.cluster import prepare_cluster
 
 
 def composed(*overrides: str) -> DictConfig:
@@ -21,13 +20,13 @@ def test_a_cluster_that_is_not_there() -> None:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
         with pytest.raises(ConfigError, match=f"ray_kwargs.ray_init.address={address}: nothing answers there"):
-            prepare_cluster(composed(f"ray_kwargs.ray_init.address={address}"))
+            check_surroundings(composed(f"ray_kwargs.ray_init.address={address}"))
 
 
 @pytest.mark.parametrize("address", ["localhost", "6379", "ray://127.0.0.1:10001"])
 def test_an_address_of_another_form(address: str) -> None:
     with pytest.raises(ConfigError, match=f"ray_kwargs.ray_init.address={address}: give it as HOST:PORT"):
-        prepare_cluster(composed(f"ray_kwargs.ray_init.address={address}"))
+        check_surroundings(composed(f"ray_kwargs.ray_init.address={address}"))
 
 
 def test_several_nodes_need_a_cluster() -> None:

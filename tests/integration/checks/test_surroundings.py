@@ -17,7 +17,8 @@ from pacs.integration.checks.preflight import expected_data, surroundings_proble
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
     """Two, of 40 rows each."""
-    row = {"prompt": [{"role": "user", "content": "1+1"}], "data_source": "sums", "reward_model": {"style": "rule"}}
+    prompt, gold = [{"role": "user", "content": "1+1"}], {"style": "rule", "ground_truth": "2"}
+    row = {"prompt": prompt, "data_source": "sums", "reward_model": gold}
     made = [tmp_path / f"{i}.parquet" for i in range(2)]
     for file in made:
         pq.write_table(pa.Table.from_pylist([row] * 40), file)
@@ -48,7 +49,7 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
     config = composed([file])
     assert "not a parquet file" in expected_data(config)[1]
     (problem,) = problems(config)
-    assert f"data.train_files={file}: not a parquet file" in problem
+    assert f"data.train_files={file} is not a parquet file" in problem
     assert "`pacs data prepare`" in problem
 
 

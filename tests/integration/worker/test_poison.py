@@ -95,7 +95,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[dict]]:
     tiny_model("qwen3", seed=1).save_pretrained(folder / "qwen3" / "reference")
     for ranks in RANKS:
         write_cases(folder, ranks)
-    return {ranks: run_ranks(folder, ranks, process="poison_process") for ranks in RANKS}
+    return {ranks: run_ranks(folder, ranks, process="worker.poison_process") for ranks in RANKS}
 
 
 @pytest.mark.parametrize("ranks", RANKS)

@@ -111,8 +111,8 @@ def write_cases(folder: Path, ranks: int, ways: dict[str, list[tuple[str, str, s
     torch.save(cases, folder / f"cases_{ranks}.pt")
 
 
-def run_ranks(folder: Path, ranks: int, device: str = "cpu", process: str = "worker_process") -> Any:
-    """What `process` has written to results_{ranks}.pt, run as one process a rank."""
+def run_ranks(folder: Path, ranks: int, device: str = "cpu", process: str = "worker.worker_process") -> Any:
+    """What `process`, a module of these tests, has written to results_{ranks}.pt, run as one process a rank."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

@@ -1,0 +1,75 @@
+"""Values that verl or vLLM would refuse only after the start, or take without a word."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.base.settings import flatten
+
+#: vLLM's names of dtypes that a policy can be sampled in.
+DTYPES = ("auto", "bfloat16", "float16", "float32", "half", "float")
+
+_Check = tuple[Callable[[Any], bool], str]
+
+
+def _whole(least: int) -> _Check:
+    return lambda value: type(value) is int and value >= least, f"use a whole number of at least {least}"
+
+
+def _number(holds: Callable[[float], bool], words: str) -> _Check:
+    return lambda value: type(value) in (int, float) and holds(value), words
+
+
+_TOP_P = _number(lambda p: 0 < p <= 1, "use a share above 0 and at most 1 (1: all tokens)")
+_TOP_K: _Check = (
+    lambda k: type(k) is int and (k == -1 or k >= 1),
+    "use a whole number of at least 1, or -1: all tokens",
+)
+_RATE = _number(lambda rate: 0 <= rate < math.inf, "use a number of at least 0")
+_SWITCH: _Check = (lambda value: type(value) is bool, "use true or false")
+_NAME: _Check = (
+    lambda name: str(name) not in ("", ".", "..") and "/" not in str(name),
+    "use a plain name: it is that of a folder",
+)
+_ROLLOUT = "actor_rollout_ref.rollout"
+#: Setting -> what its value must be, and what to use in words.
+VALUES: dict[str, _Check] = {
+    f"{_ROLLOUT}.name": (lambda name: name == "vllm", "use vllm: the watch and the weight transfer are written for it"),
+    f"{_ROLLOUT}.dtype": (lambda name: name in DTYPES, f"use one of {', '.join(DTYPES)}"),
+    f"{_ROLLOUT}.temperature": _number(lambda t: 0 < t < math.inf, "use a number above 0 (1: the policy's own)"),
+    f"{_ROLLOUT}.top_p": _TOP_P,
+    f"{_ROLLOUT}.top_k": _TOP_K,
+    f"{_ROLLOUT}.val_kwargs.temperature": _number(
+        lambda t: 0 <= t < math.inf, "use a number of at least 0 (0: greedy)"
+    ),
+    f"{_ROLLOUT}.val_kwargs.top_p": _TOP_P,
+    f"{_ROLLOUT}.val_kwargs.top_k": _TOP_K,
+    f"{_ROLLOUT}.agent.num_workers": _whole(1),
+    "actor_rollout_ref.actor.optim.lr": (_RATE[0], f"{_RATE[1]} (the paper: 1e-6)"),
+    "critic.optim.lr": _RATE,
+    "reward.num_workers": _whole(1),
+    "data.dataloader_num_workers": _whole(0),
+    "data.shuffle": _SWITCH,
+    "trainer.project_name": _NAME,
+    "trainer.experiment_name": _NAME,
+    "pacs.sample_groups": _whole(0),
+}
+
+
+def value_problems(config: DictConfig) -> Iterator[str]:
+    """What is out of bounds, a sentence each with the setting and the mend."""
+    for key, (holds, words) in VALUES.items():
+        value = OmegaConf.select(config, key)
+        if not holds(value):
+            yield f"{key}={value}: {words}."
+    for key, value in flatten(_plain(config)).items():
+        unbounded = value == math.inf and key.endswith("clip_grad")  # gradients may be left as they are
+        if isinstance(value, float) and not math.isfinite(value) and key not in VALUES and not unbounded:
+            yield f"{key}={value}: use a finite number."
+
+
+def _plain(config: DictConfig) -> dict[str, Any]:
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    return dict(plain)
