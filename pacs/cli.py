@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from pacs import __version__
+import pacs
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
@@ -102,7 +102,7 @@ def find(arguments: Sequence[str]) -> tuple[str, list[str]]:
         description=DESCRIPTION.format(commands="\n".join(f"  {name:{width}}  {shown[name][1]}" for name in shown)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"pacs {__version__}")
+    parser.add_argument("--version", action="version", version=f"pacs {pacs.__version__}")
     _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
     word = " ".join([asked, *rest[:1]]) if below else " ".join(rest[:1])
     hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command."

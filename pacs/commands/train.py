@@ -20,6 +20,7 @@ from pacs.base.redaction import redact, redacted
 from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import print
 from pacs.composing import algorithms, composition_problem, kind_problems, override_problems
+from pacs.verl_keys.names import RUN_NAME
 
 #: Options of ours and of Hydra's, and those that are followed by a word.
 OPTIONS = (
@@ -168,7 +169,7 @@ def _dry_run(config: DictConfig) -> None:
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
     given = [redact(word) for word in HydraConfig.get().overrides.task]
-    print(f"run: {config.trainer.experiment_name}, {config.pacs.run_dir}")
+    print(f"run: {OmegaConf.select(config, RUN_NAME)}, {config.pacs.run_dir}")
     print(f"given: {' '.join(given) or 'nothing'} (`--cfg job` prints all settings)")
     print(strategy.outlook(config))
     print(outline(config))

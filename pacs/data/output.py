@@ -67,7 +67,11 @@ class Output:
             self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
         except OSError as error:
             raise UserError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
-        self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
+        try:
+            self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
+        except BaseException:  # Ctrl-C among them: it takes a moment
+            shutil.rmtree(self._aside)
+            raise
 
     def __enter__(self) -> Self:
         return self

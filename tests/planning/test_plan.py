@@ -246,7 +246,7 @@ def test_the_outline_for_a_dry_run(
     [
         (["--gpu", "b200", "recipe=qwen3_8b"], "--gpu b200: there are h200, h100, a100"),
         (["--config-name", "nothing"], "nothing"),
-        (["recipe=nothing"], "recipe/nothing"),
+        (["recipe=nothing"], "recipe=nothing"),
         (["data.train_batch=3"], "Did you mean data.train_batch_size"),
         (["data.train_batch_size=100"], "not a multiple of"),
         (["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"], "plan with one of these"),

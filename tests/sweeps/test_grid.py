@@ -85,7 +85,7 @@ def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
         (["~data.seed"], "~data.seed: the sweep varies data.seed"),
         (["pacs.beta=1,1", "data.seed=0"], "beta_1-seed_0: two runs would have this folder"),
         (["pacs.betta=1"], "There is no key pacs.betta. Did you mean pacs.beta"),
-        (["recipe=arithmetics"], "Could not find 'recipe/arithmetics'"),
+        (["recipe=arithmetics"], "recipe=arithmetics: there are arithmetic, "),
         (["pacs.beta=range("], "no viable alternative at input 'range('"),
     ],
 )

@@ -1,6 +1,5 @@
 """What a run needs of this machine: GPUs, a cluster, packages, a folder, data and a model."""
 
-import ast
 import importlib.util
 import os
 import socket
@@ -13,11 +12,11 @@ import httpx
 import pyarrow.parquet
 from omegaconf import DictConfig, ListConfig
 
-from pacs.base.suggestions import did_you_mean
 from pacs.checkpoints.model_folder import model_problems
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.model_config import read_model_config
+from pacs.integration.checks.reward_function import reward_function_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 
 RAY_ADDRESS = "ray_kwargs.ray_init.address"
@@ -49,7 +48,7 @@ def input_problems(config: DictConfig) -> Iterator[str]:
     yield from _folder_problems(config)
     yield from _data_problems(config)
     yield from _model_problems(config)
-    yield from _reward_function_problems(config)
+    yield from reward_function_problems(config)
 
 
 def expected_data(config: DictConfig) -> list[str]:
@@ -178,47 +177,6 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
         rows, named = most, f"data.train_max_samples={most}"
     if rows < wanted:
         yield f"{named}, fewer than data.train_batch_size={wanted}: lower the batch size or add data."
-
-
-def _reward_function_problems(config: DictConfig) -> Iterator[str]:
-    """A reward function that is not there; its file is read, and not run."""
-    reward = config.reward.custom_reward_function
-    if reward.path is None:
-        return
-    key, path = "reward.custom_reward_function", str(reward.path)
-    file = _source_of(path.removeprefix("pkg://")) if path.startswith("pkg://") else Path(path).expanduser()
-    if file is None or not file.is_file():
-        yield f"{key}.path={path}: no such {'module' if file is None else 'file'}: give the file of the function."
-        return
-    try:
-        names = defined_names(file.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError) as error:
-        yield f"{key}.path={path} cannot be read as Python ({error}): mend the file."
-        return
-    if reward.name not in names and "*" not in names:
-        yield f"{key}.name={reward.name}: {path} defines no such function.{did_you_mean(str(reward.name), names)}"
-
-
-def _source_of(module: str) -> Path | None:
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    return Path(spec.origin) if spec is not None and spec.origin is not None else None
-
-
-def defined_names(source: str) -> set[str]:
-    """The names that a module's source defines or imports at its top; "*" if it imports all of another module."""
-    names: set[str] = set()
-    for node in ast.parse(source).body:
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                names.add(name)
-            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
-                names |= {alias.asname or alias.name for alias in imported}
-            case ast.Assign(targets=targets):
-                names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
 
 
 def _model_problems(config: DictConfig) -> Iterator[str]:
