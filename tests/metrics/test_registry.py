@@ -109,7 +109,7 @@ def test_the_statuses_are_those_of_our_verifier() -> None:
 
 def test_what_is_shown_is_known() -> None:
     """The console's and the report's keys."""
-    panels = [*PANELS, *(panel.fallback for panel in PANELS if panel.fallback)]
+    panels = [*PANELS, *(panel.graded for panel in PANELS if panel.graded)]
     shown = [RESET, *(key for panel in panels for key in panel.metrics), *(key for _, key, _ in CONSOLE)]
     assert [key for key in shown if find(key) is None] == []
 
