@@ -11,22 +11,28 @@ TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json",
 #: The list of the files of weights, where there are several.
 INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 WEIGHTS = (".safetensors", ".bin")
+#: Bytes of a header of safetensors, which its own library refuses above this.
+LONGEST_HEADER = 100_000_000
 
 
-def model_problems(folder: Path, *, weights: bool = True, template: bool = True) -> Iterator[str]:
+def model_problems(
+    folder: Path, *, weights: bool = True, tokenizer: bool = True, template: bool = True
+) -> Iterator[str]:
     """What is wrong with a folder, a clause each that goes on from its name: "has no tokenizer ...".
 
     Args:
         folder: of the model.
         weights: it needs them (a training checkpoint has its own).
+        tokenizer: it needs one, and with it perhaps a chat template (a run may name another folder for both).
         template: it needs a chat template (a run may bring its own).
     """
     if isinstance(config := _read(folder / "config.json"), str):
         yield config
         return
-    if not any((folder / name).is_file() for name in TOKENIZERS) and not list(folder.glob("*.tiktoken")):
+    own = [folder / name for name in TOKENIZERS] + [*folder.glob("*.tiktoken"), *folder.glob("*.model")]
+    if tokenizer and not any(file.is_file() for file in own):
         yield f"has no tokenizer (none of {', '.join(TOKENIZERS)}): save the model's own with it"
-    elif template and not _has_template(folder):
+    elif tokenizer and template and not _has_template(folder):
         yield "has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json): save one with it"
     if weights:
         yield from _weight_problems(folder)
@@ -80,11 +86,11 @@ def safetensors_problem(file: Path) -> str | None:
         with file.open("rb") as stream:
             first = stream.read(8)
             length = struct.unpack("<Q", first)[0] if len(first) == 8 else size
-            if length > size - 8:
+            if length > min(size - 8, LONGEST_HEADER):
                 return f"its header does not fit its {size:,} bytes"
             header = json.loads(stream.read(length))
-        end = max((about["data_offsets"][1] for name, about in header.items() if name != "__metadata__"), default=0)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        ends = (about["data_offsets"][1] for name, about in header.items() if name != "__metadata__")
+        wanted = 8 + length + max(ends, default=0)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         return f"its header cannot be read: {' '.join(str(error).split())}"
-    wanted = 8 + length + end
     return None if wanted == size else f"it has {size:,} bytes, and its header says {wanted:,}"

@@ -77,6 +77,10 @@ def test_what_is_not_needed_may_be_missing(model: Path) -> None:
     without_template(model)
     (model / "model.safetensors").unlink()
     assert list(model_problems(model, weights=False, template=False)) == []
+    (model / "tokenizer.json").unlink()
+    assert list(model_problems(model, weights=False, tokenizer=False)) == []
+    (model / "sentencepiece.bpe.model").touch()
+    assert list(model_problems(model, weights=False, template=False)) == []
 
 
 def test_a_file_is_held_against_its_own_header(tmp_path: Path) -> None:
@@ -84,6 +88,13 @@ def test_a_file_is_held_against_its_own_header(tmp_path: Path) -> None:
     save_file({"a": torch.ones(7), "b": torch.ones(3, 5, dtype=torch.bfloat16)}, file)
     whole = file.read_bytes()
     assert safetensors_problem(file) is None
-    for wrong in (whole[:-1], whole + b"x", whole[:8] + b"{" * 8 + whole[16:], b"\xff" * 8 + whole[8:]):
+    odd = b'{"a": {"data_offsets": [0, "9"]}}'
+    for wrong in (
+        len(odd).to_bytes(8, "little") + odd,
+        whole[:-1],
+        whole + b"x",
+        whole[:8] + b"{" * 8 + whole[16:],
+        b"\xff" * 8 + whole[8:],
+    ):
         file.write_bytes(wrong)
         assert safetensors_problem(file) is not None

@@ -184,7 +184,8 @@ def _model_problems(config: DictConfig) -> Iterator[str]:
     folder = Path(path).expanduser()
     if folder.is_dir():
         template = config.actor_rollout_ref.model.get("custom_chat_template") is None
-        if problems := list(model_problems(folder, template=template)):
+        tokenizer = config.actor_rollout_ref.model.get("tokenizer_path") in (None, config.actor_rollout_ref.model.path)
+        if problems := list(model_problems(folder, tokenizer=tokenizer, template=template)):
             yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
             return
     if not folder.is_dir() and (path.count("/") != 1 or path.startswith((".", "/", "~"))):
