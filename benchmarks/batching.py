@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from omegaconf import DictConfig
 
 from benchmarks.table import format_table
+from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.planning.generation import generation
 from pacs.planning.plan import make_plan
@@ -45,21 +46,27 @@ def main() -> None:
     parser.add_argument("--gpu", default="h200", help="h200, h100 or a100; default: h200")
     parser.add_argument("--lengths", type=Path, metavar="PATH", help="as of `pacs plan`; default: assumed lengths")
     args = parser.parse_args()
-    columns = [None] if args.lengths else MEANS
+    try:
+        print(simulated(args.gpu, args.lengths))
+    except UserError as error:
+        parser.error(str(error))
+
+
+def simulated(gpu: str, path: Path | None) -> str:
+    """The table: a row a setting of vLLM, a column a distribution of lengths."""
+    columns = [None] if path else MEANS
     rows = []
     for setting in SETTINGS:
-        config = composed(args.gpu, *setting)
-        lengths = find_lengths(config, args.lengths) if args.lengths else None
+        config = composed(gpu, *setting)
+        lengths = find_lengths(config, path) if path else None
         cells = []
         for mean in columns:
-            done = generation(
-                make_plan(config, hardware=f"{args.gpu}x8", mean_response_tokens=mean, lengths=lengths).work
-            )
+            done = generation(make_plan(config, hardware=f"{gpu}x8", mean_response_tokens=mean, lengths=lengths).work)
             bulk = sum(engine.prefilled for engine in done.engines) / sum(engine.generated for engine in done.engines)
             cells.append(f"{done.seconds:,.0f} ({bulk:.2f})")
         rows.append([", ".join(map(str, setting)), *cells])
-    head = [str(args.lengths)] if args.lengths else [f"{mean:,}" for mean in MEANS]
-    print(f"\n{format_table(['share, seats, watermark', *head], rows)}")
+    head = [str(path)] if path else [f"{mean:,}" for mean in MEANS]
+    return f"\n{format_table(['share, seats, watermark', *head], rows)}"
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.table import format_table
+from pacs.base.arguments import positive
 from pacs.checkpoints.integrity import digest_of, sha256_of
 from pacs.integration.checkpoints.shard_checks import check_files
 
@@ -57,9 +58,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gibibytes", type=float, default=1.0, help="of the shard")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--folder", type=Path, default=Path("outputs"), help="on the disk that is measured")
     args = parser.parse_args()
+    if not 0 < args.gibibytes < float("inf"):
+        parser.error(f"--gibibytes {args.gibibytes:g}: give a number above 0")
+    if args.folder.exists() and not args.folder.is_dir():
+        parser.error(f"--folder {args.folder} is a file: give a folder")
     count = int(args.gibibytes * 2**30 / 4 / TENSORS)
     state = {f"layer_{i}": torch.randn(count) for i in range(TENSORS)}
     args.folder.mkdir(parents=True, exist_ok=True)

@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import psutil
 
 from benchmarks.table import format_table
+from pacs.base.arguments import positive
 
 BAR = 1.05
 ANSWERS = [
@@ -195,10 +196,10 @@ def main() -> int:
     """Print the table; return 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a model's folder or Hub name (default: a random one of 10 million parameters)")
-    parser.add_argument("--problems", type=int, default=64, help="(default: 64)")
-    parser.add_argument("--samples", type=int, default=16, help="of each (default: 16)")
-    parser.add_argument("--max-tokens", type=int, default=512, help="of a response (default: 512)")
-    parser.add_argument("--rounds", type=int, default=3, help="of each, in turn; medians are shown (default: 3)")
+    parser.add_argument("--problems", type=positive, default=64, help="(default: 64)")
+    parser.add_argument("--samples", type=positive, default=16, help="of each (default: 16)")
+    parser.add_argument("--max-tokens", type=positive, default=512, help="of a response (default: 512)")
+    parser.add_argument("--rounds", type=positive, default=3, help="of each, in turn; medians are shown (default: 3)")
     parser.add_argument("--child", choices=("ours", "bare"), help=argparse.SUPPRESS)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -26,6 +26,7 @@ from pacs.algorithm import (
     sequence_log_ratios,
     weigh_rows,
 )
+from pacs.base.arguments import positive
 
 ESTIMATORS = ("rloo", "grpo", "dr_grpo", "none")
 WHOLE_BAR_MS = 5.0
@@ -73,10 +74,10 @@ def time_tokens(rows: int, tokens: int, repeats: int) -> tuple[float, float, flo
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=8192, help="responses, a multiple of --group (default: 8192)")
-    parser.add_argument("--group", type=int, default=8, help="responses a prompt (default: 8)")
-    parser.add_argument("--tokens", type=int, default=2048, help="a response, in the token sum (default: 2048)")
-    parser.add_argument("--repeats", type=int, default=50, help="timed calls of each (default: 50)")
+    parser.add_argument("--rows", type=positive, default=8192, help="responses, a multiple of --group (default: 8192)")
+    parser.add_argument("--group", type=positive, default=8, help="responses a prompt (default: 8)")
+    parser.add_argument("--tokens", type=positive, default=2048, help="a response, in the token sum (default: 2048)")
+    parser.add_argument("--repeats", type=positive, default=50, help="timed calls of each (default: 50)")
     a = parser.parse_args()
     if a.rows % a.group:
         parser.error(f"--rows {a.rows} is not a multiple of --group {a.group}")

@@ -20,6 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the recipes are beside the package, not in it
 
+from pacs.base.arguments import positive
 from recipes.minimal import Settings, count_or_never, run
 
 
@@ -67,14 +68,14 @@ def main() -> None:
     parser.add_argument(
         "--optimizer", choices=["keep", "reset"], default=["keep"], nargs="+", help="Adam's state at a reset"
     )
-    parser.add_argument("--updates-per-step", type=int, default=[1], help="mini-batches a step", **several)
+    parser.add_argument("--updates-per-step", type=positive, default=[1], help="mini-batches a step", **several)
     parser.add_argument("--lr", type=float, default=[1e-4], **several)
     parser.add_argument("--beta", type=float, default=[1.0], **several)
     parser.add_argument("--seeds", type=int, default=[0], **several)
     parser.add_argument("--lr-warmup-updates", type=int, default=0, help="after the start and each reset of Adam")
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--prompts", type=int, default=64, help="a step (default: 64)")
-    parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
+    parser.add_argument("--steps", type=positive, default=40)
+    parser.add_argument("--prompts", type=positive, default=64, help="a step (default: 64)")
+    parser.add_argument("--responses", type=positive, default=8, help="a prompt (default: 8)")
     parser.add_argument("--clip", type=float, default=[1.0], help="gradient norm; inf never clips", **several)
     parser.add_argument("--work", type=Path, default=Path("outputs/reference_schedule"), help="for the starts")
     parser.add_argument("--out", type=Path, default=Path("outputs/reference_schedule.json"))

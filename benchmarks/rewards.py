@@ -35,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from math_verify import parse, verify
 
 from benchmarks.table import format_table
+from pacs.base.arguments import positive
 from pacs.rewards.answers.exact import exact
 from pacs.rewards.answers.read import read
 from pacs.rewards.extract import last_boxed
@@ -196,8 +197,10 @@ def main() -> int:
     """Print the tables; return 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", type=Path, default=[], metavar="FILE", help="golds (default: made up)")
-    parser.add_argument("--answers", type=int, default=2000, help="responses a measurement (default: 2000)")
-    parser.add_argument("--repeats", type=int, default=3, help="of each measurement; medians are shown (default: 3)")
+    parser.add_argument("--answers", type=positive, default=2000, help="responses a measurement (default: 2000)")
+    parser.add_argument(
+        "--repeats", type=positive, default=3, help="of each measurement; medians are shown (default: 3)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     random_ = random.Random(options.seed)

@@ -6,9 +6,11 @@ import os
 import select
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 import pacs
+from pacs.base.arguments import path
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
@@ -45,6 +47,7 @@ commands
 {commands}
 
 `pacs COMMAND --help` says more. `pacs train --help` shows how runs are configured; README.md shows where to start.
+With eval "$(register-python-argcomplete pacs)" in ~/.bashrc or ~/.zshrc, Tab completes commands, options and settings.
 """
 
 #: Exit statuses: of a refusal, of Ctrl-C, and what a shell reports of a program that SIGPIPE has ended.
@@ -53,6 +56,10 @@ REFUSED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand; return the exit status. Ends quietly if what it prints is no longer read (`| head`)."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may follow
+        from pacs.completion import complete
+
+        complete(COMMANDS, module_of)
     try:
         try:
             return _run(list(sys.argv[1:] if arguments is None else arguments))
@@ -124,6 +131,9 @@ def parser_of(name: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
+    for action in parser._actions:
+        if action.type is Path:
+            action.type = path
     return parser
 
 

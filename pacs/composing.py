@@ -1,9 +1,7 @@
 """A run composed as `pacs train` composes it, for the commands that only look at it."""
 
 import re
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -45,8 +43,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
             del config["hydra"]
         if wrong:
             raise checks.ConfigError(wrong)
-        with redirect_stdout(sys.stderr):  # verl says there that all is well
-            launch.prepare(config)
+        launch.prepare(config)
     except (HydraException, OmegaConfBaseException) as error:
         problem = composition_problem(error, ["--config-name", name, *overrides])
         raise UserError(f"the run cannot be composed:\n{problem}") from error

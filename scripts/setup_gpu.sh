@@ -14,6 +14,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 
 if [[ $# -gt 0 && $* != --no-doctor ]]; then
+    [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option; --no-doctor is the one that there is." >&2
     sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
     [[ $* == -h || $* == --help ]] && exit 0
     exit 2

@@ -32,6 +32,7 @@ LAYERS = (
     "doctor",
     "cluster",
     "commands",
+    "completion",
     "cli",
     "configuration",
     "__main__",

@@ -1,6 +1,7 @@
 """Types of the arguments of commands."""
 
 import argparse
+from pathlib import Path
 
 
 def positive(text: str) -> int:
@@ -8,3 +9,10 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
     return int(text)
+
+
+def path(text: str) -> Path:
+    """A path; the empty one, of a variable that is not set, would be the folder that we are in."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: name a file or a folder")
+    return Path(text)

@@ -11,6 +11,20 @@ from pacs.base.errors import UserError
 from pacs.base.terminal import visible
 
 
+def check_folder(folder: Path, option: str = "--out") -> None:
+    """Refuse a folder that cannot be written to, before there is something to write; nothing is made.
+
+    Raises:
+        UserError: It, or the nearest folder above it, is a file, or may not be written to.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        what = "" if there == folder else f" ({there} is a file)"
+        raise UserError(f"{option} {folder} is no folder{what}: give another")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f"{option} {folder} cannot be written (see {there}): give another")
+
+
 def write_atomically(file: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write `content` (text as UTF-8) beside `file` and put it in its place: a reader sees the old content or the new.
 
@@ -45,7 +59,7 @@ def read_json(file: Path) -> dict[str, Any] | None:
     except ValueError:
         return None
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ESTALE):
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
             return None
         raise
     return values if isinstance(values, dict) else None

@@ -1,8 +1,13 @@
 """The signals that ask a command to end, taken note of."""
 
+import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
+
+from pacs.base.terminal import say
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
 
@@ -43,3 +48,28 @@ class Stops:
     def note(self, number: int, frame: FrameType | None) -> None:
         """A signal has come; a class of its own may do more."""
         self.signals.append(number)
+
+
+@contextmanager
+def ended_by_ctrl_c(command: str) -> Iterator[None]:
+    """Within, Ctrl-C ends the process at once, with status 130: for what imports much and leaves nothing behind.
+
+    An import that KeyboardInterrupt cuts off may swallow it, or fail later in a way of its own.
+
+    Args:
+        command: who says that it was interrupted.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        say(f"{command}: interrupted", error=True)
+        os._exit(128 + number)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # somebody else's, or ignored
+        yield
+        return
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -28,8 +28,13 @@ def format_cell(cell: Cell) -> str:
     return f"{cell:.1f}" if size >= 100 else f"{cell:.1e}"
 
 
-def format_table(table: Table, *, corner: str = "") -> str:
-    """The table as aligned plain text, a rule under its header; `corner` heads the column of row names.
+def format_table(table: Table, *, corner: str = "", width: int | None = None) -> str:
+    """The table as aligned plain text, a rule under its header; numbers to the right, words to the left.
+
+    Args:
+        table: rows.
+        corner: heads the column of row names.
+        width: characters of a line; columns for which it has no room come below, under the row names once more.
 
     >>> print(format_table({"greedy accuracy": {"before": 0.61, "after": 0.95}, "seconds": {"after": 412.0}}))
                      before  after
@@ -37,14 +42,25 @@ def format_table(table: Table, *, corner: str = "") -> str:
     greedy accuracy   0.610  0.950
     seconds               –  412.0
     """
-    columns = column_names(table)
-    lines = [[corner, *columns]]
-    lines += [[format_cell(name), *(format_cell(row.get(column)) for column in columns)] for name, row in table.items()]
-    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for line in lines
-    )
+    names = [corner, *map(format_cell, table)]
+    blocks: list[list[list[str]]] = [[_column(names, left=True)]]
+    for name in column_names(table):
+        cells = [row.get(name) for row in table.values()]
+        column = _column([name, *map(format_cell, cells)], left=any(_is_word(cell) for cell in cells))
+        taken = sum(len(other[0]) + 2 for other in blocks[-1])
+        if width is not None and taken + len(column[0]) > width and len(blocks[-1]) > 1:
+            blocks.append(blocks[0][:1])
+        blocks[-1].append(column)
+    return "\n\n".join("\n".join("  ".join(line).rstrip() for line in zip(*block, strict=True)) for block in blocks)
+
+
+def _column(cells: list[str], *, left: bool) -> list[str]:
+    """A column's cells, its header first, in one width, with the rule."""
+    width = max(map(len, cells))
+    header, *rest = [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+    return [header, "-" * width, *rest]
+
+
+def _is_word(cell: Cell) -> bool:
+    """Text, but for numbers with what belongs to them: "3/20", "1.2 MB"."""
+    return isinstance(cell, str) and not cell[:1].isdigit()

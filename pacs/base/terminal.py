@@ -8,6 +8,7 @@ that a terminal obeys. They set its title, write to the clipboard, or overwrite 
 import builtins
 import os
 import re
+import shutil
 import sys
 from typing import TextIO
 
@@ -38,6 +39,17 @@ def say(text: str, *, error: bool = False) -> None:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
     except OSError:
         silence(stream)
+
+
+def columns() -> int | None:
+    """The characters of a line of standard output, where a person reads it there or says so (`COLUMNS`); else None."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+
+
+def clear_screen() -> None:
+    """Go on at the top of an empty screen, if standard output is one."""
+    if sys.stdout.isatty():
+        sys.stdout.write("\x1b[H\x1b[2J")
 
 
 def settle() -> None:

@@ -32,6 +32,8 @@ def model_problems(
     own = [folder / name for name in TOKENIZERS] + [*folder.glob("*.tiktoken"), *folder.glob("*.model")]
     if tokenizer and not any(file.is_file() for file in own):
         yield f"has no tokenizer (none of {', '.join(TOKENIZERS)}): save the model's own with it"
+    elif tokenizer and (folder / TOKENIZERS[0]).is_file() and isinstance(wrong := _read(folder / TOKENIZERS[0]), str):
+        yield wrong
     elif tokenizer and template and not _has_template(folder):
         yield "has no chat template (chat_template.jinja, or chat_template in tokenizer_config.json): save one with it"
     if weights:

@@ -3,7 +3,7 @@
 import argparse
 
 from pacs.base.tables import format_table
-from pacs.base.terminal import print
+from pacs.base.terminal import columns, print
 from pacs.data.sources import SOURCES
 
 
@@ -25,5 +25,5 @@ def main(args: argparse.Namespace) -> int:
             "verifier": source.verifier,
             "about": source.about,
         }
-    print(format_table(table, corner="repository"))
+    print(format_table(table, corner="repository", width=columns()))
     return 0

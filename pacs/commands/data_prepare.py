@@ -149,8 +149,8 @@ def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:
     """A declaration for a local file."""
     verifier = args.verifier or "math"
     columns = {
-        "question": args.question_column or "problem",
-        "answer": args.answer_column or "answer",
+        "question": "problem" if args.question_column is None else args.question_column,
+        "answer": "answer" if args.answer_column is None else args.answer_column,
         "id": args.id_column,
         "difficulty": args.difficulty_column,
     }

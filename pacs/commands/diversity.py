@@ -10,7 +10,7 @@ import numpy as np
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
+from pacs.base.files import check_folder, write_atomically
 from pacs.base.suggestions import nearest
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
@@ -106,8 +106,7 @@ def main(args: argparse.Namespace) -> int:
     if args.problem is not None:
         _check_problem(args.problem, tasks)
     unit, tokenize = find_tokenizer(args.folders)
-    if args.out.exists() and not args.out.is_dir():
-        raise UserError(f"--out {args.out} is no folder: give another")
+    check_folder(args.out)
     if args.cache.exists():
         Cache(args.cache).close()  # refused before the model is loaded, if it is none
     embedder = Embedder(args.embedding_model, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens)

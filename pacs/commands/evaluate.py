@@ -124,7 +124,7 @@ def main(args: argparse.Namespace) -> int:
         print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
         return FAILED
     except (Stopped, KeyboardInterrupt) as error:
-        print(f"pacs evaluate: stopped by {error or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
+        print(f"pacs evaluate: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
         return STOPPED
     return 0
 

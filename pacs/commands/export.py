@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from pacs.base.files import folder_bytes
+from pacs.base.files import check_folder, folder_bytes
 from pacs.base.terminal import print
 from pacs.checkpoints.source import find_source
 from pacs.evaluation.results import card_section, find_evaluations
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Export and say what was written."""
+    check_folder(args.out.parent)
     source = find_source(args.checkpoint)
     dtype, why = choose_dtype(args.dtype, source)
     for problem in source.passed_over:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_cell, format_table
-from pacs.base.terminal import print
+from pacs.base.terminal import columns, print
 
 if TYPE_CHECKING:
     from pacs.integration.worker.not_finite import Evidence
@@ -113,7 +113,7 @@ def worst_rows(evidence: "Evidence", count: int) -> str:
         }
         for row in shown
     }
-    return format_table(table, corner="row")
+    return format_table(table, corner="row", width=columns())
 
 
 def whole_row(evidence: "Evidence", row: int) -> str:

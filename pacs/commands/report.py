@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from pacs.base.files import check_folder
 from pacs.base.terminal import print
 from pacs.report import write_report
 from pacs.sweeps.render import write_rendered
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
+    check_folder(args.out)
     if len(args.runs) == 1 and args.runs[0].is_file():
         files = write_rendered(args.runs[0], args.out)
     else:

@@ -4,13 +4,16 @@ import argparse
 import json
 import math
 import statistics
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
-from pacs.base.terminal import print
+from pacs.base.terminal import clear_screen, columns, print
+from pacs.base.units import duration, size
 from pacs.runs.listing import ListedRun, list_runs
 
 DESCRIPTION = """\
@@ -23,10 +26,14 @@ training: it is not running itself, and `pacs train` goes on from its newest che
 followed.
 """
 
+#: Between two looks of `--watch`.
+WATCH_SECONDS = 5.0
+
 EXAMPLES = """\
 examples:
   pacs runs outputs
   pacs runs outputs/pacs /scratch/pacs
+  pacs runs outputs --watch
   pacs runs outputs --json
 """
 
@@ -35,21 +42,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="a folder with runs below, or a run's own")
     parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
+    parser.add_argument(
+        "--watch", nargs="?", type=positive_seconds, const=WATCH_SECONDS, metavar="SECONDS",
+        help=f"list them again every so often (default: {WATCH_SECONDS:g}) until none runs any more; Ctrl-C ends it",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the list."""
+    """Print the list, once or as long as one of them runs."""
+    if args.watch is not None and args.json:
+        raise UserError("--watch is for a person, and --json for a program: leave one out")
+    with suppress(KeyboardInterrupt) if args.watch else nullcontext():  # the way out
+        while _show(args) and args.watch:
+            time.sleep(args.watch)
+    return 0
+
+
+def positive_seconds(text: str) -> float:
+    """An argument: a number of seconds above 0."""
+    seconds = float(text)
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}: give a number of seconds above 0")
+    return seconds
+
+
+def _show(args: argparse.Namespace) -> bool:
+    """Print the list; whether one of the runs is running."""
     try:
         runs = list_runs(args.folders)
     except OSError as error:
         raise UserError(f"{error.filename} cannot be read ({error.strerror}): give a folder") from error
+    if args.watch:
+        clear_screen()
     if args.json:
         print(json.dumps([_finite(asdict(run)) for run in runs], indent=1, allow_nan=False))
     elif not runs:
         print(f"no runs in or below {', '.join(map(str, args.folders))}")
     else:
-        print("\n".join([format_table(as_table(runs), corner="run"), *(line for run in runs for line in remarks(run))]))
-    return 0
+        table = format_table(as_table(runs), corner="run", width=columns())
+        print("\n".join([table, *(line for run in runs for line in remarks(run))]), flush=True)
+    return any(run.state == "running" for run in runs)
 
 
 def as_table(runs: Sequence[ListedRun]) -> Table:
@@ -63,9 +95,10 @@ def as_table(runs: Sequence[ListedRun]) -> Table:
             "loss": run.loss,
             "validation": _validation(run),
             "s/step": None if run.step_seconds is None else f"{run.step_seconds:.1f}",
-            "size": None if run.size_bytes is None else _size(run.size_bytes),
+            "size": None if run.size_bytes is None else size(run.size_bytes),
             "started (UTC)": None if run.started is None else run.started[:16].replace("T", " "),
-            "took": None if run.seconds is None else _duration(run.seconds),
+            "left": _left(run),
+            "took": None if run.seconds is None else duration(run.seconds),
         }
         for run in runs
     }
@@ -83,7 +116,7 @@ def _state(run: ListedRun) -> str:
     if run.state != "running" or run.here:
         return run.state
     age = run.progress_age_seconds
-    return f"running on {run.host} ({'no progress yet' if age is None else f'progress {_duration(age)} ago'})"
+    return f"running on {run.host} ({'no progress yet' if age is None else f'progress {duration(age)} ago'})"
 
 
 def _of(step: int | None, total: int | None) -> str | None:
@@ -98,21 +131,11 @@ def _validation(run: ListedRun) -> str | None:
     return f"{statistics.fmean(values):.3f}" + (f" (mean of {len(values)})" if len(values) > 1 else "")
 
 
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 999.5:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 99.95 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def _duration(seconds: float) -> str:
-    minutes, hours = round(seconds / 60), round(seconds / 3600)
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if minutes < 100:
-        return f"{minutes} min"
-    return f"{hours} h" if hours < 100 else f"{hours // 24} d {hours % 24} h"
+def _left(run: ListedRun) -> str | None:
+    """Of a run that is running, by the time of its steps; validations and saves between them are not counted."""
+    if run.state != "running" or run.step is None or run.total_steps is None or run.step_seconds is None:
+        return None
+    return duration(run.step_seconds * (run.total_steps - run.step))
 
 
 def _finite(value: object) -> object:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
+from pacs.base.files import check_folder, write_atomically
 from pacs.base.terminal import print
 from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.support_document import support_table, to_json, to_markdown
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Count, draw, write and say where it is."""
+    check_folder(args.out)
     names = labels([args.base, args.model])
     results: dict[str, TaskSupport] = {}
     for task, (base, model) in read_tasks([args.base, args.model], args.task).items():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacs.base.errors import UserError
-from pacs.base.terminal import print
+from pacs.base.terminal import columns, print
 from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
 
@@ -90,12 +90,13 @@ def _list() -> int:
         }
         for sweep in sweeps
     }
-    print(format_table(rows, corner="sweep"))
+    print(format_table(rows, corner="sweep", width=columns()))
     print(*(f"{sweep.name}: {sweep.description}" for sweep in sweeps), sep="\n")
     return FINISHED
 
 
 def _sweep(args: argparse.Namespace) -> int:
+    from pacs.base.files import check_folder
     from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
@@ -107,6 +108,7 @@ def _sweep(args: argparse.Namespace) -> int:
     recipe = recipe_of(sweep, args.overrides)
     evaluation = _evaluation(args, sweep.tasks if recipe == sweep.recipe else [])
     out = args.out or Path(OUT) / f"{sweep.name}-{recipe.replace(',', '_')}"
+    check_folder(out)
     runs = plan_runs(sweep, args.overrides, out)
     check_configs(runs)
     if evaluation:
@@ -152,6 +154,8 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     from pacs.sweeps.evaluate import Evaluation
 
     max_tokens = Sampling().max_tokens if args.max_tokens is None else args.max_tokens
+    if max_tokens < 1:
+        raise UserError(f"--max-tokens {max_tokens}: give a number of at least 1")
     options = [
         word for option in ("samples", "k") for value in getattr(args, option) for word in (f"--{option}", value)
     ]

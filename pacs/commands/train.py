@@ -17,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
+from pacs.base.stops import ended_by_ctrl_c
 from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import print
 from pacs.composing import algorithms, composition_problem, kind_problems, override_problems
@@ -24,14 +25,17 @@ from pacs.verl_keys.names import RUN_NAME
 
 #: Options of ours and of Hydra's, and those that are followed by a word.
 OPTIONS = (
-    "--dry-run", "--help", "--config-name", "--config-dir", "--config-path", "--cfg", "--resolve", "--package",
-    "--info", "--hydra-help", "--version", "--experimental-rerun", "--run",
+    "--dry-run", "--verbose", "--help", "--config-name", "--config-dir", "--config-path", "--cfg", "--resolve",
+    "--package", "--info", "--hydra-help", "--version", "--experimental-rerun", "--run",
 )  # fmt: skip
 TAKES_A_WORD = ("--config-name", "-cn", "--config-dir", "-cd", "--config-path", "-cp", "--cfg", "-c", "--package", "-p",
                 "--info", "-i", "--experimental-rerun")  # fmt: skip
+#: Folders of configs/ that `pacs train` takes nothing from.
+NOT_GROUPS = frozenset({"shared", "sweep"})
+VERBOSE = ("-v", "--verbose")
 
 HELP = """\
-usage: pacs train [--config-name NAME] [--dry-run] [--cfg job [--resolve]] [key=value ...]
+usage: pacs train [--config-name NAME] [--dry-run] [-v] [--cfg job [--resolve]] [key=value ...]
 
 Train a policy. The run is composed by Hydra from configs/ and from verl's own defaults, checked, and started on Ray.
 
@@ -47,6 +51,10 @@ look before you run
                         exit status 2 if the run would be refused here
   --cfg job             print the composed config as it is (--resolve: with its references filled in)
 
+what is shown
+  -v, --verbose         all that the run's processes say; without it stages of the start, a line a step, checkpoints,
+                        resets and warnings, and all of it in the run's output.log
+
 examples
   pacs train recipe=arithmetic
   pacs train recipe=arithmetic pacs.reference.reset_every=5 pacs.estimator=dr_grpo trainer.experiment_name=k5
@@ -56,8 +64,8 @@ examples
 available
 {groups}
 
-The run's folder (pacs.run_dir) gets config.yaml, run.json, inputs.json, metrics.jsonl, tensorboard/, samples/ and
-checkpoints/.
+The run's folder (pacs.run_dir) gets config.yaml, run.json, inputs.json, output.log, metrics.jsonl, tensorboard/,
+samples/ and checkpoints/.
 A run whose folder holds a checkpoint goes on from the newest complete one. SIGTERM, SIGUSR1 and Ctrl-C finish the
 current step, save and exit with status 75 (start the same command again to go on); a second one ends at once.
 Exit status: 0 finished, 1 failed (the cause is printed, and in state.json), 2 refused, 75 stopped on request.
@@ -86,10 +94,10 @@ def main(arguments: Sequence[str]) -> int:
         raise _refusal(
             f"- there is no folder for temporary files ({error.strerror}): make room in /tmp, or set TMPDIR."
         ) from error
-    dry_run = "--dry-run" in arguments
+    dry_run, verbose = "--dry-run" in arguments, bool(set(VERBOSE) & set(arguments))
     # Hydra's parser takes overrides only where no option comes between them.
     overrides = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
-    options = [argument for argument in arguments if argument not in overrides and argument != "--dry-run"]
+    options = [word for word in arguments if word not in (*overrides, "--dry-run", *VERBOSE)]
     if problems := [*_option_problems(options), *override_problems(overrides)]:
         raise _refusal("\n".join(f"- {redact(problem)}" for problem in problems))
     sys.argv = ["pacs train", *options, *overrides]
@@ -98,7 +106,11 @@ def main(arguments: Sequence[str]) -> int:
 
     def job(config: DictConfig) -> None:
         try:
-            _dry_run(config) if dry_run else _train(config)
+            if dry_run:
+                with ended_by_ctrl_c("pacs train"):
+                    _dry_run(config)
+            else:
+                _train(config, verbose=verbose)
         except UserError as error:
             refused.append(error)
 
@@ -140,16 +152,18 @@ def _show(application: Callable[[], None]) -> None:
     print(OmegaConf.to_yaml(OmegaConf.create(redacted(config))) if isinstance(config, dict) else redact(text), end="")
 
 
-def _train(config: DictConfig) -> None:
-    from pacs.integration import checks
-    from pacs.integration.start import launch
+def _train(config: DictConfig, *, verbose: bool) -> None:
+    with ended_by_ctrl_c("pacs train"):
+        from pacs.integration import checks
+        from pacs.integration.start import launch
 
     try:
-        _check_overrides(config)
-        launch.prepare(config)
-        checks.check_model(config)
-        checks.check_surroundings(config)
-        status = launch.train(config)
+        with ended_by_ctrl_c("pacs train"):
+            _check_overrides(config)
+            launch.prepare(config)
+            checks.check_model(config)
+            checks.check_surroundings(config)
+        status = launch.train(config, verbose=verbose)
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
     if status != 0:
@@ -200,9 +214,8 @@ def _refusal(problem: str) -> UserError:
 def _available() -> str:
     """The options of each config group, a line each."""
     lines = []
-    no_groups = {"shared", "sweep"}
     for folder in sorted(
-        folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name not in no_groups
+        folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name not in NOT_GROUPS
     ):
         options = sorted(file.stem for file in folder.glob("*.yaml"))
         if options:

@@ -65,6 +65,8 @@ def read_overlap(sets: Sequence[EvaluationSet], instruction: str) -> Overlap:
             table = pq.read_table(each.file, columns=["data_source", "prompt"])
             for row in table.to_pylist():
                 overlap.add(row["prompt"][-1]["content"].removesuffix(ending), str(row["data_source"]))
-        except (pa.ArrowException, LookupError, TypeError, AttributeError) as error:
-            raise UserError(f"--evaluation {each.file} is not a parquet file in verl's schema") from error
+        except (pa.ArrowException, OSError, LookupError, TypeError, AttributeError) as error:
+            raise UserError(
+                f"--evaluation {each.file} is not a parquet file in verl's schema; `pacs data prepare` makes one"
+            ) from error
     return overlap

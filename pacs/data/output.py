@@ -147,6 +147,13 @@ def find_prepared(folder: Path, split: str, settings: Mapping[str, Any]) -> dict
         present = [path.name for path in (file, folder / MANIFEST) if path.exists()]
         if present:
             raise UserError(f"{folder} holds {' and '.join(present)}, not prepared by this command: {remedy}")
+        # Not what a killed process has left, whose name begins with a dot.
+        others = sorted(path.name for path in folder.glob("[!.]*")) if folder.is_dir() else []
+        if others:
+            raise UserError(
+                f"--out {folder} holds other files ({', '.join(others[:3])}): give another, or --overwrite to write "
+                "beside them"
+            )
         return None
     if manifest[MARK] != settings_sha256(settings):
         old = manifest["settings"]

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
+from pacs.base.terminal import columns
 from pacs.data.filters import normalised
 from pacs.data.schema import column_problems
 from pacs.data.template import Template
@@ -53,10 +54,16 @@ def read_rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, An
             parquet = pq.ParquetFile(file)
             for problem in column_problems(parquet.schema_arrow, "prompt"):
                 raise UserError(f"{file} {problem}")
-            for batch in parquet.iter_batches(batch_rows, columns=[*COLUMNS, "extra_info"]):
-                yield from batch.to_pylist()
+            batches = parquet.iter_batches(batch_rows, columns=[*COLUMNS, "extra_info"])
+            for number, row in enumerate(row for batch in batches for row in batch.to_pylist()):
+                if not row["prompt"] or any(message["content"] is None for message in row["prompt"]):
+                    raise UserError(f"{file} has no prompt in row {number}: leave such rows out of the file")
+                yield row
         except (pa.ArrowException, OSError) as error:
-            raise UserError(f"{file} cannot be read as parquet: {error}") from error
+            why = " ".join(str(error).split())
+            raise UserError(
+                f"{file} cannot be read as parquet ({why}); `pacs data prepare` makes such files"
+            ) from error
 
 
 def kind_of(gold: str, verifier: str | None) -> str:
@@ -115,7 +122,7 @@ def statistics(rows: Iterable[dict[str, Any]], template: Template | None) -> str
         if values
     }
     common = [f"  {count:,} x {gold}" for gold, count in golds.most_common(MOST_COMMON)]
-    tables = [format_table(counts, corner="data source"), "", format_table(spread)]
+    tables = [format_table(counts, corner="data source", width=columns()), "", format_table(spread, width=columns())]
     return "\n".join([*tables, "", "most common answers:", *common])
 
 

@@ -26,6 +26,8 @@ class Template:
         self._model = model
         self._tokenizer = _load(model)
         self._arguments = {"add_generation_prompt": True, "enable_thinking": thinking}
+        if not self._tokenizer("1")["input_ids"]:  # what transformers makes up where there is none
+            raise UserError(f"--model {model} has no tokenizer (no tokenizer.json): save the model's own with it")
         if not self._tokenizer.chat_template:
             raise UserError(f"--model {model}: its tokenizer has no chat template")
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import Normal, withStroke
 from scipy.stats import gaussian_kde
 
 from pacs.base.statistics import Estimate
@@ -25,6 +26,7 @@ KEY = "each problem's mean is at 0; thick lines hold half\nof a model's response
 GRID = 200
 #: Standard deviations of the density's kernel that the grid goes beyond the responses within the outer line.
 KERNELS = 4.0
+HALO_POINTS = 1.2
 #: Most points of a model that are drawn and whose density is estimated: more hide each other.
 MAX_POINTS = 3000
 MANY_POINTS = 200
@@ -106,7 +108,7 @@ def _axis(index: int, names: Sequence[str], points: Sequence[Points]) -> str:
 def _scatter(axes: Axes, points: Points, index: int) -> None:
     axes.scatter(
         points.plane[:, 0], points.plane[:, 1], s=9, marker=MARKERS[index], facecolors="none", linewidths=0.5,
-        edgecolors=COLOURS[index], alpha=0.35 if len(points.plane) > MANY_POINTS else 0.8,
+        edgecolors=COLOURS[index], alpha=0.2 if len(points.plane) > MANY_POINTS else 0.7,
     )  # fmt: skip
 
 
@@ -131,4 +133,6 @@ def _contours(axes: Axes, points: Points, index: int) -> float:
         ticks, ticks, density(grid).reshape(GRID, GRID), levels=list(widths), colors=COLOURS[index],
         linewidths=list(widths.values()), linestyles=[DASHES[index]],
     )  # fmt: skip
+    # Among markers of the same colour a line is seen by what it keeps free.
+    lines.set_path_effects([withStroke(linewidth=max(widths.values()) + HALO_POINTS, foreground="white"), Normal()])
     return float(max(np.abs(path.vertices).max(initial=0.0) for path in lines.get_paths()))

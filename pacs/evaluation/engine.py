@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -13,8 +14,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from pacs.base.errors import UserError
 from pacs.evaluation.settings import Sampling
 
+CONNECT_SECONDS = 10.0
 #: An exchange ends after this time if anything is finished.
 EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
@@ -59,6 +62,17 @@ class EngineOptions:
     tensor_parallel: int = 1
     gpu_memory: float = 0.9
     ray_address: str | None = None
+
+
+def check_address(address: str) -> None:
+    """Raise `UserError` if nothing listens at host:port: Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UserError(f"--ray-address {address}: nothing answers there ({error}): give another") from error
 
 
 @dataclass(frozen=True)

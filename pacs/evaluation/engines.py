@@ -2,7 +2,6 @@
 
 import math
 import os
-import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ import ray
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request
+from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request, check_address
 from pacs.evaluation.process import StopRequest
 from pacs.runs.actor_failures import DEATHS, death_of
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
@@ -24,7 +23,6 @@ from pacs.runs.temporary import TEMPORARY, temporary_variables
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
 POLL_SECONDS = 0.2
-CONNECT_SECONDS = 10.0
 #: What vLLM's CPU build is given unless the environment says otherwise (KV cache in GiB).
 CPU_VARIABLES = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
 
@@ -52,7 +50,7 @@ def cluster(address: str | None) -> Iterator[None]:
         UserError: If there is none at the address.
     """
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    _check_address(address)
+    check_address(address)
     local = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES} if address == "local" else {}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
@@ -62,17 +60,6 @@ def cluster(address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
-
-
-def _check_address(address: str) -> None:
-    """Raise `UserError` if nothing listens at host:port: Ray itself tries for minutes."""
-    host, _, port = address.rpartition(":")
-    if not port.isdigit():
-        return
-    try:
-        socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        raise UserError(f"--ray-address {address}: nothing answers there ({error}): give another") from error
 
 
 def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> int:

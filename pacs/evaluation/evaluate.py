@@ -11,7 +11,7 @@ from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from pacs.data.output import file_sha256
 from pacs.data.template import Template
-from pacs.evaluation.engine import EngineOptions, EngineSettings
+from pacs.evaluation.engine import EngineOptions, EngineSettings, check_address
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
 from pacs.evaluation.grade import check_settings_work
 from pacs.evaluation.grading import Grading, VerifierSettings, sentences
@@ -62,6 +62,8 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
     check_settings_work([problem for some in problems.values() for problem in some], verifiers)
     prompts, context = encode(model, problems, asked.sampling)
+    if asked.options.ray_address is not None:
+        check_address(asked.options.ray_address)
     with locked(asked.out), stop:
         settings = settle(asked, model, problems)
         print(sentences(asdict(settings)["grading"]), flush=True)

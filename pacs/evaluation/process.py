@@ -24,6 +24,7 @@ import psutil
 
 from pacs.base import locks
 from pacs.base.errors import UserError
+from pacs.base.files import check_folder
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
@@ -41,8 +42,7 @@ def check_out(out: Path) -> None:
     Raises:
         UserError: If it is not.
     """
-    if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out} is no folder: give another")
+    check_folder(out)
     if out.is_dir() and any(out.iterdir()) and not ((out / FILE).exists() or (out / locks.LOCK).exists()):
         raise UserError(f"--out {out} has other files, and is no evaluation: give another folder")
 

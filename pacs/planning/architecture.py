@@ -124,6 +124,8 @@ def find_architecture(path: str) -> Architecture:
         except ValueError as error:
             problem = f"{POLICY_PATH}={path}: {file} is not JSON ({error}): make or download it anew"
             raise UserError(problem) from error
+        if not isinstance(config, dict):
+            raise UserError(f"{POLICY_PATH}={path}: {file} holds no settings: make or download it anew")
         return Architecture.from_config(config, path)
     raise UserError(
         f"{POLICY_PATH}={path}: neither a folder with a config.json, nor in the Hugging Face cache, nor "

@@ -5,6 +5,7 @@ from omegaconf import DictConfig
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
+from pacs.base.terminal import columns
 from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_tokens, full_sequences
 from pacs.planning.plan import Plan, make_plan
@@ -30,9 +31,11 @@ def full(plan: Plan) -> str:
     """Everything: the step, memory by phase and part, the engine, time, and what to change."""
     parts = [
         heading(plan.work),
-        format_table(memory_table(plan), corner="GiB a GPU" if not plan.work.on_cpu else "GiB a rank"),
+        format_table(memory_table(plan), corner="GiB a GPU" if not plan.work.on_cpu else "GiB a rank", width=columns()),
         engine_line(plan.work),
-        format_table(time_table(plan), corner="time") if plan.seconds else "Time is not estimated for a CPU.",
+        format_table(time_table(plan), corner="time", width=columns())
+        if plan.seconds
+        else "Time is not estimated for a CPU.",
         traffic_line(plan.work),
         verdict(plan),
     ]

@@ -1,7 +1,5 @@
 """From run folders to something worth showing: figures, one self-contained HTML page, plain-text tables.
 
-read.py         a run folder -> a typed `Run`
-settings.py     its settings as dotted keys, without secrets
 groups.py       runs that differ in their seeds -> one `Group`: a mean and a band
 panel.py        a `Panel`: one figure, as data
 panels.py       what is drawn: `PANELS`
@@ -10,15 +8,14 @@ findings.py     what the title of a figure says (validation.py, calibration.py: 
 style.py        colours, dashes, titles, legends
 draw.py         a panel's data over the training step (draw_calibration.py: the reliability diagram)
 figures.py      one figure a panel, and the overview
-page.py         groups, pictures, tables -> one HTML page
-table.py        a table of cells -> aligned text
-command.py      `pacs report`
-inspect_command.py  `pacs inspect`, for what a run saved when it stopped for updates that were not finite
+page.py         groups, pictures, tables -> one HTML page, by page.html
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from tqdm import tqdm
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, Table, format_table
@@ -67,7 +64,7 @@ def write_report(
     titles = {panel.name: figures.title_of(panel, groups) for panel in panels}
     whole = figures.render_png(figures.overview(groups, panels))
     pictures = {OVERVIEW: Picture(whole, "Small multiples over the training step: " + "; ".join(titles.values()))}
-    for panel in panels:
+    for panel in tqdm(panels, desc="drawing", unit=" figures", disable=None, leave=False):
         png = figures.render_png(figures.figure_of(panel, groups))
         pictures[panel.name] = Picture(png, titles[panel.name], panel.quantity, panel.reading, panel.metrics)
     page = build_page(groups, pictures=list(pictures.values()), tables=tables or {}, title=title)

@@ -28,7 +28,12 @@ MAX_FULL_RESETS = 40
 LOG_FROM_RATIO = 100.0
 """Two decades between the smallest and the largest value ask for a logarithmic axis."""
 OUTLIER_RATIO = 3.0
-"""Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so."""
+"""Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so.
+
+Of fewer than 20 points the second largest stands for the percentile.
+"""
+LEAST_POINTS = 4
+"""Of fewer none is an outlier."""
 SMALLEST_PART = 0.005
 """A part of a total that has less than this share of it goes into what is left."""
 
@@ -143,7 +148,9 @@ def _draw_area(axes: Axes, steps: Sequence[int], low: Sequence[float], high: Seq
 
 
 def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
-    usual = sorted(values)[math.ceil(0.95 * len(values)) - 1]
+    if len(values) < LEAST_POINTS:
+        return
+    usual = sorted(values)[min(math.ceil(0.95 * len(values)), len(values) - 1) - 1]
     if max(values) > OUTLIER_RATIO * usual:
         axes.set_ylim(0, 1.3 * usual)
         axes.set_ylabel(f"{axes.get_ylabel()} (cut off: up to {max(values):.0f})")

@@ -7,6 +7,7 @@ and no shared memory stays.
 """
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from uuid import uuid4
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.clearing import clear, clear_former_start
+from pacs.runs.console import LOG, Console, Stages
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.requests import STOPPED as STOPPED
 from pacs.runs.requests import StopRequests
@@ -51,7 +53,14 @@ GRACE_SECONDS = 3.0
 
 
 def supervise(
-    module: str, run_dir: Path, checkpoints: Path, requests: StopRequests, *, resumed_from: int | None
+    module: str,
+    run_dir: Path,
+    checkpoints: Path,
+    requests: StopRequests,
+    *,
+    resumed_from: int | None,
+    stages: Stages = (),
+    verbose: bool = False,
 ) -> int:
     """Run the driver until it ends; say how it ended, and leave nothing behind.
 
@@ -62,6 +71,8 @@ def supervise(
         checkpoints: the folder of its checkpoints.
         requests: entered by the caller, who leaves it when all is cleared up: a signal must not cut that off.
         resumed_from: the step it goes on from, for the record.
+        stages: of the start, which are said as they are reached; see `Console`.
+        verbose: say all that the run's processes say.
 
     Returns:
         The exit status.
@@ -79,11 +90,13 @@ def supervise(
     before = note_segments(run_dir)
     make_temporary(temporary)
     requests.heeded = True
-    launcher = _Launcher(run_dir, token, requests)
+    console = Console(run_dir, stages, verbose=verbose)
+    launcher = _Launcher(run_dir, token, requests, console)
     write_state(run_dir, state)
     status, cause = launcher.run(module)
     grace_seconds = 0.0 if status == FAILED or launcher.at_once else GRACE_SECONDS
     clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=before)
+    console.end()
     if launcher.at_once:
         # Only now is it certain whether the save was done.
         status, cause = launcher.ended_by_itself() or (status, cause)
@@ -93,15 +106,30 @@ def supervise(
         write_state(run_dir, final)
     except OSError as error:  # a full disk: the exit status and the console still tell
         say(f"pacs train: the run's state cannot be written: {error}", error=True)
-    if ended != "finished":
-        say(ending(ended, cause, checkpoints), error=True)
+    if ended == "finished":
+        say(_finish(run_dir))
+    else:
+        say(ending(ended, cause, run_dir, checkpoints), error=True)
     return status
 
 
-def ending(state: str, cause: str | None, checkpoints: Path) -> str:
+def _finish(run_dir: Path) -> str:
+    """What the user reads when a run has reached its end."""
+    progress, folder = read_progress(run_dir), shlex.quote(str(run_dir))
+    steps = "" if progress is None else f": {progress.step} of {progress.total_steps} steps"
+    return (
+        f"pacs train: the run is finished{steps} ({run_dir})\n"
+        f"  its trained model, for transformers and vLLM: pacs export {folder} --out {folder}/model\n"
+        f"  its curves, and what they show: pacs report {folder} --out {folder}/report"
+    )
+
+
+def ending(state: str, cause: str | None, run_dir: Path, checkpoints: Path) -> str:
     """What the user reads when a run has not reached its end."""
     checkpoint, problems = newest_checkpoint(checkpoints)
     lines = [f"pacs train: the run {'was stopped' if state == 'stopped' else state}: {cause}"]
+    if state == "failed":
+        lines.append(f"  All that its processes have said is in {run_dir / LOG}.")
     lines += [f"  passed over: {problem}" for problem in problems]
     if checkpoint is None:
         lines.append("  It has no checkpoint; the same command starts it anew.")
@@ -113,8 +141,8 @@ def ending(state: str, cause: str | None, checkpoints: Path) -> str:
 class _Launcher:
     """The launcher's side of one start."""
 
-    def __init__(self, run_dir: Path, token: str, requests: StopRequests) -> None:
-        self.run_dir, self.token, self.requests = run_dir, token, requests
+    def __init__(self, run_dir: Path, token: str, requests: StopRequests, console: Console) -> None:
+        self.run_dir, self.token, self.requests, self.console = run_dir, token, requests, console
         self.at_once = False
 
     def run(self, module: str) -> tuple[int, str | None]:
@@ -123,8 +151,13 @@ class _Launcher:
         said, saying = os.pipe()
         os.set_blocking(said, False)
         command = [sys.executable, "-m", module, str(self.run_dir), str(alive), str(saying)]
+        pipe = self.console.pipe
         with blocked():  # this process alone heeds the signals
-            driver = subprocess.Popen(command, pass_fds=(alive, saying), start_new_session=True)
+            self.console.start()
+            driver = subprocess.Popen(
+                command, pass_fds=(alive, saying), start_new_session=True, stdout=pipe, stderr=subprocess.STDOUT
+            )
+        os.close(pipe)
         try:
             return self._wait(driver, said)
         except Exception as error:  # a shared file system that is away; what is running must not go on alone
@@ -173,7 +206,9 @@ class _Launcher:
         if fault is None:
             with suppress(BlockingIOError):  # it has said nothing
                 fault = os.read(said, 4 * CAUSE_CHARS).decode(errors="replace")
-        return FAILED, worded(fault or f"the driver ended with status {status}; its error is above", self.run_dir)
+        return FAILED, worded(
+            fault or f"the driver ended with status {status}; its last words are in {LOG}", self.run_dir
+        )
 
     def ended_by_itself(self) -> tuple[int, str | None] | None:
         """The exit status and the cause of a run whose trainer has nothing left to save; else None."""

@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
-from pacs.composing import composition_problem, quoted
+from pacs.composing import composition_problem, override_problems, quoted
 from pacs.sweeps.definition import Sweep
 from pacs.verl_keys.config import total_steps
 from pacs.verl_keys.names import DATA_SEED, ROLLOUT_SEED, RUN_NAME
@@ -100,6 +100,8 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
     Raises:
         UserError: they cannot be composed, or two of them would have one folder.
     """
+    if unread := override_problems(given):
+        raise UserError("the runs cannot be composed:\n" + "\n".join(f"- {problem}" for problem in unread))
     for word in given:
         written = word.split("=")[0]
         if (key := written.lstrip("+~")) in OURS:

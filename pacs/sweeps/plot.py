@@ -114,7 +114,9 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
     """A mark a setting, from above to below, with its interval."""
     for place, (label, value) in enumerate(ends.items()):
         style = line_style(labels.index(label), 0, len(labels))
-        reach = None if value["low"] is None else [[value["mean"] - value["low"]], [value["high"] - value["mean"]]]
+        reach = None
+        if value["low"] is not None:  # an interval by Student's t may go beyond what a share can be
+            reach = [[value["mean"] - max(value["low"], 0.0)], [min(value["high"], 1.0) - value["mean"]]]
         axes.errorbar(
             value["mean"], place, xerr=reach, color=style["color"], marker=style["marker"], markersize=5, capsize=3
         )
@@ -122,6 +124,8 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.set_ylim(len(ends) - 1 + MARK_SPACING, -MARK_SPACING)
+    low, high = axes.get_xlim()
+    axes.set_xlim(max(low, -0.02), min(high, 1.02))
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("share of right answers")

@@ -10,6 +10,7 @@ from pacs.base import locks
 from pacs.base.errors import UserError
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
+from pacs.base.units import duration
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
@@ -108,9 +109,4 @@ class _Clock:
         if not self.done:
             return ""
         left = elapsed / self.done * sum(self.left.values())
-        return f" (after {_duration(elapsed)}; about {_duration(left)} left)"
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+        return f" (after {duration(elapsed)}; about {duration(left)} left)"

@@ -20,6 +20,7 @@ from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.problems import split_problems, write_parquet
 from recipes.arithmetic.tokenizer import build_tokenizer
 from recipes.arithmetic.warm_start import warm_start
+from recipes.own_folder import check_own_folder
 
 MADE = ("model", "train.parquet", "test.parquet", "before.json", "manifest.json")
 # Everything that decides what is made. (A version constant would have to be remembered at each change.)
@@ -45,15 +46,10 @@ def make(out: Path, seed: int) -> dict[str, float]:
         RuntimeError: if the warm start missed its window.
     """
     manifest = {"seed": seed, "sources": _source_hash()}
-    if out.is_file():
-        raise FileExistsError(f"--out {out} is a file: give a folder")
+    check_own_folder(out, MADE)
     if _read_json(out / "manifest.json") == manifest and all((out / name).exists() for name in MADE):
         print(f"{out}: already made with seed {seed}; reusing it", flush=True)
         return dict(_read_json(out / "before.json"))
-    foreign = sorted(p.name for p in out.iterdir() if p.name not in MADE) if out.exists() else []
-    if foreign:
-        raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")
-
     out.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
@@ -115,7 +111,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         make(arguments.out, arguments.seed)
-    except FileExistsError as error:
+    except OSError as error:
         parser.error(str(error))
 
 

@@ -2,7 +2,7 @@
 
     python -m recipes.arithmetic.run [--seed N] [--out DIR]
 
-Everything goes to DIR: task/ (model and problems), run/ (the training run), train.log (all that it printed),
+Everything goes to DIR: task/ (model and problems), run/ (the training run),
 model/ (the trained policy), result.json, and report/ (overview.png, index.html). What is there already is reused.
 """
 
@@ -22,8 +22,10 @@ from pacs.export.folder import export
 from pacs.report import format_table, read_run, write_report
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
+from recipes.own_folder import check_own_folder
 from recipes.training import train_in
 
+MADE = ("task", "run", "model", "report", "result.json")
 MEASURES = ("greedy", "pass@1", "pass@8", "entropy")
 
 
@@ -36,6 +38,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)")
     arguments = parser.parse_args()
     out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
+    try:
+        check_own_folder(out, MADE)
+    except OSError as error:
+        parser.error(str(error))
     result_file = out / "result.json"
     if result_file.exists():
         print(f"result: reusing {result_file}; remove {out} or give another --out to train again")
@@ -68,7 +74,7 @@ def main() -> None:
 
 
 def train(out: Path, seed: int) -> None:
-    """Train into `out`/run; what it prints goes to train.log."""
+    """Train into `out`/run."""
     task, run = out / "task", out / "run"
     overrides = [
         "recipe=arithmetic",
@@ -78,7 +84,7 @@ def train(out: Path, seed: int) -> None:
         f"data.seed={seed}",
         f"actor_rollout_ref.rollout.seed={seed}",
     ]
-    train_in(run, overrides, out / "train.log")
+    train_in(run, overrides)
 
 
 def final_model(out: Path) -> Path:

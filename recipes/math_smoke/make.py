@@ -20,7 +20,9 @@ from pacs import cli
 from pacs.base.terminal import print
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.tokenizer import END, build_tokenizer
+from recipes.own_folder import check_own_folder
 
+MADE = ("model", "real", "easy", "easy.jsonl")
 SEED = 0
 STEPS = 100
 LR = 3e-3
@@ -142,6 +144,10 @@ def main() -> None:
     parser.add_argument("--question-column", default="problem", metavar="NAME", help="default: problem")
     parser.add_argument("--answer-column", default="answer", metavar="NAME", help="default: answer")
     arguments = parser.parse_args()
+    try:
+        check_own_folder(arguments.out, MADE)
+    except OSError as error:
+        parser.error(str(error))
     make(arguments.file, arguments.out, arguments.question_column, arguments.answer_column)
 
 

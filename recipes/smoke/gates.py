@@ -128,7 +128,7 @@ def _resumed(steps: Sequence[Mapping[str, float]], after: int) -> Gate:
         f"steps {_joined(numbers)}",
         f"goes on after step {after}",
         numbers == list(range(1, len(numbers) + 1)) and numbers[-1] > after,
-        "the end of train.log says why",
+        "the end of output.log in the run's folder says why",
     )
 
 

@@ -5,7 +5,7 @@
 Trains a model of that shape with random weights through the whole stack, nothing downloaded: three steps with a reset
 of the reference after the second, a save, and a fourth step by a second start. Then it holds what the run has logged
 against what must be true on a machine that works (the gates), and its memory against `pacs plan`. All of it stays in
-DIR: model/, run/, train.log, gates.json. A smoke that was cut off goes on where it was.
+DIR: model/, run/, gates.json. A smoke that was cut off goes on where it was.
 Exit status: 0 every gate is passed, 1 one is not or training failed, 2 it cannot start as asked.
 """
 
@@ -25,10 +25,12 @@ from pacs.base.terminal import print
 from pacs.composing import compose_run, quoted
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import full
+from recipes.own_folder import check_own_folder
 from recipes.smoke.gates import Gate, gates
 from recipes.smoke.make import SHAPES, make
 from recipes.training import train_in
 
+MADE = ("model", "prompts.parquet", "manifest.json", "run", "gates.json")
 #: Of the second start.
 STEPS_AFTER = 1
 
@@ -42,6 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shape = SHAPES[parsed.shape]
     if parsed.layers is not None:
         shape = replace(shape, num_hidden_layers=parsed.layers)
+    try:
+        check_own_folder(out, MADE)
+    except OSError as error:
+        print(f"smoke: {error}", file=sys.stderr)
+        return 2
     make(out, shape, torch.float32 if on_cpu else torch.bfloat16, seed=0)
     overrides = [
         "recipe=smoke",
@@ -64,9 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{full(plan)}\nsmoke: by the plan it does not fit: {advice}", file=sys.stderr)
         return 2
     steps = int(config.trainer.total_training_steps)
-    train_in(out / "run", overrides, out / "train.log")
+    train_in(out / "run", overrides)
     if not parsed.no_resume:
-        train_in(out / "run", [*overrides, f"trainer.total_training_steps={steps + STEPS_AFTER}"], out / "train.log")
+        train_in(out / "run", [*overrides, f"trainer.total_training_steps={steps + STEPS_AFTER}"])
     found = judge(out / "run", config, plan, resumed_after=None if parsed.no_resume else steps)
     write_atomically(out / "gates.json", json.dumps([asdict(gate) for gate in found], indent=1) + "\n")
     show(found, out)
@@ -94,7 +101,7 @@ def show(found: Sequence[Gate], out: Path) -> None:
         print(f"{words[gate.passed]:8}  {gate.name}\n          {gate.seen}; wanted: {gate.wanted}")
         if gate.passed is False:
             print(f"          {gate.advice}")
-    print(f"\n  gates  {out / 'gates.json'}\n  run    {out / 'run'}\n  log    {out / 'train.log'}")
+    print(f"\n  gates  {out / 'gates.json'}\n  run    {out / 'run'}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -124,26 +124,6 @@ def test_it_is_to_be_submitted_from_the_checkout(tmp_path: Path) -> None:
     assert "submit this from the checkout: sbatch --nodes=N scripts/slurm/train.sbatch" in printed
 
 
-@pytest.mark.parametrize(
-    ("slurm", "message"),
-    [
-        ({}, "this is started by srun, a task on each node"),
-        (
-            {"SLURM_PROCID": "0", "SLURM_NTASKS": "16", "SLURM_NNODES": "2"},
-            "16 tasks on 2 nodes: one on each is needed",
-        ),
-    ],
-)
-def test_a_node_needs_a_task_of_its_own(slurm: dict[str, str], message: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
-    result = subprocess.run(
-        ["bash", "scripts/slurm/node.sh", "recipe=arithmetic"], cwd=ROOT, env=environment | slurm, capture_output=True,
-        text=True,
-    )  # fmt: skip
-    assert result.returncode == 2
-    assert message in result.stderr
-
-
 def node(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pacs.cluster", "--nodes", "2", "--meet", str(folder), *options]
     return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=60)
@@ -174,8 +154,3 @@ def test_a_node_waits_for_the_head_no_longer_than_it_is_told(tmp_path: Path) -> 
     result = node(tmp_path, "--node", "1", "--join-seconds", "1")
     assert result.returncode == 2
     assert f"no word from the head in {tmp_path} within 1 s" in result.stderr
-
-
-def test_numbers_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    assert "--node 2: the nodes of --nodes 2 are 0 to 1" in node(tmp_path, "--node", "2").stderr
-    assert "--join-seconds 0 must be above 0" in node(tmp_path, "--node", "1", "--join-seconds", "0").stderr

@@ -120,33 +120,6 @@ def test_list_has_every_source(run: Run) -> None:
     assert all(source.name in out for source in SOURCES)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["stats", "{tmp}/nowhere"], "{tmp}/nowhere: no such file, or no .parquet in this folder"),
-        (["stats", "{tmp}"], "{tmp}: no such file, or no .parquet in this folder"),
-        (["stats", "{tmp}/notes.txt"], "{tmp}/notes.txt cannot be read as parquet"),
-        (
-            ["stats", "{tmp}/other/x.parquet"],
-            "is not in verl's schema: it lacks the columns ['data_source', 'prompt', 'reward_model']",
-        ),
-        (["show", "{tmp}/other/x.parquet"], "is not in verl's schema"),
-        (["show", "{tmp}/notes.txt", "-n", "0"], "-n 0: give a number of at least 1"),
-        (["show", "{tmp}/notes.txt", "--no-thinking"], "--no-thinking is for a chat template: give --model too"),
-        (["show", "{tmp}/notes.txt", "--model", "{tmp}"], "--model {tmp} has no tokenizer that transformers loads"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_wrong_input_is_one_line(words: list[str], said: str, tmp_path: Path, run: Run) -> None:
-    (tmp_path / "notes.txt").write_text("notes")
-    write_parquet(tmp_path / "other" / "x.parquet", [{"x": 1}])
-    status, out, err = run(*[word.format(tmp=tmp_path) for word in words])
-    assert (status, out) == (2, "")
-    (line,) = err.splitlines()
-    assert line.startswith(f"pacs data {words[0]}: ")
-    assert said.format(tmp=tmp_path) in line
-
-
 def test_a_reader_that_stops_ends_it_quietly(tmp_path: Path) -> None:
     rows = [
         {"data_source": "x", "prompt": [{"role": "user", "content": "x" * 10_000}],
@@ -160,12 +133,6 @@ def test_a_reader_that_stops_ends_it_quietly(tmp_path: Path) -> None:
             process.stdout.close()
             process.stdout = None
             assert (process.communicate()[1], process.returncode) == ("", 141)
-
-
-def test_missing_words_end_with_2(run: Run) -> None:
-    for words in ([], ["prepare"], ["prepare", "math500"], ["stats"], ["nothing"]):
-        status, _, err = run(*words)
-        assert (status, "usage: pacs data" in err) == (2, True)
 
 
 def test_help_teaches_what_is_taken(run: Run) -> None:

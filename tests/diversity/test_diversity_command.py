@@ -110,36 +110,6 @@ def test_no_right_response_is_no_distance(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "diversity-sums.png").exists()
 
 
-def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    assert cli.main(["diversity", *map(str, words)]) == 2
-    captured = capsys.readouterr()
-    (line,) = captured.err.splitlines()
-    assert captured.out == ""
-    assert line.startswith("pacs diversity: ")
-    return line
-
-
-def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base, pacs, more = (write_folder(tmp_path / n, {"sums": responses(0, 9)}) for n in ("base", "pacs", "more"))
-    out = tmp_path / "out"
-    assert "3 evaluations" in refused(capsys, base, pacs, more, "--out", out)
-    assert "is no evaluation" in refused(capsys, tmp_path, "--out", out)
-    assert "there is sums" in refused(capsys, base, "--task", "sum", "--out", out)
-    assert "there is p0" in refused(capsys, base, "--problem", "p00", "--out", out)
-    assert not out.exists()
-    (tmp_path / "file").write_text("mine" * 100)
-    assert "file" in refused(capsys, base, "--out", tmp_path / "file")
-    assert "--cache names another" in refused(capsys, base, "--cache", tmp_path / "file", "--out", out)
-    assert (tmp_path / "file").read_text() == "mine" * 100
-    nowhere = ["--embedding-model", tmp_path / "nowhere", "--cache", tmp_path / "caches" / "one"]
-    assert "nowhere cannot be loaded" in refused(capsys, base, *nowhere, "--out", out)
-    assert not out.exists()
-    assert not (tmp_path / "caches").exists()
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["diversity", f"{base}", "--batch-size", "many", "--out", f"{out}"])
-    assert caught.value.code == 2
-
-
 @pytest.mark.slow
 def test_without_sentence_transformers_the_error_says_how_to_install_it(tmp_path: Path) -> None:
     base = write_folder(tmp_path / "base", {"sums": responses(0, 9)})

@@ -62,19 +62,6 @@ def test_unequal_numbers_of_samples(base: Path, tmp_path: Path, capsys: pytest.C
     assert cli.main(["support", f"{base}", f"{model}", "--k", "2", "--out", f"{out}"]) == 0
 
 
-def test_other_wrong_input(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = write_folder(tmp_path / "pacs", {"sums": TRAINED})
-    assert "given twice" in refused(capsys, base, base, "--out", tmp_path / "out")
-    assert "there is sums" in refused(capsys, base, model, "--task", "summs", "--out", tmp_path / "out")
-    (tmp_path / "file").write_text("mine")
-    assert "file" in refused(capsys, base, model, "--out", tmp_path / "file")
-    assert (tmp_path / "file").read_text() == "mine"
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["support", f"{base}", f"{model}", "--k", "0", "--out", "out"])
-    assert caught.value.code == 2
-    assert "at least 1" in capsys.readouterr().err
-
-
 def test_what_else_lies_in_the_folder_is_kept(base: Path, tmp_path: Path) -> None:
     model = write_folder(tmp_path / "pacs", {"sums": TRAINED})
     out = tmp_path / "out"

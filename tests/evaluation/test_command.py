@@ -9,8 +9,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from pacs import cli
@@ -118,79 +116,6 @@ def test_what_a_folder_was_not_made_with_is_refused(
         assert contents(out) == before
 
 
-def test_wrong_input_is_one_line_and_makes_nothing(
-    evaluate: Run, model: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    new = tmp_path / "new"
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "no_weights").mkdir()
-    (tmp_path / "no_weights" / "config.json").write_text("{}")
-    (tmp_path / "text.parquet").write_text("no parquet")
-    unknown = write_data(tmp_path / "unknown.parquet", [(1, 1)], verifier="oracle")
-    shutil.copytree(model, tmp_path / "no_tokenizer", ignore=shutil.ignore_patterns("tokenizer*"))
-    shutil.copytree(model, tmp_path / "strict")
-    (tmp_path / "strict" / "chat_template.jinja").write_text("{{ raise_exception('no such role') }}")
-    for words, message in [
-        (command(model, data, new, **{"--tasks": "math50"}), "Did you mean math500"),
-        (command(model, data, new, **{"--tasks": "aime24", "--data": tmp_path}), "pacs data prepare aime24"),
-        (command(model, data, new, **{"--k": "4"}), "--k 4 of sums needs as many samples"),
-        (
-            command(model, data, new, **{"--tasks": f"a={tmp_path / 'text.parquet'}"}),
-            "no parquet file in verl's schema",
-        ),
-        (command(model, data, new, **{"--tasks": f"a={unknown}"}), "names the verifier oracle"),
-        (command(model, data, new, **{"--max-tokens": 4096}), "--max-tokens 409"),
-        (command(model, data, new, **{"--top-p": 0}), "--top-p 0.0: give"),
-        (command(model, data, new, **{"--temperature": "inf"}), "--temperature inf: give"),
-        (command(model, data, new, **{"--engines": 0}), "--engines 0: give"),
-        (command(tmp_path / "nowhere", data, new), "no such folder"),
-        (command("nobody/nothing", data, new), "cannot be had from the Hugging Face Hub"),
-        (command(tmp_path / "empty", data, new), "is no model (it has no config.json)"),
-        (command(tmp_path / "no_weights", data, new), "has no weights"),
-        (command(tmp_path / "no_tokenizer", data, new), "has no tokenizer (none of tokenizer.json,"),
-        (command(tmp_path / "strict", data, new), "its chat template refuses a prompt: no such role"),
-        (command(data, data, new), "no such folder"),
-        (command(model, data, model), "has other files, and is no evaluation"),
-        (command(model, data, data), "is no folder"),
-    ]:
-        status, said = evaluate(*words)
-        assert (status, said.count("\n")) == (2, 1), (words, said)
-        assert message.replace("no parquet", "not a parquet") in said, (words, said)
-        assert not new.exists()
-    assert not (model / ".lock").exists()
-
-
-@pytest.mark.parametrize(
-    ("prompt", "gold", "message"),
-    [
-        ("1+1", None, "has no right answer (reward_model.ground_truth) in row 1 of 2"),
-        ("1+1", " ", "has no right answer (reward_model.ground_truth) in row 1 of 2"),
-        (None, "2", "has no prompt in row 1 of 2"),
-        ("", "2", "has no prompt in row 1 of 2"),
-        ("1+1" * 2000, "2", "p1 of mine has a prompt of 6,003 tokens"),
-    ],
-)
-def test_a_problem_that_cannot_be_sampled_or_graded(
-    prompt: str | None, gold: str | None, message: str, evaluate: Run, model: Path, tmp_path: Path
-) -> None:
-    file, new = tmp_path / "mine.parquet", tmp_path / "new"
-    rows = [
-        {
-            "data_source": "mine",
-            "prompt": [{"role": "user", "content": text}],
-            "reward_model": {"ground_truth": answer},
-            "extra_info": {"id": name},
-        }
-        for name, text, answer in [("p0", "1+1", "2"), ("p1", prompt, gold)]
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), file)
-    status, said = evaluate(*command(model, data=file, out=new, **{"--tasks": f"mine={file}"}))
-    assert (status, said.count("\n")) == (2, 1), said
-    assert message in said
-    assert not new.exists()
-
-
 def test_what_json_has_not_is_text_in_the_folder(tmp_path: Path) -> None:
     data = write_data(tmp_path / "dated.parquet", [(1, 1)], made=datetime(2026, 1, 2, tzinfo=UTC), raw=b"x")
     problems = load_problems(data)
@@ -253,13 +178,6 @@ def test_grading_takes_neither_vllm_nor_torch(out: Path, tmp_path: Path) -> None
     assert done.stdout.splitlines()[-1] == "set() 0", done.stdout + done.stderr
 
 
-def test_another_folder_is_no_evaluation(evaluate: Run, tmp_path: Path) -> None:
-    for words in (["show", tmp_path], ["grade", tmp_path], ["show", tmp_path / "none"]):
-        status, said = evaluate(*words)
-        assert (status, said.count("\n")) == (2, 1)
-        assert "is no evaluation" in said
-
-
 def test_help_teaches_and_a_folder_may_be_called_show(
     evaluate: Run, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,9 +190,3 @@ def test_help_teaches_and_a_folder_may_be_called_show(
     (tmp_path / "show").mkdir()
     status, said = evaluate("./show", *command(Path("show"), data, tmp_path / "new")[1:])
     assert (status, "./show is no model" in said) == (2, True)
-
-
-def test_a_ray_cluster_that_is_not_there(evaluate: Run, model: Path, data: Path, tmp_path: Path) -> None:
-    status, said = evaluate(*command(model, data, tmp_path / "new", **{"--ray-address": "localhost:1"}))
-    assert (status, said.count("\n")) == (2, 1), said
-    assert "--ray-address localhost:1: nothing answers there" in said

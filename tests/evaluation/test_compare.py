@@ -176,28 +176,6 @@ def test_another_right_answer_is_another_problem(
     assert "(of another right answer p3)" in refuses(capsys, folders[0], other)
 
 
-def test_wrong_input(folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base, tuned = folders
-    there = tmp_path / "there.md"
-    there.write_text("mine")
-    assert "has no results.json" in refuses(capsys, base, tmp_path / "nowhere")
-    assert "has no results.json" in refuses(capsys, base, there)
-    assert "give the folders of two evaluations" in refuses(capsys, base)
-    assert "give the folders of two evaluations" in refuses(capsys)
-    assert "give the folders of two evaluations" in refuses(capsys, "--reported", "LIMO", "--reported", "LIMO")
-    assert "is given twice" in refuses(capsys, base, base)
-    assert "--k 16 is more than the 8 samples a problem of aime24 in base" in refuses(
-        capsys, base, tuned, "--k", "1,16"
-    )
-    for text in ("0", "", "1,x", "-1", "1.5"):
-        assert "give whole numbers of at least 1" in refuses(capsys, base, tuned, f"--k={text}")
-    assert "Did you mean Qwen3-8B PACS" in refuses(capsys, base, "--reported", "qwen3-8b pacs")
-    assert "ends in .md or .json" in refuses(capsys, base, tuned, "--out", tmp_path / "x.html")
-    assert "exists: choose another" in refuses(capsys, base, tuned, "--out", there)
-    assert there.read_text() == "mine"
-    assert "x.md cannot be written (No such file" in refuses(capsys, base, tuned, "--out", tmp_path / "no" / "x.md")
-
-
 def test_no_task_in_common(folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other"
     other.mkdir()

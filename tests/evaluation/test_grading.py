@@ -94,27 +94,6 @@ def with_gold(data: Path, golds: list[str]) -> Path:
     return data
 
 
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("maths.timeout_seconds=5", "maths: no such verifier. There are math, .* Did you mean math?"),
-        ("math.timeout_second=5", "math: .*'timeout_second'; it takes .* Did you mean timeout_seconds?"),
-        ("math.timeout_seconds=long", r"math.timeout_seconds=long: give a number \(default: 3.0\)"),
-        ("math.unboxed=1", r"math.unboxed=1: give true or false"),
-        ("code.memory_mib=0.5", r"code.memory_mib=0.5: give a whole number"),
-        ("multiple_choice.letters=3", "multiple_choice.letters=3: give text"),
-        ("math.extra_info=3", "math: multiple values for argument 'extra_info'"),
-        *[(word, "give VERIFIER.SETTING=VALUE") for word in ("math", "math=3", "math.unboxed", "math.workers=1,2")],
-    ],
-)
-def test_what_no_verifier_takes_is_refused(word: str, message: str, evaluate: Run, tmp_path: Path) -> None:
-    for words in (["m", "--tasks", "math500", "--out", tmp_path / "new"], ["grade", tmp_path]):
-        status, _, said = evaluate(*words, "--reward-kwargs", word)
-        assert (status, said.count("\n")) == (2, 1), said
-        assert re.match(f"pacs evaluate( grade)?: --reward-kwargs .*{message}", said), said
-    assert not (tmp_path / "new").exists()
-
-
 def test_settings_have_the_types_that_training_gives_them() -> None:
     words = ["math.timeout_seconds=5", "+math.unboxed=true", "code.total_seconds=1e2", "multiple_choice.letters='AB C'"]
     assert parse_given([*words, "math.timeout_seconds=6"]) == {
@@ -293,17 +272,6 @@ def test_grading_again_that_is_cut_off_mixes_nothing(
             sample = Sample(key[0], 0, 0, responses[list(problems).index(key[0])], 3, truncated=False)
             assert grade(problems[key[0]], sample, settings.verifiers) == found
         assert status == (0 if cut_at == 3 else 130)
-
-
-def test_values_that_a_verifier_refuses_are_refused_before_a_sample_is_drawn(
-    model: Path, evaluate: Run, tmp_path: Path
-) -> None:
-    sums, new = write_data(tmp_path / "sums.parquet", [(1, 1)]), tmp_path / "new"
-    for word in ("math.timeout_seconds=-1", "math.workers=0"):
-        status, _, said = evaluate(*command(model, sums, new, "--reward-kwargs", word))
-        assert (status, said.count("\n")) == (2, 1), said
-        assert "--reward-kwargs: timeout_seconds, memory_mib and workers must be above 0" in said
-        assert not new.exists()
 
 
 def test_a_verifier_that_gives_a_graded_score_is_no_pass_at_k(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,29 +44,3 @@ def test_what_is_unfinished_and_not_graded_is_shown_too(tmp_path: Path, capsys: 
     write_evaluation(tmp_path, keep=5, graded=False)
     assert [status for _, _, status in shown(capsys, tmp_path, "-n", 100)] == ["not graded yet"] * 5
     assert shown(capsys, tmp_path, "--wrong") == []
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--task", "aime"], "has sums"),
-        (["--problem", "x"], "the first ones are p0, p1, p2"),
-        (["-n", "0"], "at least 1"),
-    ],
-)
-def test_what_is_refused(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_evaluation(tmp_path)
-    assert cli.main(["evaluate", "show", str(tmp_path), *words]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["show", "grade"])
-def test_problems_that_are_gone_are_named(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_evaluation(tmp_path / "a")
-    (tmp_path / "a/samples/sums/problems.jsonl").unlink()
-    assert cli.main(["evaluate", command, str(tmp_path / "a")]) == 2
-    said = capsys.readouterr().err
-    assert "samples/sums/problems.jsonl is missing" in said
-    assert said.count("\n") == 1

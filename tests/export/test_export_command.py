@@ -127,14 +127,6 @@ def test_without_a_generation_config_none_is_made_up(run: Path, tmp_path: Path):
     assert not (tmp_path / "out" / "generation_config.json").exists()
 
 
-def test_an_existing_out_is_refused(run: Path, tmp_path: Path, capsys: Capture):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "file").write_text("mine")
-    assert run_command(run, "--out", tmp_path / "mine") == 2
-    assert_refused(capsys, tmp_path, f"{tmp_path / 'mine'} exists already", "another --out")
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
-
-
 def test_a_truncated_shard_is_refused(run: Path, tmp_path: Path, capsys: Capture):
     shard = checkpoint_of(run) / "actor" / "model_world_size_1_rank_0.pt"
     os.truncate(shard, shard.stat().st_size - 1)
@@ -152,18 +144,6 @@ def test_a_run_without_checkpoints(tmp_path: Path, capsys: Capture):
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
     assert run_command(tmp_path / "run", "--out", tmp_path / "out") == 2
     assert_refused(capsys, tmp_path, f"{tmp_path / 'run' / 'checkpoints'} has no complete checkpoint")
-
-
-@pytest.mark.parametrize("name", ["run", "run/nowhere"])
-def test_a_folder_that_is_neither(tmp_path: Path, capsys: Capture, name: str):
-    (tmp_path / "run").mkdir()
-    assert run_command(tmp_path / name, "--out", tmp_path / "out") == 2
-    assert_refused(capsys, tmp_path, f"{tmp_path / name} is neither a checkpoint (a folder global_step_N) nor")
-
-
-def test_a_checkpoint_that_is_not_there(tmp_path: Path, capsys: Capture):
-    assert run_command(tmp_path / "global_step_3", "--out", tmp_path / "out") == 2
-    assert_refused(capsys, tmp_path, "global_step_3: no complete.json")
 
 
 def test_adapters_are_refused(run: Path, tmp_path: Path, capsys: Capture):
@@ -261,14 +241,6 @@ def test_the_last_check_sees_what_transformers_would_not_load(
         os.truncate(weights, weights.stat().st_size - 1)
     with pytest.raises(error, match=words):
         verify(tmp_path / "out", model)
-
-
-@pytest.mark.parametrize("words", [["run"], ["--out", "out"], ["run", "--out", "out", "--dtype", "int8"]])
-def test_wrong_arguments_end_with_2(words: list[str], capsys: Capture):
-    with pytest.raises(SystemExit) as caught:
-        run_command(*words)
-    assert caught.value.code == 2
-    assert "usage: pacs export" in capsys.readouterr().err
 
 
 def test_help_teaches_what_is_taken(capsys: Capture):

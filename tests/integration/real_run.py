@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from torch.distributed.tensor import DTensor
 
+from pacs.runs.console import LOG
 from pacs.runs.processes import processes_of
 from pacs.runs.segments import SHARED_MEMORY
 from pacs.runs.state import RunState, read_progress, read_state
@@ -157,6 +158,8 @@ class Start:
     ) -> None:
         self.run = run
         self.log = run.task / f"{run.folder.name}-{time.monotonic_ns()}.log"
+        self.output = run.folder / LOG
+        self.said_before = self.output.stat().st_size if self.output.exists() else 0
         self.segments: set[Path] = set()
         self.family: set[psutil.Process] = set()
         self.sessions: set[str] = set()
@@ -174,8 +177,14 @@ class Start:
 
     @property
     def printed(self) -> str:
-        """What it has printed so far."""
-        return self.log.read_text()
+        """What it has printed so far, and what the run's processes have said."""
+        return self.log.read_text() + self.said
+
+    @property
+    def said(self) -> str:
+        """What the run's processes have said so far."""
+        said = self.output.read_bytes() if self.output.exists() else b""
+        return said[self.said_before :].decode(errors="replace")
 
     @property
     def state(self) -> RunState:

@@ -239,27 +239,3 @@ def test_the_outline_for_a_dry_run(
     printed = capsys.readouterr().out
     assert said in printed
     assert all(line.startswith(("plan: ", "update does")) for line in printed.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--gpu", "b200", "recipe=qwen3_8b"], "--gpu b200: there are h200, h100, a100"),
-        (["--config-name", "nothing"], "nothing"),
-        (["recipe=nothing"], "recipe=nothing"),
-        (["data.train_batch=3"], "Did you mean data.train_batch_size"),
-        (["data.train_batch_size=100"], "not a multiple of"),
-        (["recipe=qwen3_8b", "actor_rollout_ref.model.path=nobody/nothing"], "plan with one of these"),
-        (["recipe=qwen3_8b", "actor_rollout_ref.model.path=./nothing"], "plan with one of these"),
-        (["recipe=qwen3_8b", "actor_rollout_ref.model.path=/nothing"], "plan with one of these"),
-        (["--config-name", "ppo", "critic.model.path=Qwen/Qwen3-4B"], "a critic of the same model"),
-        (["recipe=qwen3_8b", "--mean-response-tokens", "9000"], "at most data.max_response_length=8192"),
-        (["recipe=qwen3_8b", "--json", "/nowhere/plan.json"], "choose another file"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_wrong_input(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["plan", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert "pacs plan: " in error
-    assert said in error

@@ -88,23 +88,6 @@ def test_a_line_that_is_no_length_is_named(tmp_path: Path, line: str) -> None:
         read_lengths(file, "")
 
 
-@pytest.mark.parametrize(
-    ("made", "said"), [(None, "no such file"), ("folder", "neither the folder"), ("", "no responses")]
-)
-def test_what_has_no_lengths_is_refused(
-    made: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "there"
-    if made:
-        path.mkdir()
-    elif made is not None:
-        path.write_text(made)
-    assert cli.main(["plan", "recipe=qwen3_8b", "--lengths", str(path)]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert f"--lengths {path}" in error
-
-
 def with_data(model: Path, tmp_path: Path, prompts: list[object]) -> DictConfig:
     file = tmp_path / "train.parquet"
     pandas.DataFrame({"prompt": prompts, "data_source": "x"}).to_parquet(file)

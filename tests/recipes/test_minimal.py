@@ -265,34 +265,6 @@ def parse(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Settings:
     return minimal.parse()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "--steps 0",
-        "--steps two",
-        "--prompts 0",
-        "--prompts 100000",
-        "--responses 1",
-        "--updates-per-step 0",
-        "--updates-per-step 3",
-        "--reset-every 0",
-        "--reset-every always",
-        "--beta 0",
-        "--beta nan",
-        "--lr -1",
-        "--lr inf",
-        "--seed 1.5",
-        "--epochs 2",
-    ],
-)
-def test_a_wrong_option_is_refused_by_its_name(
-    arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        parse(monkeypatch, *arguments.split())
-    assert arguments.split()[0] in capsys.readouterr().err.rpartition("error: ")[2]
-
-
 def test_options_are_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse(monkeypatch) == Settings()
     given = "--steps 3 --prompts 6 --responses 4 --updates-per-step 3 --reset-every never --beta 0.5 --lr 1e-3 --seed 7"

@@ -143,25 +143,3 @@ def test_each_row_is_listed_once_however_many_passes(tmp_path, capsys):
     shown = table_rows(capsys.readouterr().out)
     assert sorted(int(line[0]) for line in shown) == [i for i in range(8) if not PADDING[i]]
     assert shown[0][:3] == [str(BAD), "3", "reference"]
-
-
-@pytest.mark.parametrize(
-    ("words", "needle"),
-    [
-        (["nowhere.pt"], "nowhere.pt cannot be read: No such file"),
-        (["broken.pt"], "broken.pt is not what a run wrote"),
-        (["poison/step_12.pt", "--row", "8"], "--row 8: poison/step_12.pt has the rows 0 to 7"),
-        (["poison/step_12.pt", "--row", "-1"], "--row -1"),
-        (["poison/step_12.pt", "--rows", "0"], "--rows 0: give a number of at least 1"),
-    ],
-)
-def test_wrong_input_is_one_line_and_2(words, needle, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    evidence(tmp_path)
-    Path("broken.pt").write_text("{}")
-    assert run_command(*words) == 2
-    captured = capsys.readouterr()
-    (line,) = captured.err.splitlines()
-    assert line.startswith("pacs inspect: ")
-    assert needle in line
-    assert captured.out == ""

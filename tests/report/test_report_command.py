@@ -31,14 +31,6 @@ def test_each_draws_equal_runs_apart(make_run, tmp_path):
     assert ["drawn as one" in page for page in pages] == [True, False]
 
 
-def assert_one_line_error(capsys, *needles: str) -> None:
-    captured = capsys.readouterr()
-    (line,) = captured.err.splitlines()
-    assert line.startswith("pacs report: ")
-    assert [needle for needle in needles if needle not in line] == []
-    assert captured.out == ""
-
-
 def test_runs_of_one_experiment_without_a_common_step(make_run, tmp_path, capsys):
     """One goes on, in a folder of its own, where the other has ended; another was validated at other steps."""
     first, second, third = (make_run(f"part{i}", pacs=False) for i in range(3))
@@ -59,37 +51,12 @@ def test_runs_of_one_experiment_without_a_common_step(make_run, tmp_path, capsys
     assert (out / "validation.png").exists()
 
 
-def test_a_missing_folder(tmp_path, capsys):
-    assert run_command(tmp_path / "nowhere", "--out", tmp_path / "out") == 2
-    assert_one_line_error(capsys, "nowhere does not exist", "metrics.jsonl")
-
-
-def test_a_folder_that_is_no_run(tmp_path, capsys):
-    assert run_command(tmp_path, "--out", tmp_path / "out") == 2
-    assert_one_line_error(capsys, "has no metrics.jsonl", "expected the folder of a training run")
-
-
 def test_a_broken_line(make_run, tmp_path, caplog):
     folder = make_run()
     metrics = folder / "metrics.jsonl"
     metrics.write_text("{broken\n" + metrics.read_text())
     assert run_command(folder, "--out", tmp_path / "out") == 0
     assert f"{metrics}:1: dropped" in caplog.text
-
-
-def test_an_output_that_is_a_file(make_run, tmp_path, capsys):
-    (tmp_path / "out").write_text("mine")
-    assert run_command(make_run(), "--out", tmp_path / "out") == 2
-    assert_one_line_error(capsys, f"{tmp_path / 'out'} is not a folder: --out names the one to write to")
-    assert (tmp_path / "out").read_text() == "mine"
-
-
-@pytest.mark.parametrize("words", [[], ["run"], ["--out", "out"]])
-def test_missing_arguments_end_with_2(words, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run_command(*words)
-    assert caught.value.code == 2
-    assert "usage: pacs report" in capsys.readouterr().err
 
 
 def test_help_teaches_what_is_written(capsys):

@@ -1,12 +1,13 @@
 import json
 import os
+import threading
 import time
 
 import pytest
 
 from pacs import cli
-from pacs.commands.runs import _duration, _size
-from pacs.runs.state import report_fault
+from pacs.runs.state import report_fault, write_state
+from tests.runs.states import state_in
 
 
 def run_command(*words: object) -> int:
@@ -22,10 +23,10 @@ def test_the_table(make_run, tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.err == ""
     header, rule, k20, k5, older = (line.split() for line in captured.out.splitlines())
-    assert " ".join(header) == "run state step resumable pass rate loss validation s/step size started (UTC) took"
-    assert len(rule) == 11
+    assert " ".join(header) == "run state step resumable pass rate loss validation s/step size started (UTC) left took"
+    assert len(rule) == 12
     assert k5[:8] == ["k5", "finished", "6/20", "5", "0.600", "0.400", "0.625", "9.5"]
-    assert k5[10:] == ["2026-01-02", "03:04", "2", "h"]
+    assert k5[10:] == ["2026-01-02", "03:04", "–", "2", "h", "10", "min"]
     assert k20[:8] == ["k20", "running", "6/?", "–", "0.600", "0.400", "0.625", "10.0"]
     assert older[:3] == ["older", "unknown", "6/?"]
 
@@ -36,7 +37,7 @@ def test_a_run_elsewhere_shows_where_and_the_age_of_its_progress(make_run, tmp_p
     make_run("b", state="running", host="node8", progress=False)
     assert run_command(tmp_path) == 0
     out = capsys.readouterr().out
-    assert "running on node7 (progress 2 h ago)" in out or "running on node7 (progress 120 min ago)" in out
+    assert "running on node7 (progress 2 h 0 min ago)" in out
     assert "running on node8 (no progress yet)" in out
 
 
@@ -115,19 +116,27 @@ def test_help_says_what_died_means(capsys):
     assert [word for word in ("died", "--json", "examples:", "another host") if word not in text] == []
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (99_949, "99.9 kB"), (99_950, "100 kB"), (999_499, "999 kB"),
-     (999_500, "1.0 MB"), (12_345_678, "12.3 MB"), (98.8e9, "98.8 GB"), (1.5e12, "1.5 TB"), (2.5e15, "2500.0 TB")],
-)  # fmt: skip
-def test_sizes(count, text):
-    assert _size(count) == text
+def test_the_list_is_repeated_until_no_run_runs(make_run, tmp_path, capsys):
+    folder = make_run("a", state="running")
+    threading.Timer(0.5, lambda: write_state(folder, state_in(folder, "finished"))).start()
+    assert run_command(tmp_path, "--watch", "0.05") == 0
+    tables = capsys.readouterr().out.split("run ")[1:]
+    assert len(tables) > 3
+    assert "running" in tables[0]
+    assert "2 min" in tables[0]  # 14 steps of 9.5 s
+    assert "finished" in tables[-1]
+    assert "running" not in tables[-1]
+    assert run_command(tmp_path, "--watch") == 0  # nothing runs: once
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (99, "99 s"), (100, "2 min"), (5940, "99 min"), (6000, "2 h"), (3600 * 99, "99 h"),
-     (3600 * 100, "4 d 4 h")],
-)  # fmt: skip
-def test_durations(seconds, text):
-    assert _duration(seconds) == text
+    ("words", "said"),
+    [(["--watch", "0"], "above 0"), (["--watch", "x"], "invalid"), (["--watch", "1", "--json"], "leave one out")],
+)
+def test_a_watch_that_cannot_be(words, said, tmp_path, capsys):
+    try:
+        status = run_command(tmp_path, *words)
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    assert said in capsys.readouterr().err

@@ -36,7 +36,10 @@ def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
 
 def test_a_run_that_ends_is_finished_and_leaves_nothing(launch: Callable[..., Launched]) -> None:
     one = launch("finish")
-    assert one.ended() == (FINISHED, "")
+    status, printed = one.ended()
+    assert (status, len(printed.splitlines())) == (FINISHED, 3)
+    assert f"the run is finished: 9 of 9 steps ({one.run_dir})" in printed
+    assert f"pacs report {one.run_dir} --out {one.run_dir}/report" in printed
     state = read_state(one.run_dir)
     assert state is not None
     assert (state.state, state.exit_status, state.cause) == ("finished", 0, None)
@@ -47,7 +50,9 @@ def test_an_exception_is_the_cause(launch: Callable[..., Launched]) -> None:
     status, printed = one.ended()
     assert status == FAILED
     assert (
-        "the run failed: RuntimeError: the cause\n  It has no checkpoint; the same command starts it anew." in printed
+        "the run failed: RuntimeError: the cause\n"
+        f"  All that its processes have said is in {one.run_dir}/output.log.\n"
+        "  It has no checkpoint; the same command starts it anew." in printed
     )
     state = read_state(one.run_dir)
     assert state is not None
@@ -124,7 +129,7 @@ def test_a_second_signal_leaves_a_finished_run_as_it_is(launch: Callable[..., La
     time.sleep(2 * ONE_REQUEST_SECONDS)
     assert one.process.poll() is None  # what is left to do after the end, as sending logs away, may go on
     one.process.send_signal(signal.SIGTERM)
-    assert one.ended() == (FINISHED, "")
+    assert one.ended()[0] == FINISHED
     state = read_state(one.run_dir)
     assert state is not None
     assert state.state == "finished"

@@ -40,31 +40,6 @@ def test_a_dry_run_lists_the_runs_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["ablation_bet"], "ablation_bet: no such sweep: there are"),
-        (["baselines", "--tasks", "math50"], "--tasks math50: no such task. Did you mean math500"),
-        (["ablation_beta", "recipe=arithmetic", "--samples", "4"], "--samples 4: nothing is evaluated: give --tasks"),
-        (["baselines", "--samples", "many"], "--samples many: give whole numbers"),
-    ],
-)
-def test_wrong_input_is_refused_in_a_line(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["sweep", *words, "--out", str(tmp_path / "out")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"pacs sweep: {said}")
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["sweep", "ablation_beta", "recipe=arithmetic", "--dryrun", "pacs.beta=1"])
-    assert stopped.value.code == 2
-    assert "unrecognized arguments: --dryrun" in capsys.readouterr().err
-
-
 def test_a_run_that_cannot_start_does_not_stop_the_sweep(
     inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ import copy
 import errno
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +15,14 @@ from omegaconf import open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 
 from pacs.base.files import write_atomically
+from pacs.base.terminal import print
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.folder import read_checkpoint, step_folder
 from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_shards, seal_checked
 from pacs.integration.start.inputs import INPUTS
+from pacs.runs.console import MARK
 from pacs.runs.processes import TOKEN
 from pacs.runs.room import FULL_BYTES
 from pacs.runs.state import read_state
@@ -47,6 +50,7 @@ class Saving:
         """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
         trainer = self.trainer
         aside, step = self.folder / checkpoints.SAVING, trainer.global_steps
+        began = time.monotonic()
         self.check_own()
         checkpoints.clear_unfinished(self.folder)
         folder = step_folder(aside, step)
@@ -77,6 +81,10 @@ class Saving:
         write_atomically(self.folder / checkpoints.LATEST, str(step))
         checkpoints.prune(self.folder, keep=trainer.config.trainer.max_actor_ckpt_to_keep)
         self.saved_step = step
+        print(
+            f"{MARK}step {step}: saved as {step_folder(self.folder, step)} in {time.monotonic() - began:.1f} s",
+            flush=True,
+        )
         trainer.checkpoint_callback.on_save(
             trainer=trainer, global_step=step, checkpoint_dir=str(step_folder(self.folder, step)), async_save=False
         )

@@ -16,7 +16,10 @@ def read_model_config(path: str) -> dict[str, Any]:
     found: dict[str, Any]
     folder = Path(path).expanduser()
     if folder.is_dir():
-        found, _ = PreTrainedConfig.get_config_dict(str(folder))
+        try:
+            found, _ = PreTrainedConfig.get_config_dict(str(folder))
+        except TypeError as error:
+            raise ValueError("it is JSON, but holds no settings") from error
         return found
     cached = isinstance(try_to_load_from_cache(path, "config.json"), str)
     if not cached:

@@ -21,8 +21,11 @@ from pacs.rewards.registry import PATH as VERIFIERS
 
 RAY_ADDRESS = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0
-#: Where the recipe `arithmetic` looks for its model and problems.
-ARITHMETIC = Path("outputs/arithmetic")
+#: Where a recipe looks for its model and problems -> what makes them.
+MADE_BY = {
+    Path("outputs/arithmetic"): "python -m recipes.arithmetic.make",
+    Path("outputs/math_smoke"): "python -m recipes.math_smoke.make FILE",
+}
 #: verl's names of loggers that need packages: what is imported, and what pip calls it.
 LOGGER_PACKAGES = {
     "tensorboard": {"tensorboard": "tensorboard"},
@@ -66,8 +69,8 @@ def expected_data(config: DictConfig) -> list[str]:
 
 def how_to_prepare(config: DictConfig, file: Path) -> str:
     """The command that makes a data file, if it is named as that of a known source or of the arithmetic recipe."""
-    if file.parent == ARITHMETIC:
-        return f"`python -m recipes.arithmetic.make --out {ARITHMETIC}`"
+    if (command := _recipe_command(file)) is not None:
+        return command
     source = next((source for source in SOURCES if source.name == file.parent.name), None)
     if source is None or file.name != ("train.parquet" if source.training else "test.parquet"):
         return "`pacs data prepare`, or the recipe's README"
@@ -80,6 +83,11 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
             words += ["--no-thinking"]
     after = ", after the evaluation sets whose problems it is not to have" if source.training else ""
     return f"`{' '.join(words)}`{after}"
+
+
+def _recipe_command(path: Path) -> str | None:
+    """The command that makes a recipe's folder, of what is in it."""
+    return next((f"`{made} --out {folder}`" for folder, made in MADE_BY.items() if path.is_relative_to(folder)), None)
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
@@ -163,8 +171,8 @@ def _metadata(file: Path) -> pyarrow.parquet.FileMetaData | str:
     """What a parquet file says of itself, or why it is none, as a sentence."""
     try:
         return pyarrow.parquet.read_metadata(file)
-    except pyarrow.ArrowInvalid as error:
-        return f"not a parquet file ({str(error).rstrip('.')})."
+    except (pyarrow.ArrowException, OSError) as error:
+        return f"not a parquet file ({' '.join(str(error).split()).rstrip('.')})."
 
 
 def _number_problems(config: DictConfig) -> Iterator[str]:
@@ -189,9 +197,10 @@ def _model_problems(config: DictConfig) -> Iterator[str]:
             yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
             return
     if not folder.is_dir() and (path.count("/") != 1 or path.startswith((".", "/", "~"))):
+        how = _recipe_command(folder) or "make or download the model"
         yield (
-            f"actor_rollout_ref.model.path={path}: no such folder. Make or download the model, or give a Hugging "
-            "Face id such as Qwen/Qwen3-8B."
+            f"actor_rollout_ref.model.path={path}: no such folder: {how}, or give a Hugging Face id such as "
+            "Qwen/Qwen3-8B."
         )
         return
     try:

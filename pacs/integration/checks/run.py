@@ -5,7 +5,9 @@ this machine and at the files that the config names; none needs a GPU, Ray or th
 its Hugging Face id is looked up.
 """
 
+import io
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
@@ -126,10 +128,11 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
     del checked.critic.model  # or its dataclass would load the model, which need not be on this machine
     try:
-        validate_config(
-            config=checked,
-            use_reference_policy=need_reference_policy(config) or config.trainer.v1.trainer_mode == "pacs",
-            use_critic=need_critic(config),
-        )
+        with redirect_stdout(io.StringIO()):  # that all is well, which our own checks have not said yet
+            validate_config(
+                config=checked,
+                use_reference_policy=need_reference_policy(config) or config.trainer.v1.trainer_mode == "pacs",
+                use_critic=need_critic(config),
+            )
     except (ValueError, AssertionError, TypeError, KeyError) as error:
         yield f"verl refuses the config: {error}"

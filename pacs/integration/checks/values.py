@@ -11,6 +11,9 @@ from pacs.base.settings import flatten
 #: vLLM's names of dtypes that a policy can be sampled in.
 DTYPES = ("auto", "bfloat16", "float16", "float32", "half", "float")
 
+#: What verl does with a prompt that is too long.
+TRUNCATIONS = ("error", "left", "right", "middle")
+
 _Check = tuple[Callable[[Any], bool], str]
 
 
@@ -49,9 +52,19 @@ VALUES: dict[str, _Check] = {
     f"{_ROLLOUT}.agent.num_workers": _whole(1),
     "actor_rollout_ref.actor.optim.lr": (_RATE[0], f"{_RATE[1]} (the paper: 1e-6)"),
     "critic.optim.lr": _RATE,
+    "actor_rollout_ref.actor.optim.weight_decay": _RATE,
+    "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": _number(
+        lambda share: 0 <= share <= 1, "use a share of the steps, from 0 to 1"
+    ),
     "reward.num_workers": _whole(1),
     "data.dataloader_num_workers": _whole(0),
     "data.shuffle": _SWITCH,
+    "data.truncation": (lambda way: way in TRUNCATIONS, f"use one of {', '.join(TRUNCATIONS)}"),
+    "data.train_max_samples": (
+        lambda rows: type(rows) is int and (rows == -1 or rows >= 1),
+        "use a whole number of at least 1, or -1: all rows",
+    ),
+    "trainer.total_epochs": _whole(1),
     "trainer.project_name": _NAME,
     "trainer.experiment_name": _NAME,
     "pacs.sample_groups": _whole(0),

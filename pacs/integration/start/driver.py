@@ -75,7 +75,10 @@ def _failed(run_dir: Path, cause: str) -> RunFailed:
 
 def environment(config: DictConfig) -> dict[str, str]:
     """Variables of every process of the run; what the config sets itself wins."""
-    variables = {"TENSORBOARD_DIR": str(Path(config.pacs.run_dir) / "tensorboard")}
+    run_dir = Path(config.pacs.run_dir)
+    folders = {"WANDB_DIR": run_dir, "SWANLAB_LOG_DIR": run_dir / "swanlab"}
+    variables = {"TENSORBOARD_DIR": str(run_dir / "tensorboard")}
+    variables |= {name: os.environ.get(name, str(folder)) for name, folder in folders.items()}
     # A Ray cluster that was there before does not inherit them.
     variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT)}
     variables |= temporary_variables()

@@ -17,6 +17,7 @@ from pacs.integration.start.inputs import write_inputs
 from pacs.integration.start.resume import check_former_run, choose_checkpoint
 from pacs.integration.start.run_folder import write_run_folder
 from pacs.runs.clearing import clear_former_start
+from pacs.runs.console import LOG
 from pacs.runs.folder_check import damaged_metrics, folder_problems
 from pacs.runs.requests import StopRequests
 from pacs.runs.room import NO_ROOM
@@ -26,6 +27,14 @@ from pacs.runs.supervisor import FINISHED, supervise
 #: verl's key of its agent-loop manager, and ours with `pacs.rollouts.seeded=true`.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 SEEDED_ROLLOUTS = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
+
+#: What verl says when a part of the run is up, in order, and what is made of it.
+STAGES = (
+    ("ray init kwargs", "starting Ray"),
+    ("train and validate dataloader initialized", "data loaded; starting the training worker"),
+    ("actor and ref model engine initialized", "policy and reference ready; starting vLLM"),
+    ("all initialize finished", "vLLM ready"),
+)
 
 
 def prepare(config: DictConfig) -> None:
@@ -87,8 +96,12 @@ def _check_contents(run_dir: Path) -> None:
         print(f"pacs: {line}", flush=True)
 
 
-def train(config: DictConfig) -> int:
+def train(config: DictConfig, *, verbose: bool = False) -> int:
     """Train with a prepared config until the run ends; return the exit status.
+
+    Args:
+        config: prepared.
+        verbose: show on the console all that the run's processes say, which is in the run's folder in any case.
 
     Raises:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
@@ -130,6 +143,7 @@ def train(config: DictConfig) -> int:
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
+        print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {LOG} there", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
         status = supervise(
             "pacs.integration.start.driver",
@@ -137,6 +151,8 @@ def train(config: DictConfig) -> int:
             Path(config.trainer.default_local_dir),
             requests,
             resumed_from=resumed_from,
+            stages=STAGES,
+            verbose=verbose,
         )
         _clear_cluster(config)
         return status

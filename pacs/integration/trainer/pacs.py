@@ -95,7 +95,7 @@ class PacsTrainer(SynchronousTrainer):
 
     def _take_strategy(self, choice: Choice) -> None:
         if not self.announced or choice.strategy != self.choice.strategy:
-            print(f"step {self.global_steps}: update strategy {choice.strategy}: {choice.reason}", flush=True)
+            print(f"pacs: step {self.global_steps}: update strategy {choice.strategy}: {choice.reason}", flush=True)
             self.announced = True
         self.choice = choice
 
@@ -190,7 +190,10 @@ class PacsTrainer(SynchronousTrainer):
         if event is not None:
             self.references.forget()
             self.actor_rollout_wg.reset_reference(self.method.reference.reset_optimizer)
-            print(f"step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})", flush=True)
+            print(
+                f"pacs: step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})",
+                flush=True,
+            )
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """verl's metrics of the step, less those of what PACS does not have."""

@@ -4,12 +4,16 @@ verl's own file logger starts its file anew at every start; this one goes on whe
 """
 
 import json
+import statistics
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
+from pacs.base.units import duration
+from pacs.runs.console import MARK
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
 from pacs.runs.metrics_file import read_lines
 from pacs.verl_keys.metrics import ENTROPY, GRADIENT_NORM, RESPONSE_LENGTH, SCORE, STEP_SECONDS
@@ -23,6 +27,16 @@ CONSOLE = (
     ("length", RESPONSE_LENGTH, "{:.1f}"),
     ("s/step", STEP_SECONDS, "{:.1f}"),
 )
+
+#: The time that is left is told by the median of so many steps, the last ones.
+SECONDS_OF_STEPS = 20
+#: After so many steps in which all responses are right, or all are wrong, the run says what to do.
+ALIKE_STEPS = 3
+ADVICE = {
+    0: "the responses in the run's samples/ show whether the model cannot solve the problems, is cut off by "
+    "data.max_response_length, or answers in a form that the verifier does not read",
+    1: "the problems are too easy for the model, or the verifier takes any answer",
+}
 
 
 class RunLog:
@@ -41,6 +55,9 @@ class RunLog:
         if file.exists():
             _drop_steps_after(file, resumed_step)
         self.stream = file.open("a", encoding="utf-8")
+        self.seconds: deque[float] = deque(maxlen=SECONDS_OF_STEPS)
+        self.in_a_row = 0
+        self.alike: float | None = None
 
     def log(self, data: Mapping[str, Any], step: int) -> None:
         """Append one step's metrics."""
@@ -51,7 +68,28 @@ class RunLog:
         shown = [line.replace("pass rate", "mean score") for line in said] if values.get(GRADED, 0) > 0 else said
         validated = validation_shares(values) or validation_scores(values)
         shown += [f"{key} {value:.3f}" for key, value in validated.items()]
-        print(f"step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
+        if STEP_SECONDS in values:
+            self.seconds.append(values[STEP_SECONDS])
+            if step < self.total_steps:
+                left = statistics.median(self.seconds) * (self.total_steps - step)
+                shown.append(f"about {duration(left)} left")
+        print(f"{MARK}step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
+        self._warn(values, step)
+
+    def _warn(self, values: Mapping[str, float], step: int) -> None:
+        """Say once in a row of such steps that nothing can be learnt: an update needs right and wrong responses."""
+        score = values.get(SCORE)
+        if score is None:
+            return
+        alike = score if score in (0, 1) and not values.get(GRADED) else None
+        self.in_a_row = self.in_a_row + 1 if alike is not None and alike == self.alike else 1
+        self.alike = alike
+        if alike is not None and self.in_a_row == ALIKE_STEPS:
+            print(
+                f"{MARK}warning: step {step}: {'every' if alike else 'no'} answer was right in {ALIKE_STEPS} steps, so "
+                f"that there is nothing to learn from: {ADVICE[int(alike)]}",
+                flush=True,
+            )
 
     def finish(self) -> None:
         """Close the file."""

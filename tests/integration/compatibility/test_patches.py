@@ -51,6 +51,16 @@ def test_the_time_of_collectives_is_the_config_s(monkeypatch: pytest.MonkeyPatch
     assert environment(config)[COLLECTIVE_SECONDS] == "77"
 
 
+def test_loggers_write_into_the_run_s_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("SWANLAB_LOG_DIR", "/of/the/user")
+    variables = environment(compose_run("pacs", ["recipe=arithmetic", "pacs.run_dir=/a/run"])[0])
+    assert variables["TENSORBOARD_DIR"] == "/a/run/tensorboard"
+    assert variables["WANDB_DIR"] == "/a/run"
+    assert variables["SWANLAB_LOG_DIR"] == "/of/the/user"
+
+
 def test_vllm_patch_fits_the_installed_vllm_and_keeps_the_weight() -> None:
     seen = run_python(
         "import torch\n"

@@ -1,0 +1,22 @@
+"""A folder that a recipe's program makes, and nothing else has written to."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+
+def check_own_folder(out: Path, made: Collection[str]) -> None:
+    """Refuse a folder whose files are not the program's, before anything is written.
+
+    Args:
+        out: the folder that `--out` names; it need not be there.
+        made: names of what the program makes in it.
+
+    Raises:
+        FileExistsError: it is a file, or holds other files.
+        PermissionError: it cannot be read.
+    """
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"--out {out} is a file: give a folder")
+    foreign = sorted(path.name for path in out.iterdir() if path.name not in made) if out.exists() else []
+    if foreign:
+        raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")
