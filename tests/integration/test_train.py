@@ -1,6 +1,7 @@
 """Real runs of `pacs train`: Ray, FSDP2, vLLM, weight sync, checkpoint, resume."""
 
 import json
+import re
 import stat
 from collections import defaultdict
 from itertools import combinations
@@ -25,6 +26,24 @@ RESETS = [step for step in range(1, STEPS + 1) if step % RESET_EVERY == 0]
 def test_every_step_is_logged_once_in_order(run: RealRun) -> None:
     trained = [line["step"] for line in run.steps() if "timing_s/step" in line]
     assert trained == list(range(1, STEPS + 1))
+
+
+def test_the_console_is_a_page_and_says_what_to_do_next(run: RealRun) -> None:
+    """Ten steps here, each of them saved; all that the processes have said is in the run's folder."""
+    lines = run.starts[0].log.read_text().splitlines()
+    assert len(lines) <= 60
+    shown = "\n".join(lines)
+    stages = ["starting Ray", "data loaded", "policy and reference ready", "vLLM ready", "step 0/10: pacs/validation"]
+    wanted = [f"pacs: the run's folder is {run.folder}", *stages, "step 1/10: pass rate", "step 10/10"]
+    places = [shown.index(words) for words in wanted]
+    assert places == sorted(places)
+    assert re.search(r"^ +\d:\d\d:\d\d  step 9/10: .*, s/step [\d.]+, about \d+ s left$", shown, re.MULTILINE)
+    assert shown.count("the reference is now the policy (reset_every: 3)") == len(RESETS)
+    assert shown.count(": saved as ") == STEPS
+    assert lines[-1].endswith(f"pacs report {run.folder} --out {run.folder}/report")
+    said = run.starts[0].said
+    assert len(said.splitlines()) > 10 * len(lines)
+    assert "'actor_rollout_ref': {" in said
 
 
 def test_training_changes_the_weights(task: Path, run: RealRun) -> None:

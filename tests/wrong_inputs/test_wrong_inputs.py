@@ -25,6 +25,8 @@ from tests.wrong_inputs import inputs
 ROOT = Path(__file__).parents[2]
 #: Beginning of a command -> the rest of it -> what must be said.
 CASES: dict[str, dict[str, str | list[str]]] = tomllib.loads(Path(__file__).with_name("cases.toml").read_text())
+#: The end of the commands whose cases Hydra composes, a second each: one in so many is run without `--all`.
+COMPOSED, EACH = "$good", 6
 #: What is refused with a list, a line each, of what is wrong with a run.
 OF_A_RUN = ("train", "plan", "doctor", "sweep")
 #: A script -> why no case of it is listed: what it is given is another program's to refuse.
@@ -41,9 +43,12 @@ def words_of(start: str, rest: str) -> list[str]:
 def cases(shell: bool) -> Iterator[Any]:
     """Those that are started as a process, or the others."""
     for start, section in CASES.items():
-        for rest, said in section.items():
+        composed = start.endswith(COMPOSED)
+        for number, (rest, said) in enumerate(section.items()):
             if start.startswith(("bash ", "env ")) == shell:
-                yield pytest.param(start, rest, [said] if isinstance(said, str) else said, id=f"{start} {rest}")
+                marks = [pytest.mark.long] if composed and number % EACH else []
+                texts = [said] if isinstance(said, str) else said
+                yield pytest.param(start, rest, texts, id=f"{start} {rest}", marks=marks)
 
 
 @pytest.fixture(scope="session")
