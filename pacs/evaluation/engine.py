@@ -23,6 +23,8 @@ EXCHANGE_SECONDS = 0.1
 #: An error that vLLM logs, and its words for one whose reason stands above them.
 _ERROR = re.compile(r" ERROR .*?((?:\w+\.)*\w*(?:Error|Exception): .*)")
 _REPEATED = ("See root cause above", "See stack trace")
+#: Said of an engine whose core has ended without a reason in the log.
+DEAD = "its EngineCore process died"
 
 
 class EngineFailure(RuntimeError):
@@ -181,13 +183,15 @@ class Engine:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the wait for an engine that is dead; outside of it, vLLM itself finds out at the next request."""
         if self._is_exchanging:
-            raise ChildProcessError("its EngineCore process died")
+            raise ChildProcessError(DEAD)
 
     def _failure(self, error: Exception) -> EngineFailure:
         """What vLLM logged as the reason, or else the error itself."""
         said = _ERROR.findall(self._log.read_text(errors="replace"))
         first_hand = [line for line in said if not any(words in line for words in _REPEATED)]
-        plain = str(error) if isinstance(error, ChildProcessError) else f"{type(error).__name__}: {error}"
+        # vLLM may notice first that its core is gone, and then knows no reason.
+        dead = isinstance(error, ChildProcessError) or type(error).__name__ == "EngineDeadError"
+        plain = DEAD if dead else f"{type(error).__name__}: {error}"
         cause = first_hand[-1] if first_hand else plain
         return EngineFailure(f"{' '.join(cause.split())} (all that vLLM printed is in {self._log})")
 
