@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from pacs.base.files import check_folder
+
 
 def check_own_folder(out: Path, made: Collection[str]) -> None:
     """Refuse a folder whose files are not the program's, before anything is written.
@@ -14,9 +16,12 @@ def check_own_folder(out: Path, made: Collection[str]) -> None:
     Raises:
         FileExistsError: it is a file, or holds other files.
         PermissionError: it cannot be read.
+        UserError: it is not there, and cannot be made.
     """
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"--out {out} is a file: give a folder")
+    if not out.exists():
+        check_folder(out)
     foreign = sorted(path.name for path in out.iterdir() if path.name not in made) if out.exists() else []
     if foreign:
         raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")

@@ -42,8 +42,8 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 def columns() -> int | None:
-    """The characters of a line of standard output, where a person reads it there or says so (`COLUMNS`); else None."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+    """The characters of a line of standard output, where it is a terminal; else None."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def clear_screen() -> None:

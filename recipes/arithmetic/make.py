@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from recipes.arithmetic.measure import measure
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
@@ -111,7 +112,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         make(arguments.out, arguments.seed)
-    except OSError as error:
+    except (OSError, UserError) as error:
         parser.error(str(error))
 
 

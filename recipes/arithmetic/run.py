@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from pacs.checkpoints.source import find_source
@@ -40,7 +41,7 @@ def main() -> None:
     out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
     try:
         check_own_folder(out, MADE)
-    except OSError as error:
+    except (OSError, UserError) as error:
         parser.error(str(error))
     result_file = out / "result.json"
     if result_file.exists():

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from pacs import cli
+from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.tokenizer import END, build_tokenizer
@@ -146,7 +147,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         check_own_folder(arguments.out, MADE)
-    except OSError as error:
+    except (OSError, UserError) as error:
         parser.error(str(error))
     make(arguments.file, arguments.out, arguments.question_column, arguments.answer_column)
 

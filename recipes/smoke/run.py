@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shape = replace(shape, num_hidden_layers=parsed.layers)
     try:
         check_own_folder(out, MADE)
-    except OSError as error:
+    except (OSError, UserError) as error:
         print(f"smoke: {error}", file=sys.stderr)
         return 2
     make(out, shape, torch.float32 if on_cpu else torch.bfloat16, seed=0)
