@@ -200,7 +200,7 @@ def test_the_report_of_the_file_alone_is_the_same(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "is not a folder"),
+        (None, "is no folder: give another"),
         ("[1, 2]", "has no results of a sweep: give the results.json"),
         ('{"tasks": []}', "has no results of a sweep"),
         ("{", "is not JSON"),
