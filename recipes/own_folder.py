@@ -22,6 +22,8 @@ def check_own_folder(out: Path, made: Collection[str]) -> None:
         raise FileExistsError(f"--out {out} is a file: give a folder")
     if not out.exists():
         check_folder(out)
-    foreign = sorted(path.name for path in out.iterdir() if path.name not in made) if out.exists() else []
+    # What is hidden was left by a start that was killed: it writes aside first.
+    names = [path.name for path in out.iterdir()] if out.exists() else []
+    foreign = sorted(name for name in names if name not in made and not name.startswith("."))
     if foreign:
         raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")

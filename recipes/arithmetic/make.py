@@ -112,7 +112,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         make(arguments.out, arguments.seed)
-    except (OSError, UserError) as error:
+    except (FileExistsError, PermissionError, UserError) as error:  # a full disk is none
         parser.error(str(error))
 
 
