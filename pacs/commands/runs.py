@@ -60,10 +60,10 @@ def main(args: argparse.Namespace) -> int:
 
 def positive_seconds(text: str) -> float:
     """An argument: a number of seconds above 0."""
-    seconds = float(text)
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text}: give a number of seconds above 0")
-    return seconds
+    with suppress(ValueError):
+        if 0 < (seconds := float(text)) < math.inf:
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text}: give a number of seconds above 0")
 
 
 def _show(args: argparse.Namespace) -> bool:

@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from pacs.runs.console import LOG
 from pacs.runs.listing import CHECKPOINTS, METRICS
 from pacs.runs.metrics_file import read_lines
 
 FOLDERS = (CHECKPOINTS, "samples", "tensorboard", "stacks", "poison")
-FILES = (METRICS, "config.yaml", "inputs.json", "run.json", "state.json", "progress.json", "fault.json", "stop")
+FILES = (METRICS, LOG, "config.yaml", "inputs.json", "run.json", "state.json", "progress.json", "fault.json", "stop")
 
 
 def folder_problems(run_dir: Path) -> Iterator[str]:

@@ -131,7 +131,11 @@ def test_the_list_is_repeated_until_no_run_runs(make_run, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(["--watch", "0"], "above 0"), (["--watch", "x"], "invalid"), (["--watch", "1", "--json"], "leave one out")],
+    [
+        (["--watch", "0"], "above 0"),
+        (["--watch", "x"], "--watch: x: give a number of seconds above 0"),
+        (["--watch", "1", "--json"], "leave one out"),
+    ],
 )
 def test_a_watch_that_cannot_be(words, said, tmp_path, capsys):
     try:
