@@ -34,7 +34,10 @@ def test_the_console_line_has_the_validation(tmp_path: Path, capsys: pytest.Capt
     log.log({"val-core/a/reward/mean@8": 0.75}, 5)
     log.finish()
     said = capsys.readouterr().out.splitlines()
-    assert said == ["step 0/9: pacs/validation/a/pass@1 0.250", "step 5/9: val-core/a/reward/mean@8 0.750"]
+    assert said == [
+        "pacs: step 0/9: pacs/validation/a/pass@1 0.250",
+        "pacs: step 5/9: val-core/a/reward/mean@8 0.750",
+    ]
 
 
 def test_a_resumed_run_drops_the_steps_it_takes_again_and_the_line_that_was_cut_off(tmp_path: Path) -> None:
@@ -88,4 +91,7 @@ def test_the_console_does_not_call_a_mean_of_graded_scores_a_pass_rate(
     log.log({"critic/score/mean": 0.5, "pacs/rows/graded_count": 0}, 2)
     log.finish()
     said = capsys.readouterr().out.splitlines()
-    assert said == ["step 1/9: mean score 0.500, val-core/a/acc/mean@8 0.750", "step 2/9: pass rate 0.500"]
+    assert said == [
+        "pacs: step 1/9: mean score 0.500, val-core/a/acc/mean@8 0.750",
+        "pacs: step 2/9: pass rate 0.500",
+    ]
