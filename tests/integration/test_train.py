@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from pacs.checkpoints.folder import read_checkpoint
+from pacs.integration.checkpoints.saving import METRICS
 from pacs.metrics import find
 from tests.integration.real_run import RESET_EVERY, SECRET, STEPS, RealRun, equal
 
@@ -73,6 +74,16 @@ def test_the_checkpoint_keeps_the_schedule(run: RealRun) -> None:
     event = {"step": RESET_EVERY, "trigger": "reset_every", "value": RESET_EVERY}
     assert state(RESET_EVERY) == {"is_policy": True, "events": [event]}
     assert state(RESET_EVERY + 2) == {"is_policy": False, "events": [event]}
+
+
+def test_a_checkpoint_has_what_its_step_measured(run: RealRun) -> None:
+    for step, line in enumerate(run.steps()[1:], start=1):
+        saved = json.loads((run.checkpoints / f"global_step_{step}/{METRICS}").read_text())
+        later = {key for key in line if key not in saved}
+        assert all(key == "step" or key.startswith(("timing", "val", "pacs/validation")) for key in later), later
+        same = [key for key in saved if not key.startswith(("timing", "perf"))]
+        assert len(same) > 60
+        assert {key: saved[key] for key in same} == {key: line[key] for key in same}
 
 
 def test_a_reference_is_stored_once(run: RealRun) -> None:

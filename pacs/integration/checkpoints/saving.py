@@ -2,6 +2,7 @@
 
 import copy
 import errno
+import json
 import os
 import shutil
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 from omegaconf import open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
+from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
 
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
@@ -29,6 +31,8 @@ from pacs.runs.state import read_state
 
 #: What of a checkpoint is the trainer's own: the state of its random number generators.
 TRAINER = "trainer.pt"
+#: What its step measured: a run killed between the save and its line in metrics.jsonl would have lost it.
+METRICS = "metrics.json"
 
 
 class Saving:
@@ -39,12 +43,17 @@ class Saving:
 
     Attributes:
         saved_step: of the newest checkpoint; None before there is one.
+        measured: by the step under way: its batch, its metrics so far and its timings, as verl's `_compute_metrics`
+            takes them.
+        resumed_metrics: of the last step before a resume, without what is measured after a save (a validation).
     """
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
         self.folder = Path(trainer.config.trainer.default_local_dir)
         self.saved_step: int | None = None
+        self.measured: tuple[Any, dict[str, Any], dict[str, float]] | None = None
+        self.resumed_metrics: dict[str, float] | None = None
 
     def save(self, verl_saves: Callable[[], None]) -> None:
         """Write a checkpoint aside and rename it once it is complete; only then may older ones go."""
@@ -59,6 +68,7 @@ class Saving:
                 verl_saves()
             reference = trainer.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
+            write_atomically(folder / METRICS, json.dumps(self._metrics_so_far()))
             for name in (checkpoints.CONFIG, INPUTS):
                 private = name == checkpoints.CONFIG
                 write_atomically(folder / name, (trainer.run_dir / name).read_bytes(), private=private)
@@ -88,6 +98,18 @@ class Saving:
         trainer.checkpoint_callback.on_save(
             trainer=trainer, global_step=step, checkpoint_dir=str(step_folder(self.folder, step)), async_save=False
         )
+
+    def _metrics_so_far(self) -> dict[str, float]:
+        trainer = self.trainer
+        assert self.measured is not None  # verl saves after a step alone
+        batch, metrics, timings = self.measured
+        metrics = {name: value for name, value in metrics.items() if name != DAPO_FILTERED_REWARD_COUNTS_KEY}
+        step = trainer.global_steps
+        timings = timings | {"step": time.monotonic() - trainer.phases.step_started}
+        trainer._compute_metrics(
+            batch, metrics, timings, global_steps=step, epoch=(step - 1) // trainer.steps_per_epoch
+        )
+        return {name: float(value) for name, value in metrics.items()}
 
     def check_own(self) -> None:
         """Raise RuntimeError if another start has taken over the folder (this one's launcher counts as dead)."""
@@ -124,5 +146,6 @@ class Saving:
             verl_loads()
         self.saved_step = trainer.global_steps
         if checkpoint is not None:
+            self.resumed_metrics = json.loads((checkpoint.folder / METRICS).read_bytes())
             trainer.load_algorithm_state(checkpoint)
             restore_random_states(read_torch_file(checkpoint.folder / TRAINER))

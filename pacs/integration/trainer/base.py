@@ -10,7 +10,6 @@ from typing import Any
 
 import ray
 from omegaconf import DictConfig
-from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.base.terminal import print
@@ -24,6 +23,7 @@ from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
 from pacs.runs import signals
+from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
 from pacs.runs.supervisor import STOP_REQUEST
 
@@ -38,7 +38,6 @@ class SynchronousTrainer(PPOTrainerSync):
         config: verl's config with a `pacs` section; a run that goes on has `trainer.resume_mode=resume_path`.
     """
 
-    checkpoint_callback: CheckpointCallback
     total_training_steps: int
     _logger: Any
 
@@ -78,7 +77,10 @@ class SynchronousTrainer(PPOTrainerSync):
     @logger.setter
     def logger(self, tracking: Any) -> None:
         tracking.logger["pacs"] = RunLog(
-            self.run_dir / "metrics.jsonl", resumed_step=self.global_steps, total_steps=self.total_training_steps
+            self.run_dir / "metrics.jsonl",
+            resumed_step=self.global_steps,
+            resumed_metrics=self.saving.resumed_metrics,
+            total_steps=self.total_training_steps,
         )
         self._logger = tracking
 
@@ -133,11 +135,8 @@ class SynchronousTrainer(PPOTrainerSync):
         self.phases.last_step = self.total_training_steps = min(self.total_training_steps, epochs)
         self.phases.trained_steps = self.global_steps
         if self.global_steps >= self.phases.last_step:
-            print(
-                f"pacs: nothing to train: the checkpoint is of step {self.global_steps}, and the run ends at step "
-                f"{self.phases.last_step} (trainer.total_training_steps, trainer.total_epochs)",
-                flush=True,
-            )
+            end = f"{self.phases.last_step} (trainer.total_training_steps, trainer.total_epochs)"
+            print(f"{MARK}nothing to train: the checkpoint is of step {self.global_steps}, the run's last is {end}")
 
     def on_train_begin(self) -> None:
         """The first step's time begins."""
@@ -155,6 +154,11 @@ class SynchronousTrainer(PPOTrainerSync):
         with signals.blocked():  # it starts the loader's workers
             batch = super()._next_train_batch(num_prompts)
         return self.prompts.number(self.global_steps, batch)
+
+    def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
+        """verl's; the checkpoint of the step takes along what it measured."""
+        self.saving.measured = (super().step(metrics, timing_raw), metrics, timing_raw)
+        return self.saving.measured[0]
 
     def on_sample_end(self) -> None:
         """The responses are there."""

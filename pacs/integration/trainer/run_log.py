@@ -46,15 +46,22 @@ class RunLog:
         file: `metrics.jsonl` of the run.
         resumed_step: The step a checkpoint was loaded from (0: a new run); later lines of the file, written
             before the run was cut off, are dropped, since those steps are taken again. Damaged lines before them stay.
+        resumed_metrics: what the checkpoint says of its step, for a run that was killed before it had written that
+            step's line; None of a new run.
         total_steps: For the console.
     """
 
-    def __init__(self, file: Path, *, resumed_step: int, total_steps: int) -> None:
+    def __init__(
+        self, file: Path, *, resumed_step: int, resumed_metrics: Mapping[str, float] | None = None, total_steps: int
+    ) -> None:
         self.total_steps = total_steps
         file.parent.mkdir(parents=True, exist_ok=True)
+        missing = False
         if file.exists():
-            _drop_steps_after(file, resumed_step)
+            missing = resumed_step not in _drop_steps_after(file, resumed_step)
         self.stream = file.open("a", encoding="utf-8")
+        if missing and resumed_metrics is not None:
+            self._write(resumed_metrics, resumed_step)
         self.seconds: deque[float] = deque(maxlen=SECONDS_OF_STEPS)
         self.in_a_row = 0
         self.alike: float | None = None
@@ -62,8 +69,7 @@ class RunLog:
     def log(self, data: Mapping[str, Any], step: int) -> None:
         """Append one step's metrics."""
         values = {key: float(value) for key, value in data.items()}
-        self.stream.write(json.dumps({"step": step, **values}) + "\n")
-        self.stream.flush()
+        self._write(values, step)
         said = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
         shown = [line.replace("pass rate", "mean score") for line in said] if values.get(GRADED, 0) > 0 else said
         validated = validation_shares(values) or validation_scores(values)
@@ -75,6 +81,10 @@ class RunLog:
                 shown.append(f"about {duration(left)} left")
         print(f"{MARK}step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
         self._warn(values, step)
+
+    def _write(self, values: Mapping[str, float], step: int) -> None:
+        self.stream.write(json.dumps({"step": step, **values}) + "\n")
+        self.stream.flush()
 
     def _warn(self, values: Mapping[str, float], step: int) -> None:
         """Say once in a row of such steps that nothing can be learnt: an update needs right and wrong responses."""
@@ -96,8 +106,12 @@ class RunLog:
         self.stream.close()
 
 
-def _drop_steps_after(file: Path, step: int) -> None:
-    """Keep the lines up to `step`, damaged ones among them too, since they may be all that is left of something."""
+def _drop_steps_after(file: Path, step: int) -> set[int | None]:
+    """Keep the lines up to `step`, damaged ones among them too, since they may be all that is left of something.
+
+    Returns:
+        The steps of the lines that stay; None among them for a damaged one.
+    """
     lines = read_lines(file) if step > 0 else []
     if lines and lines[-1].step is None:
         lines.pop()  # a run that was killed did not write it to its end
@@ -106,3 +120,4 @@ def _drop_steps_after(file: Path, step: int) -> None:
     end = max([*kept[-1:], *(later[:1] or [len(lines)])])
     lines = [line for line in lines[:end] if line.step is None or line.step <= step]
     write_atomically(file, b"".join(line.raw + b"\n" for line in lines))
+    return {line.step for line in lines}

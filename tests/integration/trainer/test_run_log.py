@@ -19,6 +19,19 @@ def log_steps(file: Path, first: int, last: int, *, resumed_step: int) -> None:
     log.finish()
 
 
+def test_the_line_of_a_step_that_was_saved_and_not_logged_comes_from_its_checkpoint(tmp_path: Path) -> None:
+    file = tmp_path / "metrics.jsonl"
+    log_steps(file, 1, 2, resumed_step=0)  # killed after the save of step 3
+    for _ in range(2):  # the second time it is there
+        RunLog(file, resumed_step=3, resumed_metrics={"actor/grad_norm": 1.5}, total_steps=9).finish()
+        assert [(line["step"], line["actor/grad_norm"]) for line in written(file)] == [(1, 0.5), (2, 1.0), (3, 1.5)]
+
+
+def test_a_run_that_goes_on_in_a_new_folder_has_no_line_of_the_other_runs(tmp_path: Path) -> None:
+    RunLog(tmp_path / "metrics.jsonl", resumed_step=3, resumed_metrics={"loss": 1.0}, total_steps=9).finish()
+    assert written(tmp_path / "metrics.jsonl") == []
+
+
 def test_one_flat_object_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log_steps(tmp_path / "run" / "metrics.jsonl", 1, 2, resumed_step=0)
     assert written(tmp_path / "run" / "metrics.jsonl") == [
