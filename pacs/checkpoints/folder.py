@@ -2,7 +2,7 @@
 
     checkpoints/
       global_step_20/        verl's name and content (actor/, critic/, data.pt) and ours (reference.json, trainer.pt,
-                             config.yaml), and the marker, complete.json, which is written last
+                             metrics.json, config.yaml), and the marker, complete.json, which is written last
       references/step_0-1f3a/  weights of a reference, stored once a reset; checkpoints name it
       latest_checkpointed_iteration.txt   verl's pointer, for verl's own tools
       .saving/               what is being written; renamed into its place once it is complete
@@ -23,6 +23,8 @@ from pacs.checkpoints.marker import named, verified
 from pacs.checkpoints.marker import seal as seal
 
 CONFIG = "config.yaml"
+#: What the step measured: a run that is killed between the save and the step's line in metrics.jsonl would lose it.
+METRICS = "metrics.json"
 REFERENCES = "references"
 SAVING = ".saving"
 LATEST = "latest_checkpointed_iteration.txt"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
 from omegaconf import DictConfig
 
 from pacs.base.errors import UserError
@@ -31,7 +32,7 @@ def find_lengths(config: DictConfig, given: Path | None) -> Sample | None:
         this machine. None: nothing is known.
 
     Raises:
-        UserError: `given` cannot be read.
+        UserError: `given` cannot be read, or the chat template refuses a prompt of the data.
     """
     seen = read_lengths(given, keys.policy_path(config)) if given else None
     if seen and seen.prompts:
@@ -84,7 +85,11 @@ def read_lengths(path: Path, model: str) -> Sample:
 
 def data_prompts(config: DictConfig) -> tuple[int, ...]:
     """Tokens of prompts of `data.train_files`, as verl makes them of the chat messages, without those that it leaves
-    out as too long; () where a file or the tokenizer is not on this machine."""
+    out as too long; () where a file or the tokenizer is not on this machine.
+
+    Raises:
+        UserError: the chat template refuses a prompt.
+    """
     paths = [Path(file).expanduser() for file in keys.train_files(config)]
     if not paths or not all(path.is_file() for path in paths):
         return ()
@@ -95,10 +100,15 @@ def data_prompts(config: DictConfig) -> tuple[int, ...]:
 
     column, options = keys.prompt_column(config), keys.chat_template_options(config)
     prompts = [row for path in paths for row in parquet.read_table(path, columns=[column])[0].to_pylist()]
-    rendered = [
-        tokenizer.apply_chat_template(row, add_generation_prompt=True, tokenize=False, **options)
-        for row in prompts[:: -(-len(prompts) // MOST)]
-    ]
+    try:
+        rendered = [
+            tokenizer.apply_chat_template(row, add_generation_prompt=True, tokenize=False, **options)
+            for row in prompts[:: -(-len(prompts) // MOST)]
+        ]
+    except TemplateError as error:
+        raise UserError(
+            f"{POLICY_PATH}={keys.policy_path(config)}: its chat template refuses a prompt: {error}"
+        ) from error
     return tuple(count for count in _count(tokenizer, rendered) if count <= keys.longest_prompt(config))
 
 

@@ -6,8 +6,11 @@ a line is passed over and named; the others say what they say.
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pacs.base.files import to_line, write_atomically
 
 
 class Line(NamedTuple):
@@ -60,3 +63,31 @@ def _step_and_values(record: Any) -> tuple[int, dict[str, float]]:
         if key != "step" and (value is None or isinstance(value, int | float))
     }
     return step, values
+
+
+def go_on_after(file: Path, step: int, metrics: Mapping[str, float] | None) -> None:
+    """Make metrics.jsonl that of a run that goes on after `step`: without later lines, and with the line of that step.
+
+    Damaged lines up to there stay, since they may be all that is left of something.
+
+    Args:
+        file: metrics.jsonl; nothing is done where there is none.
+        step: the last one that is not taken again; 0: none.
+        metrics: of that step, for a run that was killed before it had written the step's line; None: of a new run.
+
+    Raises:
+        OSError: It cannot be read or written.
+    """
+    if not file.exists():
+        return
+    lines = read_lines(file) if step > 0 else []
+    if lines and lines[-1].step is None:
+        lines.pop()  # a run that was killed did not write it to its end
+    kept = [number + 1 for number, line in enumerate(lines) if line.step is not None and line.step <= step]
+    later = [number for number, line in enumerate(lines) if line.step is not None and line.step > step]
+    end = max([*kept[-1:], *(later[:1] or [len(lines)])])
+    lines = [line for line in lines[:end] if line.step is None or line.step <= step]
+    content = b"".join(line.raw + b"\n" for line in lines)
+    if metrics is not None and step not in [line.step for line in lines]:
+        content += to_line({"step": step, **metrics}).encode()
+    write_atomically(file, content)

@@ -14,8 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pacs.checkpoints.folder import read_checkpoint
-from pacs.integration.checkpoints.saving import METRICS
+from pacs.checkpoints.folder import METRICS, read_checkpoint
 from pacs.metrics import find
 from tests.integration.real_run import RESET_EVERY, SECRET, STEPS, RealRun, equal
 

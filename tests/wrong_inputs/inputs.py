@@ -25,7 +25,8 @@ from tests.runs.states import state_in
 
 #: `$inputs` in cases.toml: a model and problems for a run.
 INPUTS = (
-    "recipe=arithmetic actor_rollout_ref.model.path=model data.train_files=good.parquet data.val_files=good.parquet"
+    "recipe=arithmetic actor_rollout_ref.model.path=model data.train_files=good.parquet data.val_files=good.parquet "
+    "data.max_prompt_length=40"
 )
 #: `$good` in cases.toml: a run that could start, and would train into the folder `new`.
 GOOD = f"{INPUTS} pacs.run_dir=new"

@@ -31,8 +31,6 @@ from pacs.runs.state import read_state
 
 #: What of a checkpoint is the trainer's own: the state of its random number generators.
 TRAINER = "trainer.pt"
-#: What its step measured: a run killed between the save and its line in metrics.jsonl would have lost it.
-METRICS = "metrics.json"
 
 
 class Saving:
@@ -68,7 +66,7 @@ class Saving:
                 verl_saves()
             reference = trainer.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
-            write_atomically(folder / METRICS, json.dumps(self._metrics_so_far()))
+            write_atomically(folder / checkpoints.METRICS, json.dumps(self._metrics_so_far()))
             for name in (checkpoints.CONFIG, INPUTS):
                 private = name == checkpoints.CONFIG
                 write_atomically(folder / name, (trainer.run_dir / name).read_bytes(), private=private)
@@ -146,6 +144,6 @@ class Saving:
             verl_loads()
         self.saved_step = trainer.global_steps
         if checkpoint is not None:
-            self.resumed_metrics = json.loads((checkpoint.folder / METRICS).read_bytes())
+            self.resumed_metrics = json.loads((checkpoint.folder / checkpoints.METRICS).read_bytes())
             trainer.load_algorithm_state(checkpoint)
             restore_random_states(read_torch_file(checkpoint.folder / TRAINER))

@@ -21,7 +21,7 @@ from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
 from pacs.integration.checks.fused_head import fused_head_problem
-from pacs.integration.checks.model_config import read_model_config
+from pacs.integration.checks.models import read_model_config
 from pacs.verl_keys.config import sequence_parallel_size
 
 MODEL = "actor_rollout_ref.model"

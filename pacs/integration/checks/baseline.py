@@ -68,8 +68,6 @@ def _critic_problems(config: DictConfig) -> Iterator[str]:
     critic, n, ranks = config.critic, config.actor_rollout_ref.rollout.n, data_parallel_size(config)
     if critic.strategy != "fsdp2":
         yield f"critic.strategy={critic.strategy}: checkpoints are written for fsdp2; use that."
-    if critic.optim.clip_grad is None:
-        yield "critic.optim.clip_grad=null: verl needs a number; use inf to never clip."
     if critic.ppo_mini_batch_size < 1 or critic.ppo_mini_batch_size * n % ranks:
         yield (
             f"critic.ppo_mini_batch_size={critic.ppo_mini_batch_size} prompts of rollout.n={n} responses cannot be "

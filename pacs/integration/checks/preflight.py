@@ -4,28 +4,21 @@ import importlib.util
 import os
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pyarrow.parquet
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from pacs.checkpoints.model_folder import model_problems
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
-from pacs.integration.checks.model_config import read_model_config
+from pacs.integration.checks.models import model_problems, recipe_command
+from pacs.integration.checks.prompts import prompt_problems
 from pacs.integration.checks.reward_function import reward_function_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 
 RAY_ADDRESS = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0
-#: Where a recipe looks for its model and problems -> what makes them.
-MADE_BY = {
-    Path("outputs/arithmetic"): "python -m recipes.arithmetic.make",
-    Path("outputs/math_smoke"): "python -m recipes.math_smoke.make FILE",
-}
 #: verl's names of loggers that need packages: what is imported, and what pip calls it.
 LOGGER_PACKAGES = {
     "tensorboard": {"tensorboard": "tensorboard"},
@@ -49,8 +42,12 @@ def input_problems(config: DictConfig) -> Iterator[str]:
     """What each node of the run needs: packages, the folder, data, the model."""
     yield from _package_problems(config)
     yield from _folder_problems(config)
-    yield from _data_problems(config)
-    yield from _model_problems(config)
+    problems = [*_data_problems(config), *model_problems(config)]
+    yield from problems
+    if not problems:
+        files = _data_files(config)
+        named = {key: [file for of, file in files if of == key] for key, _ in files}
+        yield from prompt_problems(config, named["data.train_files"], named["data.val_files"])
     yield from reward_function_problems(config)
 
 
@@ -69,7 +66,7 @@ def expected_data(config: DictConfig) -> list[str]:
 
 def how_to_prepare(config: DictConfig, file: Path) -> str:
     """The command that makes a data file, if it is named as that of a known source or of the arithmetic recipe."""
-    if (command := _recipe_command(file)) is not None:
+    if (command := recipe_command(file)) is not None:
         return command
     source = next((source for source in SOURCES if source.name == file.parent.name), None)
     if source is None or file.name != ("train.parquet" if source.training else "test.parquet"):
@@ -83,11 +80,6 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
             words += ["--no-thinking"]
     after = ", after the evaluation sets whose problems it is not to have" if source.training else ""
     return f"`{' '.join(words)}`{after}"
-
-
-def _recipe_command(path: Path) -> str | None:
-    """The command that makes a recipe's folder, of what is in it."""
-    return next((f"`{made} --out {folder}`" for folder, made in MADE_BY.items() if path.is_relative_to(folder)), None)
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
@@ -141,11 +133,10 @@ def _folder_problems(config: DictConfig) -> Iterator[str]:
         yield f"pacs.run_dir={folder} cannot be written (see {there}): choose another folder."
 
 
-def _data_files(config: DictConfig) -> Iterator[tuple[str, Path]]:
-    for key in ("val_files", "train_files"):
-        files = config.data[key]
-        for file in files if isinstance(files, ListConfig) else [files]:
-            yield f"data.{key}", Path(file).expanduser()
+def _data_files(config: DictConfig) -> list[tuple[str, Path]]:
+    given = {key: OmegaConf.select(config, key) for key in ("data.val_files", "data.train_files")}
+    lists = {key: files if isinstance(files, ListConfig) else [files] for key, files in given.items()}
+    return [(key, Path(file).expanduser()) for key, files in lists.items() for file in files]
 
 
 def _data_problems(config: DictConfig) -> Iterator[str]:
@@ -185,54 +176,3 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
         rows, named = most, f"data.train_max_samples={most}"
     if rows < wanted:
         yield f"{named}, fewer than data.train_batch_size={wanted}: lower the batch size or add data."
-
-
-def _model_problems(config: DictConfig) -> Iterator[str]:
-    path = str(config.actor_rollout_ref.model.path)
-    folder = Path(path).expanduser()
-    if folder.is_dir():
-        template = config.actor_rollout_ref.model.get("custom_chat_template") is None
-        tokenizer = config.actor_rollout_ref.model.get("tokenizer_path") in (None, config.actor_rollout_ref.model.path)
-        if problems := list(model_problems(folder, tokenizer=tokenizer, template=template)):
-            yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
-            return
-    if not folder.is_dir() and (path.count("/") != 1 or path.startswith((".", "/", "~"))):
-        how = _recipe_command(folder) or "make or download the model"
-        yield (
-            f"actor_rollout_ref.model.path={path}: no such folder: {how}, or give a Hugging Face id such as "
-            "Qwen/Qwen3-8B."
-        )
-        return
-    try:
-        found = read_model_config(path)
-    except (OSError, ValueError, httpx.HTTPError) as error:
-        why = str(error).splitlines()[0]
-        if folder.is_dir():
-            yield f"actor_rollout_ref.model.path={path}: its config.json cannot be read ({why}): make it anew."
-        else:
-            yield (
-                f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers "
-                f"for ({why}): download it first, or set the path to its folder."
-            )
-    else:
-        yield from _context_problems(config, found)
-
-
-def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[str]:
-    """A prompt and its response must fit the positions that the model has, which bound vLLM's context too."""
-    settings = {**model, **(config.actor_rollout_ref.model.override_config or {})}
-    text = settings.get("text_config") or {}
-    context = settings.get("max_position_embeddings") or text.get("max_position_embeddings")
-    prompt, response = config.data.max_prompt_length, config.data.max_response_length
-    held = config.actor_rollout_ref.rollout.max_model_len
-    if context is not None and held is not None and prompt + response <= context < held:
-        yield (
-            f"actor_rollout_ref.rollout.max_model_len={held}: the model at actor_rollout_ref.model.path="
-            f"{config.actor_rollout_ref.model.path} has {context} positions (max_position_embeddings): leave it out."
-        )
-    if context is not None and prompt + response > context:
-        yield (
-            f"data.max_prompt_length={prompt} and data.max_response_length={response} make {prompt + response} tokens, "
-            f"and the model at actor_rollout_ref.model.path={config.actor_rollout_ref.model.path} has {context} "
-            "positions (max_position_embeddings): lower the lengths, or choose a model with a longer context."
-        )

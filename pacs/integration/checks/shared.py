@@ -48,9 +48,6 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
     trainer, steps = config.trainer, config.trainer.total_training_steps
     if steps is not None and (not isinstance(steps, int) or steps < 1):
         yield f"trainer.total_training_steps={steps}: use a whole number of at least 1, or null for all epochs."
-    for key in ("save_freq", "test_freq"):
-        if not isinstance(trainer[key], int):
-            yield f"trainer.{key}={trainer[key]}: use a whole number of steps; -1 for never."
     size, ranks = config.actor_rollout_ref.actor.fsdp_config.fsdp_size, trainer.n_gpus_per_node * trainer.nnodes
     if not isinstance(size, int) or size == 0 or (0 < size < ranks and ranks % size):
         yield (
@@ -99,8 +96,6 @@ def _verl_settings_problems(config: DictConfig) -> Iterator[str]:
             f"actor_rollout_ref.actor.strategy={actor.strategy}: checkpoints and PACS's reference are copied shard by "
             "shard, which is written for fsdp2; use that."
         )
-    if actor.optim.clip_grad is None:
-        yield "actor_rollout_ref.actor.optim.clip_grad=null: verl needs a number; use inf to never clip."
     filter_groups = config.algorithm.get("filter_groups") or {}
     metric, verifiers = filter_groups.get("metric"), config.reward.custom_reward_function.path == PATH
     if filter_groups.get("enable") and (metric is None or (verifiers and metric not in ("score", "reward"))):

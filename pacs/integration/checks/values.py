@@ -31,6 +31,10 @@ _TOP_K: _Check = (
     "use a whole number of at least 1, or -1: all tokens",
 )
 _RATE = _number(lambda rate: 0 <= rate < math.inf, "use a number of at least 0")
+_SHARE = _number(lambda share: 0 <= share <= 1, "use a number from 0 to 1")
+# torch would turn the gradient round, or take it away; verl reads no null.
+_CLIP = _number(lambda norm: norm > 0, "use a number above 0, or inf to never clip")
+_STEPS: _Check = (lambda steps: type(steps) is int and steps >= -1, "use a whole number of steps; -1 for never")
 _SWITCH: _Check = (lambda value: type(value) is bool, "use true or false")
 _NAME: _Check = (
     lambda name: str(name) not in ("", ".", "..") and "/" not in str(name),
@@ -52,6 +56,12 @@ VALUES: dict[str, _Check] = {
     f"{_ROLLOUT}.agent.num_workers": _whole(1),
     "actor_rollout_ref.actor.optim.lr": (_RATE[0], f"{_RATE[1]} (the paper: 1e-6)"),
     "critic.optim.lr": _RATE,
+    "actor_rollout_ref.actor.optim.clip_grad": _CLIP,
+    "critic.optim.clip_grad": _CLIP,
+    **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high", "_c")},
+    "critic.cliprange_value": _RATE,
+    "algorithm.gamma": _SHARE,
+    "algorithm.lam": _SHARE,
     "actor_rollout_ref.actor.optim.weight_decay": _RATE,
     "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": _number(
         lambda share: 0 <= share <= 1, "use a share of the steps, from 0 to 1"
@@ -64,7 +74,10 @@ VALUES: dict[str, _Check] = {
         lambda rows: type(rows) is int and (rows == -1 or rows >= 1),
         "use a whole number of at least 1, or -1: all rows",
     ),
+    "data.seed": (lambda seed: seed is None or (type(seed) is int and seed >= 0), "use a whole number of at least 0"),
     "trainer.total_epochs": _whole(1),
+    "trainer.save_freq": _STEPS,
+    "trainer.test_freq": _STEPS,
     "trainer.project_name": _NAME,
     "trainer.experiment_name": _NAME,
     "pacs.sample_groups": _whole(0),

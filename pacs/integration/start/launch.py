@@ -1,5 +1,6 @@
 """From a composed config to a run: check it, choose its checkpoint, set up its folder, and train under supervision."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.base.terminal import print
-from pacs.checkpoints.folder import Checkpoint, newest_checkpoint
+from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import damaged_files
 from pacs.integration import checks
@@ -19,6 +20,7 @@ from pacs.integration.start.run_folder import write_run_folder
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.console import LOG
 from pacs.runs.folder_check import damaged_metrics, folder_problems
+from pacs.runs.metrics_file import go_on_after
 from pacs.runs.requests import StopRequests
 from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
@@ -120,7 +122,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         total = config.trainer.total_training_steps
         if checkpoint is not None and total is not None and checkpoint.step >= total:
             if checkpoint.step == total:
-                _count_as_finished(run_dir, total)
+                _count_as_finished(run_dir, checkpoint)
             print(
                 f"pacs: nothing to train: the run has reached step {checkpoint.step}, and trainer.total_training_steps="
                 f"{total}: raise it to go on",
@@ -183,15 +185,16 @@ def _check_model_folder(config: DictConfig) -> None:
         raise checks.ConfigError([f"{problem}export or copy the model again."])
 
 
-def _count_as_finished(run_dir: Path, step: int) -> None:
+def _count_as_finished(run_dir: Path, checkpoint: Checkpoint) -> None:
     """Correct what a start has left that was cut off after its last save."""
-    state = read_state(run_dir)
+    state, step = read_state(run_dir), checkpoint.step
     if state is None or state.state == "finished":
         return
+    go_on_after(run_dir / "metrics.jsonl", step, json.loads((checkpoint.folder / METRICS).read_bytes()))
     write_progress(run_dir, Progress(step, step, "end"))
     write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
     print(
-        f"pacs: the last start ended after it had saved step {step}, whose metrics and validation may be missing: "
+        f"pacs: the last start ended after it had saved step {step}, whose validation may be missing: "
         "`pacs evaluate` measures the model",
         flush=True,
     )

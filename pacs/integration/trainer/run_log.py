@@ -3,19 +3,18 @@
 verl's own file logger starts its file anew at every start; this one goes on where the run went on.
 """
 
-import json
 import statistics
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pacs.base.files import write_atomically
+from pacs.base.files import to_line
 from pacs.base.terminal import print
 from pacs.base.units import duration
 from pacs.runs.console import MARK
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
-from pacs.runs.metrics_file import read_lines
+from pacs.runs.metrics_file import go_on_after
 from pacs.verl_keys.metrics import ENTROPY, GRADIENT_NORM, RESPONSE_LENGTH, SCORE, STEP_SECONDS
 
 #: What the console line shows: label, metric, format.
@@ -56,12 +55,8 @@ class RunLog:
     ) -> None:
         self.total_steps = total_steps
         file.parent.mkdir(parents=True, exist_ok=True)
-        missing = False
-        if file.exists():
-            missing = resumed_step not in _drop_steps_after(file, resumed_step)
+        go_on_after(file, resumed_step, resumed_metrics)
         self.stream = file.open("a", encoding="utf-8")
-        if missing and resumed_metrics is not None:
-            self._write(resumed_metrics, resumed_step)
         self.seconds: deque[float] = deque(maxlen=SECONDS_OF_STEPS)
         self.in_a_row = 0
         self.alike: float | None = None
@@ -69,7 +64,8 @@ class RunLog:
     def log(self, data: Mapping[str, Any], step: int) -> None:
         """Append one step's metrics."""
         values = {key: float(value) for key, value in data.items()}
-        self._write(values, step)
+        self.stream.write(to_line({"step": step, **values}))
+        self.stream.flush()
         said = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
         shown = [line.replace("pass rate", "mean score") for line in said] if values.get(GRADED, 0) > 0 else said
         validated = validation_shares(values) or validation_scores(values)
@@ -81,10 +77,6 @@ class RunLog:
                 shown.append(f"about {duration(left)} left")
         print(f"{MARK}step {step}/{self.total_steps}: " + ", ".join(shown), flush=True)
         self._warn(values, step)
-
-    def _write(self, values: Mapping[str, float], step: int) -> None:
-        self.stream.write(json.dumps({"step": step, **values}) + "\n")
-        self.stream.flush()
 
     def _warn(self, values: Mapping[str, float], step: int) -> None:
         """Say once in a row of such steps that nothing can be learnt: an update needs right and wrong responses."""
@@ -104,20 +96,3 @@ class RunLog:
     def finish(self) -> None:
         """Close the file."""
         self.stream.close()
-
-
-def _drop_steps_after(file: Path, step: int) -> set[int | None]:
-    """Keep the lines up to `step`, damaged ones among them too, since they may be all that is left of something.
-
-    Returns:
-        The steps of the lines that stay; None among them for a damaged one.
-    """
-    lines = read_lines(file) if step > 0 else []
-    if lines and lines[-1].step is None:
-        lines.pop()  # a run that was killed did not write it to its end
-    kept = [number + 1 for number, line in enumerate(lines) if line.step is not None and line.step <= step]
-    later = [number for number, line in enumerate(lines) if line.step is not None and line.step > step]
-    end = max([*kept[-1:], *(later[:1] or [len(lines)])])
-    lines = [line for line in lines[:end] if line.step is None or line.step <= step]
-    write_atomically(file, b"".join(line.raw + b"\n" for line in lines))
-    return {line.step for line in lines}

@@ -19,7 +19,7 @@ from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
 from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.reshard import load_checkpoint
-from pacs.integration.checkpoints.saving import METRICS, Saving
+from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
 from pacs.integration.start.inputs import INPUTS
@@ -82,7 +82,7 @@ def checkpoint(config: DictConfig, tmp_path: Path) -> Path:
     torch.save({"_num_yielded": 4, "_sampler_iter_state": {"generator": torch.get_rng_state()}}, folder / "data.pt")
     torch.save(random_states(), folder / "trainer.pt")
     OmegaConf.save(config, folder / "config.yaml", resolve=True)
-    for name in (INPUTS, METRICS):
+    for name in (INPUTS, checkpoints.METRICS):
         (folder / name).write_text("{}")
     reference = folder.parent / REFERENCE
     reference.parent.mkdir(parents=True)

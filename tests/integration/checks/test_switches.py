@@ -8,8 +8,9 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration.checks.baseline import baseline_problems
+from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
-from pacs.integration.checks.preflight import LOGGER_PACKAGES, _context_problems, _package_problems
+from pacs.integration.checks.preflight import LOGGER_PACKAGES, _package_problems
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
 

@@ -8,10 +8,12 @@ from pkgutil import resolve_name
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.checkpoints.folder import METRICS, Checkpoint
 from pacs.composing import compose_run
 from pacs.integration.start import launch
 from pacs.integration.start.run_folder import write_run_folder
 from pacs.integration.start.task_runner import PacsTaskRunner
+from pacs.runs.metrics_file import read_lines
 from pacs.runs.state import read_progress, read_state, write_state
 from tests.runs.states import state_in
 
@@ -33,16 +35,25 @@ def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkey
 def test_a_run_that_was_cut_off_after_its_last_save_counts_as_finished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    launch._count_as_finished(tmp_path, 20)
+    folder = tmp_path / "checkpoints/global_step_20"
+    folder.mkdir(parents=True)
+    (folder / METRICS).write_text('{"pacs/loss_mean": 0.5}')
+    (tmp_path / "metrics.jsonl").write_text('{"step": 19, "pacs/loss_mean": 0.75}\n')
+    checkpoint = Checkpoint(folder, step=20, ranks=1, reference=None, size_bytes=1)
+    launch._count_as_finished(tmp_path, checkpoint)
     assert read_state(tmp_path) is None
     failed = state_in(tmp_path, "failed", pid=1, cause="vLLM engine 0 died", exit_status=1)
     write_state(tmp_path, failed)
-    launch._count_as_finished(tmp_path, 20)
+    launch._count_as_finished(tmp_path, checkpoint)
     state, progress = read_state(tmp_path), read_progress(tmp_path)
     assert state == replace(failed, state="finished", cause=None, exit_status=0, ended=state and state.ended)
     assert progress is not None
     assert (progress.step, progress.total_steps) == (20, 20)
-    assert "metrics and validation may be missing" in capsys.readouterr().out
+    lines = read_lines(tmp_path / "metrics.jsonl")
+    assert [(line.step, line.values) for line in lines] == [
+        (19, {"pacs/loss_mean": 0.75}), (20, {"pacs/loss_mean": 0.5}),
+    ]  # fmt: skip
+    assert "saved step 20, whose validation may be missing" in capsys.readouterr().out
 
 
 def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,118 @@
+"""The models of a run: their folders, or their names on the Hugging Face Hub; no code of a model's own is executed."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+from omegaconf import DictConfig
+
+from pacs.checkpoints.model_folder import model_problems as folder_problems
+
+#: Where a recipe looks for its model and problems -> what makes them.
+MADE_BY = {
+    Path("outputs/arithmetic"): "python -m recipes.arithmetic.make",
+    Path("outputs/math_smoke"): "python -m recipes.math_smoke.make FILE",
+}
+
+
+def model_problems(config: DictConfig) -> Iterator[str]:
+    """What is wrong with the policy's model and the critic's, a sentence each with the setting and the mend."""
+    yield from _policy_problems(config)
+    yield from _critic_problems(config)
+
+
+def recipe_command(path: Path) -> str | None:
+    """The command that makes a recipe's folder, of what is in it."""
+    return next((f"`{made} --out {folder}`" for folder, made in MADE_BY.items() if path.is_relative_to(folder)), None)
+
+
+def read_model_config(path: str) -> dict[str, Any]:
+    """What the config.json of a folder, or of a model of the Hub, says.
+
+    Raises:
+        OSError, ValueError, httpx.HTTPError: it cannot be had.
+    """
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from transformers import PreTrainedConfig
+
+    found: dict[str, Any]
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        try:
+            found, _ = PreTrainedConfig.get_config_dict(str(folder))
+        except TypeError as error:
+            raise ValueError("it is JSON, but holds no settings") from error
+        return found
+    cached = isinstance(try_to_load_from_cache(path, "config.json"), str)
+    if not cached:
+        HfApi().model_info(path, timeout=10)  # asked first: without a network the download itself tries half a minute
+    found, _ = PreTrainedConfig.get_config_dict(path, local_files_only=cached)
+    return found
+
+
+def _policy_problems(config: DictConfig) -> Iterator[str]:
+    path = str(config.actor_rollout_ref.model.path)
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        template = config.actor_rollout_ref.model.get("custom_chat_template") is None
+        tokenizer = config.actor_rollout_ref.model.get("tokenizer_path") in (None, config.actor_rollout_ref.model.path)
+        if problems := list(folder_problems(folder, tokenizer=tokenizer, template=template)):
+            yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
+            return
+    if not folder.is_dir() and not _is_hub_name(path):
+        how = recipe_command(folder) or "make or download the model"
+        yield (
+            f"actor_rollout_ref.model.path={path}: no such folder: {how}, or give a Hugging Face id such as "
+            "Qwen/Qwen3-8B."
+        )
+        return
+    try:
+        found = read_model_config(path)
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        why = str(error).splitlines()[0]
+        if folder.is_dir():
+            yield f"actor_rollout_ref.model.path={path}: its config.json cannot be read ({why}): make it anew."
+        else:
+            yield (
+                f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers "
+                f"for ({why}): download it first, or set the path to its folder."
+            )
+    else:
+        yield from _context_problems(config, found)
+
+
+def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[str]:
+    """A prompt and its response must fit the positions that the model has, which bound vLLM's context too."""
+    settings = {**model, **(config.actor_rollout_ref.model.override_config or {})}
+    text = settings.get("text_config") or {}
+    context = settings.get("max_position_embeddings") or text.get("max_position_embeddings")
+    prompt, response = config.data.max_prompt_length, config.data.max_response_length
+    held = config.actor_rollout_ref.rollout.max_model_len
+    if context is not None and held is not None and prompt + response <= context < held:
+        yield (
+            f"actor_rollout_ref.rollout.max_model_len={held}: the model at actor_rollout_ref.model.path="
+            f"{config.actor_rollout_ref.model.path} has {context} positions (max_position_embeddings): leave it out."
+        )
+    if context is not None and prompt + response > context:
+        yield (
+            f"data.max_prompt_length={prompt} and data.max_response_length={response} make {prompt + response} tokens, "
+            f"and the model at actor_rollout_ref.model.path={config.actor_rollout_ref.model.path} has {context} "
+            "positions (max_position_embeddings): lower the lengths, or choose a model with a longer context."
+        )
+
+
+def _critic_problems(config: DictConfig) -> Iterator[str]:
+    path = str(config.critic.model.path)
+    folder = Path(path).expanduser()
+    if not config.critic.enable or path == str(config.actor_rollout_ref.model.path):
+        return
+    if folder.is_dir():
+        problems = folder_problems(folder, tokenizer=False)
+        yield from (f"critic.model.path={path} {problem}." for problem in problems)
+    elif not _is_hub_name(path):
+        yield f"critic.model.path={path}: no such folder: leave it out, so that it is the policy's, or name a model."
+
+
+def _is_hub_name(path: str) -> bool:
+    return path.count("/") == 1 and not path.startswith((".", "/", "~"))

@@ -1,0 +1,91 @@
+"""Whether the prompts of a run, as the model's chat template makes them, can be trained on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+from jinja2 import TemplateError
+from omegaconf import DictConfig
+
+from pacs.verl_keys.config import chat_template_options
+
+#: A text has at most as many tokens as bytes, and these, which a tokenizer may put before it.
+MARGIN = 8
+
+
+def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list[Path]) -> Iterator[str]:
+    """What is wrong with the prompts, a sentence each with the setting and the mend; none where no tokenizer is here.
+
+    verl leaves out what is too long (`data.filter_overlong_prompts`), and then what is left must fill a batch, or stops
+    at it in the midst of the run. As many prompts are looked at as that takes.
+
+    Args:
+        config: of the run.
+        train_files: its data, in verl's schema.
+        val_files: for its validation, likewise.
+    """
+    tokenizer = _tokenizer(config)
+    if tokenizer is None:
+        return
+    data = config.data
+    options, longest, key = chat_template_options(config), data.max_prompt_length, data.prompt_key
+    for name, files, least in (("train_files", train_files, data.train_batch_size), ("val_files", val_files, 1)):
+        looked_at, fitting, words = 0, 0, ""
+        for where, messages in _prompts(files, key):
+            looked_at += 1
+            problem = _problem(tokenizer, messages, options, longest, cut=data.truncation != "error")
+            if problem is not None and not data.filter_overlong_prompts:
+                yield f"data.{name}={where}: {problem}, or set data.filter_overlong_prompts=true."
+                return
+            words = words or problem or ""
+            fitting += problem is None
+            if data.filter_overlong_prompts and fitting >= least:
+                break
+        if fitting < least:
+            wanted = f"data.train_batch_size={least}" if name == "train_files" else "needed for a validation"
+            yield (
+                f"data.{name}: of {looked_at} prompts {fitting} can be used, fewer than {wanted}. The first of the "
+                f"others {words}."
+            )
+
+
+def _tokenizer(config: DictConfig) -> Any:
+    """That of a folder here; None for one of the Hugging Face Hub, or where a dataset of its own makes the prompts."""
+    model = config.actor_rollout_ref.model
+    folder = Path(str(model.get("tokenizer_path") or model.path)).expanduser()
+    if not folder.is_dir() or (config.data.get("custom_cls") or {}).get("path") is not None:
+        return None
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=bool(model.get("trust_remote_code"))
+    )
+    if model.get("custom_chat_template") is not None:
+        tokenizer.chat_template = model.custom_chat_template
+    return tokenizer
+
+
+def _prompts(files: list[Path], key: str) -> Iterator[tuple[str, Any]]:
+    """Each prompt's place and messages."""
+    for file in files:
+        row = 0
+        for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=1000, columns=[key]):
+            for messages in batch.column(0).to_pylist():
+                yield f"{file}, row {row}", messages
+                row += 1
+
+
+def _problem(tokenizer: Any, messages: Any, options: dict[str, Any], longest: int, *, cut: bool) -> str | None:
+    """Why a prompt cannot be used, as a clause, with the mend."""
+    try:
+        text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **options)
+    except TemplateError as error:
+        why = " ".join(str(error).split())
+        return f"is refused by the chat template of {tokenizer.name_or_path} ({why}): mend the template, or the prompt"
+    if cut or len(text.encode()) <= longest - MARGIN:
+        return None
+    tokens = len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+    if tokens <= longest:
+        return None
+    return f"has {tokens} tokens, more than data.max_prompt_length={longest}: raise that, or leave out such prompts"
