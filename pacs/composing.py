@@ -89,6 +89,12 @@ def override_problems(words: Sequence[str]) -> list[str]:
     problems = []
     for word in words:
         key, equals, value = word.partition("=")
+        if not key:
+            problems.append(f"'{word}' names no key: write key=value, or leave it out.")
+            continue
+        if key.startswith(("hydra.run.", "hydra.sweep.")):
+            problems.append(f"{key}: Hydra makes no folder here: leave it out; a run's folder is pacs.run_dir.")
+            continue
         if not equals and not key.startswith("~"):
             problems.append(f"{key}: what is it to be? Write {key}=VALUE.")
             continue

@@ -30,6 +30,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the recipes are beside the package, not in it
 
 from pacs.algorithm import Pacs, method_loss
+from pacs.base.arguments import positive
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import Prompts, Responses, generate, grade, measure_model, read_prompts, response_logits
 from recipes.arithmetic.problems import split_problems
@@ -184,16 +185,9 @@ def run(settings: Settings, start: Path) -> dict[str, Any]:
     return {"before": before, "after": after, "curve": curve}
 
 
-def count(text: str) -> int:
-    """An argparse type: a whole number of at least 1."""
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return int(text)
-
-
 def count_or_never(text: str) -> int | None:
-    """An argparse type: a count, or None for `never`."""
-    return None if text == "never" else count(text)
+    """An argparse type: a whole number of at least 1, or None for `never`."""
+    return None if text == "never" else positive(text)
 
 
 def positive_number(text: str) -> float:
@@ -211,10 +205,10 @@ def parse() -> Settings:
         default = getattr(Settings(), option[2:].replace("-", "_"))
         parser.add_argument(option, type=kind, default=default, metavar="X", help=f"{about} (default: {default:g})")
 
-    add("--steps", count, "steps, each with new responses")
-    add("--prompts", count, "prompts a step")
-    add("--responses", count, "responses to a prompt, at least 2: they are compared with each other")
-    add("--updates-per-step", count, "updates that a step's prompts are shared out among")
+    add("--steps", positive, "steps, each with new responses")
+    add("--prompts", positive, "prompts a step")
+    add("--responses", positive, "responses to a prompt, at least 2: they are compared with each other")
+    add("--updates-per-step", positive, "updates that a step's prompts are shared out among")
     add("--reset-every", count_or_never, "steps from one reset of the reference to the next, or never")
     add("--beta", positive_number, "factor of the log-probability ratio")
     add("--lr", positive_number, "Adam's learning rate")

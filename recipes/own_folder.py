@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from pacs.base.errors import UserError
 from pacs.base.files import check_folder
 
 
@@ -14,16 +15,11 @@ def check_own_folder(out: Path, made: Collection[str]) -> None:
         made: names of what the program makes in it.
 
     Raises:
-        FileExistsError: it is a file, or holds other files.
-        PermissionError: it cannot be read.
-        UserError: it is not there, and cannot be made.
+        UserError: it is a file, holds other files, or cannot be written or made.
     """
-    if out.exists() and not out.is_dir():
-        raise FileExistsError(f"--out {out} is a file: give a folder")
-    if not out.exists():
-        check_folder(out)
+    check_folder(out)
     # What is hidden was left by a start that was killed: it writes aside first.
     names = [path.name for path in out.iterdir()] if out.exists() else []
     foreign = sorted(name for name in names if name not in made and not name.startswith("."))
     if foreign:
-        raise FileExistsError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")
+        raise UserError(f"--out {out} holds other files ({', '.join(foreign[:3])}): give a folder of its own")

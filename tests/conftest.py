@@ -34,11 +34,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Overrides that give the arithmetic recipe a model folder and data files."""
     from safetensors.torch import save_file
 
+    from recipes.arithmetic.tokenizer import build_tokenizer
+
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text('{"max_position_embeddings": 40960}')
-    (folder / "model" / "tokenizer.json").write_text("{}")
-    (folder / "model" / "chat_template.jinja").write_text("{{ messages }}")
+    build_tokenizer(40960).save_pretrained(folder / "model")
     save_file({"weight": torch.ones(1)}, folder / "model" / "model.safetensors")
     row = {
         "prompt": [{"role": "user", "content": "1+1"}],

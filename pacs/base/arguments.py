@@ -11,8 +11,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def path(text: str) -> Path:
-    """A path; the empty one, of a variable that is not set, would be the folder that we are in."""
+def name(text: str) -> str:
+    """A name or a path; an empty one is that of a variable that is not set."""
     if not text:
         raise argparse.ArgumentTypeError("it is empty: name a file or a folder")
-    return Path(text)
+    return text
+
+
+def path(text: str) -> Path:
+    """A path; the empty one would be the folder that we are in."""
+    return Path(name(text))

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +22,10 @@ def check_folder(folder: Path, option: str = "--out") -> None:
     if not there.is_dir():
         what = "" if there == folder else f" ({there} is a file)"
         raise UserError(f"{option} {folder} is no folder{what}: give another")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"{option} {folder} cannot be written (see {there}): give another")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise UserError(f"{option} {folder} cannot be written ({there}: {error.strerror}): give another") from error
 
 
 def write_atomically(file: Path, content: str | bytes, *, private: bool = False) -> None:

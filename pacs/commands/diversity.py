@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacs.base.arguments import positive
+from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, write_atomically
 from pacs.base.suggestions import nearest
@@ -78,7 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--problem", metavar="ID", help="draw the responses to this problem alone (default: to all)")
     add = parser.add_argument_group("embedding").add_argument
-    add("--embedding-model", default=EMBEDDING_MODEL, metavar="M", help="id or folder (default: %(default)s)")
+    add(
+        "--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help="id or folder (default: %(default)s)"
+    )
     add("--max-tokens", type=positive, metavar="N", help="of a response, at most (default: as many as the model takes)")
     add(
         "--batch-size",

@@ -137,9 +137,9 @@ def _dry_run(runs: Sequence["PlannedRun"]) -> int:
         print(f"  {run.command[0]} {shlex.join(run.command[1:])}")
     try:
         check_machine(runs)
-        print("The runs are sound, and what they need is here.")
     except UserError as error:
-        print(f"The runs are sound, but on this machine {error}")
+        raise UserError(f"the runs are sound, but on this machine {error}") from error
+    print("The runs are sound, and what they need is here.")
     return FINISHED
 
 

@@ -122,6 +122,8 @@ def main(arguments: Sequence[str]) -> int:
             application()
     except (HydraException, OmegaConfBaseException) as error:
         raise _refusal(composition_problem(error, arguments)) from error
+    except yaml.YAMLError as error:  # of a file in --config-dir
+        raise _refusal(f"- a config cannot be read: {' '.join(str(error).split())}: mend the file.") from error
     if refused:
         raise refused[0]
     return 0

@@ -53,12 +53,10 @@ def write_report(
         The files: `index.html`, `overview.png`, then the figures.
 
     Raises:
-        UserError: a folder that is not a run's or has nothing to draw, or an `out` that is no folder.
+        UserError: a folder that is not a run's or has nothing to draw.
     """
     from pacs.report import figures  # matplotlib is slow to import, and `pacs train --help` passes here
 
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is not a folder: --out names the one to write to")
     groups = group_runs(read_runs(runs), each=each)
     panels = figures.panels_of(groups)
     titles = {panel.name: figures.title_of(panel, groups) for panel in panels}

@@ -47,11 +47,9 @@ def write_rendered(file: Path, out: Path) -> list[Path]:
         The files.
 
     Raises:
-        UserError: the file has no results, or none to draw, or `out` is no folder.
+        UserError: the file has no results, or none to draw.
     """
     results = read(file)
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is not a folder: --out names the one to write to")
     files = render(results)
     if PLOT not in files:
         raise UserError(f"{file}: nothing to draw: no run has logged a step yet")

@@ -43,7 +43,7 @@ def make(out: Path, seed: int) -> dict[str, float]:
         The measured start: `before.json`.
 
     Raises:
-        FileExistsError: if `out` is a file, or holds files that this recipe did not make.
+        UserError: if `out` is a file, or holds files that this recipe did not make.
         RuntimeError: if the warm start missed its window.
     """
     manifest = {"seed": seed, "sources": _source_hash()}

@@ -14,8 +14,12 @@ import pyarrow.parquet as pq
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from pacs.base.errors import UserError
+from pacs.base.files import check_folder, write_atomically
 from pacs.base.statistics import pass_at_k
 from pacs.base.terminal import print
+from pacs.checkpoints.model_folder import model_problems
+from pacs.data.schema import schema_problems
 from pacs.rewards.math import compute_score
 from pacs.rewards.of_run import read_reward
 
@@ -174,11 +178,15 @@ def measure(model_dir: Path, data: Path, *, seed: int) -> dict[str, float]:
         length with the end-of-turn token.
 
     Raises:
-        FileNotFoundError: if either path is missing.
+        UserError: if either path is missing, or not of that kind.
     """
-    for name, path in (("model", model_dir), ("data", data)):
-        if not path.exists():
-            raise FileNotFoundError(f"--{name} {path} does not exist; `python -m recipes.arithmetic.make` makes it")
+    if not data.is_file() or not model_dir.is_dir():
+        missing = f"--data {data}: no such file" if model_dir.is_dir() else f"--model {model_dir}: no such folder"
+        raise UserError(f"{missing}: `python -m recipes.arithmetic.make` makes both")
+    for problem in schema_problems(data, prompt="prompt", graded=True):
+        raise UserError(f"--data {data} {problem}")
+    for problem in model_problems(model_dir):
+        raise UserError(f"--model {model_dir} {problem}")
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
     reward = read_reward(model_dir)
@@ -194,10 +202,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the samples (default: 0)")
     parser.add_argument("--out", type=Path, help="also write the numbers to this JSON file")
     arguments = parser.parse_args()
-    text = json.dumps(measure(arguments.model, arguments.data, seed=arguments.seed), indent=2)
+    try:
+        if arguments.out and arguments.out.is_dir():
+            raise UserError(f"--out {arguments.out} is a folder: name a file")
+        if arguments.out:
+            check_folder(arguments.out.parent)
+        text = json.dumps(measure(arguments.model, arguments.data, seed=arguments.seed), indent=2)
+    except UserError as error:
+        parser.error(str(error))
     print(text)
     if arguments.out:
-        arguments.out.write_text(text + "\n")
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(arguments.out, text + "\n")
 
 
 if __name__ == "__main__":

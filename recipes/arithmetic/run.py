@@ -41,7 +41,7 @@ def main() -> None:
     out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
     try:
         check_own_folder(out, MADE)
-    except (OSError, UserError) as error:
+    except UserError as error:
         parser.error(str(error))
     result_file = out / "result.json"
     if result_file.exists():

@@ -8,6 +8,7 @@ warm start of about half a minute on 2 cores). What was made there before is rep
 import argparse
 import json
 import random
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -147,9 +148,15 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         check_own_folder(arguments.out, MADE)
-    except (OSError, UserError) as error:
+    except UserError as error:
         parser.error(str(error))
-    make(arguments.file, arguments.out, arguments.question_column, arguments.answer_column)
+    before = arguments.out.exists()
+    try:
+        make(arguments.file, arguments.out, arguments.question_column, arguments.answer_column)
+    except SystemExit:
+        if not before:
+            shutil.rmtree(arguments.out)
+        raise
 
 
 if __name__ == "__main__":

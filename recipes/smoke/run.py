@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 from omegaconf import DictConfig
 
+from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
@@ -46,10 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shape = replace(shape, num_hidden_layers=parsed.layers)
     try:
         check_own_folder(out, MADE)
-    except (OSError, UserError) as error:
+    except UserError as error:
         print(f"smoke: {error}", file=sys.stderr)
         return 2
-    make(out, shape, torch.float32 if on_cpu else torch.bfloat16, seed=0)
     overrides = [
         "recipe=smoke",
         f"hardware={parsed.hardware}",
@@ -62,6 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     try:
         config, hardware = compose_run("pacs", overrides)
+    except UserError as error:
+        print(f"smoke: {error}", file=sys.stderr)
+        return 2
+    make(out, shape, torch.float32 if on_cpu else torch.bfloat16, seed=0)
+    try:
         plan = make_plan(config, hardware=hardware)
     except UserError as error:
         print(f"smoke: {error}", file=sys.stderr)
@@ -113,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         "--shape", choices=SHAPES, default="qwen3_0_6b" if gpu else "tiny",
         help="of the model (default: qwen3_0_6b on a GPU, tiny without one)",
     )  # fmt: skip
-    parser.add_argument("--layers", type=_count, metavar="N", help="fewer than the shape has, where all do not fit")
+    parser.add_argument("--layers", type=positive, metavar="N", help="fewer than the shape has, where all do not fit")
     parser.add_argument(
         "--hardware", default="h200x1" if gpu else "cpu", metavar="NAME",
         help="a file of configs/hardware (default: h200x1, or cpu without a GPU)",
@@ -124,13 +129,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/smoke-SHAPE)")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
     return parser
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from pacs.base.errors import UserError
 from pacs.rewards.math import compute_score
 from pacs.rewards.of_run import write_reward
 from pacs.rewards.registry import PATH
@@ -211,7 +212,7 @@ def test_a_uniform_policy_has_the_entropy_of_the_vocabulary() -> None:
 
 
 def test_measuring_what_is_not_there_names_the_argument(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"--model .*recipes\.arithmetic\.make"):
+    with pytest.raises(UserError, match=r"--model .*recipes\.arithmetic\.make"):
         measure(tmp_path / "model", tmp_path, seed=0)
 
 
@@ -259,7 +260,7 @@ def test_make_is_whole_and_idempotent(tmp_path: Path, quick: list[int], capsys: 
 
 def test_make_leaves_other_peoples_files_alone(tmp_path: Path, quick: list[int]) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(FileExistsError, match=r"--out .*thesis\.tex"):
+    with pytest.raises(UserError, match=r"--out .*thesis\.tex"):
         make(tmp_path, seed=0)
     assert quick == []
 

@@ -60,6 +60,7 @@ def write_models(folder: Path) -> None:
     (copy("list_config") / "config.json").write_text("[]")
     (copy("unknown_type") / "config.json").write_text(config.replace('"qwen3"', '"qwen99"'))
     (copy("broken_tokenizer") / "tokenizer.json").write_text('{"version": ')
+    (copy("other_tokenizer") / "tokenizer.json").write_text("{}")
     (copy("strict") / "chat_template.jinja").write_text("{{ raise_exception('no such role') }}")
     (copy("broken_template") / "chat_template.jinja").write_text("{% for %}")
 

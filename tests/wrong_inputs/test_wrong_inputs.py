@@ -155,6 +155,11 @@ def test_it_is_refused(
         assert len(lines) == 1 or words[1] in OF_A_RUN
 
 
+def test_what_they_are_changes_of_is_not_refused(within: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(shlex.split(f"train --dry-run {inputs.GOOD}")) == 0
+    assert "The config is sound, and what it needs is here." in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("start", "rest", "texts"), cases(shell=True))
 def test_a_script_refuses_it(start: str, rest: str, texts: list[str], folder: Path) -> None:

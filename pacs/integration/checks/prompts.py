@@ -25,7 +25,13 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
         train_files: its data, in verl's schema.
         val_files: for its validation, likewise.
     """
-    tokenizer = _tokenizer(config)
+    try:
+        tokenizer = _tokenizer(config)
+    except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        path = config.actor_rollout_ref.model.path
+        yield f"actor_rollout_ref.model.path={path}: its tokenizer does not load ({why}): save it anew."
+        return
     if tokenizer is None:
         return
     data = config.data

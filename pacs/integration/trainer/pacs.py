@@ -190,8 +190,9 @@ class PacsTrainer(SynchronousTrainer):
         if event is not None:
             self.references.forget()
             self.actor_rollout_wg.reset_reference(self.method.reference.reset_optimizer)
+            value = "" if event.trigger == "reset_every" else f": {event.value:g}"  # else it is the step again
             print(
-                f"pacs: step {event.step}: the reference is now the policy ({event.trigger}: {event.value:g})",
+                f"pacs: step {event.step}: the reference is now the policy ({event.trigger}{value})",
                 flush=True,
             )
 
