@@ -91,7 +91,7 @@ def cause_of(broken: Broken, next_clears: bool = False) -> str | None:
     """Why a start has ended: by state.json, or (where nobody can write that) by `pacs runs`; else its last words."""
     state = broken.state()
     if state is None:
-        return _without_machine(" ".join(broken.start.printed.split())[-300:], broken)
+        return _without_machine(" ".join(broken.start.console.split())[-300:], broken)
     if next_clears:
         (listed,) = list_runs([broken.run.folder])
         return None if listed.cause is None else _without_machine(listed.cause, broken)

@@ -178,7 +178,12 @@ class Start:
     @property
     def printed(self) -> str:
         """What it has printed so far, and what the run's processes have said."""
-        return self.log.read_text() + self.said
+        return self.console + self.said
+
+    @property
+    def console(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text()
 
     @property
     def said(self) -> str:

@@ -48,7 +48,7 @@ def failed(start: Start, *said: str) -> None:
     """The start has ended as a fault whose cause is named on the console and in its state."""
     assert start.ends() == 1, start.printed[-3000:]
     assert start.state.state == "failed"
-    last = start.printed[-3000:]
+    last = start.console[-3000:]
     for words in said:
         assert words in str(start.state.cause)
         assert words in last
