@@ -15,7 +15,6 @@ from tests.export.exporting import logits_of, run_command
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
 def test_vllm_gives_tokens_the_same_log_probabilities(sharded: Callable[[int, str], Path], tmp_path: Path):
     """vLLM's CPU attention takes heads of 32 or more: the untied model."""
     run = sharded(2, "untied")

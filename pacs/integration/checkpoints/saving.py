@@ -16,7 +16,7 @@ from omegaconf import open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
 
-from pacs.base.files import write_atomically
+from pacs.base.files import read_json, write_atomically
 from pacs.base.terminal import print
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.folder import read_checkpoint, step_folder
@@ -144,6 +144,6 @@ class Saving:
             verl_loads()
         self.saved_step = trainer.global_steps
         if checkpoint is not None:
-            self.resumed_metrics = json.loads((checkpoint.folder / checkpoints.METRICS).read_bytes())
+            self.resumed_metrics = read_json(checkpoint.folder / checkpoints.METRICS)  # older ones have none
             trainer.load_algorithm_state(checkpoint)
             restore_random_states(read_torch_file(checkpoint.folder / TRAINER))

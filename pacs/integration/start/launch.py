@@ -1,12 +1,12 @@
 """From a composed config to a run: check it, choose its checkpoint, set up its folder, and train under supervision."""
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.files import read_json
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
@@ -190,7 +190,7 @@ def _count_as_finished(run_dir: Path, checkpoint: Checkpoint) -> None:
     state, step = read_state(run_dir), checkpoint.step
     if state is None or state.state == "finished":
         return
-    go_on_after(run_dir / "metrics.jsonl", step, json.loads((checkpoint.folder / METRICS).read_bytes()))
+    go_on_after(run_dir / "metrics.jsonl", step, read_json(checkpoint.folder / METRICS))
     write_progress(run_dir, Progress(step, step, "end"))
     write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
     print(
