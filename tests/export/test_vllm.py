@@ -12,7 +12,7 @@ import torch
 
 from tests.export.exporting import logits_of, run_command
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def test_vllm_gives_tokens_the_same_log_probabilities(sharded: Callable[[int, str], Path], tmp_path: Path):

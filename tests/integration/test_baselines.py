@@ -14,17 +14,14 @@ from pacs.metrics import find
 from tests.integration.real_run import REPEATABLE_BASELINE, START_SECONDS, RealRun, equal
 from tests.integration.real_run import STEPS as LAST
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process_group")]
+#: Each takes a minute or two.
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
 
 STEPS = 3
 SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "pacs.sample_groups=16")
-#: It has the critic. The rest is for --all: each takes a minute or two.
-QUICK = ("ppo",)
 
 
-@pytest.mark.parametrize(
-    "algorithm", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in BASELINES]
-)
+@pytest.mark.parametrize("algorithm", BASELINES)
 def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> None:
     run = RealRun(task, tmp_path / algorithm, *SHORT, algorithm=algorithm)
     run.train(f"trainer.test_freq={STEPS}")
@@ -57,7 +54,6 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         )
 
 
-@pytest.mark.long
 def test_ppo_goes_on_with_its_critic(task: Path, tmp_path: Path) -> None:
     """Killed in a step, it ends in the same two networks as one that was left alone."""
     overrides = (*REPEATABLE_BASELINE, "trainer.val_before_train=false")
@@ -77,7 +73,6 @@ def test_ppo_goes_on_with_its_critic(task: Path, tmp_path: Path) -> None:
         assert alone.steps()[-1][name] == broken.steps()[-1][name]
 
 
-@pytest.mark.long
 def test_graded_scores_are_trained_on_and_counted_as_neither_right_nor_wrong(task: Path, tmp_path: Path) -> None:
     graded = "reward.custom_reward_function.name=compute_graded_score"
     run = RealRun(task, tmp_path / "graded", *SHORT, graded, algorithm="grpo")
@@ -97,7 +92,6 @@ def test_graded_scores_are_trained_on_and_counted_as_neither_right_nor_wrong(tas
     assert "val-core/sums/acc/mean@8" in lines[-1]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("when", ["step 1", "the validation at step 0"])
 def test_a_score_that_is_no_number_ends_the_run_with_its_prompt(when: str, task: Path, tmp_path: Path) -> None:
     validate = f"trainer.val_before_train={str('validation' in when).lower()}"
