@@ -83,6 +83,7 @@ class Job:
         return status
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) -> None:
     """Its folder is another one: it waits for the head's word there, and the head for its."""

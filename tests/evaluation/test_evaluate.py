@@ -19,7 +19,7 @@ from pacs.evaluation.sample import sample_seed
 from pacs.evaluation.settings import read_settings
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 
-# Four starts of vLLM: a minute and a half on two idle cores, many times that on busy ones.
+# Two starts of vLLM, and three for --all: a minute on two idle cores, many times that on busy ones.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 TASK, PROBLEMS, SAMPLES = "sums", 40, 100
@@ -43,37 +43,54 @@ def checkpoint(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_dir
 
 
+def command(checkpoint: Path, data: Path, out: Path) -> list[Any]:
+    """Of an evaluation."""
+    words = [checkpoint, "--tasks", f"{TASK}={data}", "--samples", SAMPLES, "--k", "1,4,100", "--max-tokens", 48]
+    return [*words, "--temperature", 1, "--token-entropy", "--out", out]
+
+
+def has(out: Path, count: int) -> Callable[[], bool]:
+    """Whether so many samples are written."""
+    return lambda: len(lines(out, TASK)) >= count
+
+
 @pytest.fixture(scope="module")
 def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """An evaluation that an engine's death, a SIGKILL and a SIGTERM have stopped, and a last start has finished."""
+    """An evaluation that an engine's death has stopped, and a second start has finished."""
     out = tmp_path_factory.mktemp("evaluation") / "out"
     (out / ".model-killed").mkdir(parents=True)  # as a start leaves it that is killed while it merges
     (out / ".lock").touch()
-    command = [checkpoint, "--tasks", f"{TASK}={data}", "--samples", SAMPLES, "--k", "1,4,100", "--max-tokens", 48]
-    command += ["--temperature", 1, "--token-entropy", "--out", out]
-    said: dict[str, Any] = {"out": out, "command": command}
+    said: dict[str, Any] = {"out": out, "command": command(checkpoint, data, out)}
 
-    def has(count: int) -> Callable[[], bool]:
-        return lambda: len(lines(out, TASK)) >= count
-
-    process = start(*command)
-    wait_for(process, has(100))
+    process = start(*said["command"])
+    wait_for(process, has(out, 100))
     started = family(process)
     next(child for child in started if "EngineCore" in " ".join(child.cmdline())).kill()
     said["engine death"] = finish(process)
     said["left by it"] = those_left(started)
     said["after it"] = lines(out, TASK)
 
-    process = start(*command)
-    wait_for(process, has(len(said["after it"]) + 100))
+    said["end"] = run(*said["command"], "--engines", 2)
+    return said
+
+
+@pytest.fixture(scope="module")
+def stopped(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """An evaluation that a SIGKILL and a SIGTERM have stopped, and a third start has finished."""
+    out = tmp_path_factory.mktemp("stopped") / "out"
+    words = command(checkpoint, data, out)
+    said: dict[str, Any] = {"out": out}
+
+    process = start(*words)
+    wait_for(process, has(out, 100))
     started = family(process)
     process.kill()
     said["SIGKILL"] = finish(process)
     said["left by SIGKILL"] = those_left(started)
     said["after SIGKILL"] = lines(out, TASK)
 
-    process = start(*command)
-    wait_for(process, has(len(said["after SIGKILL"]) + 100))
+    process = start(*words)
+    wait_for(process, has(out, len(said["after SIGKILL"]) + 100))
     started = family(process)
     for child in started:  # Slurm sends it to all processes of a job
         if "Engine" in child.name():
@@ -83,7 +100,7 @@ def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFa
     said["left by SIGTERM"] = those_left(started)
     said["after SIGTERM"] = lines(out, TASK)
 
-    said["end"] = run(*command, "--engines", 2)
+    said["end"] = run(*words)
     return said
 
 
@@ -99,29 +116,34 @@ def test_a_dead_engine_ends_it_with_the_cause(evaluation: dict[str, Any]) -> Non
     assert 100 <= len(evaluation["after it"]) < ALL
 
 
-def test_a_kill_loses_nothing_that_was_written_and_leaves_nothing_running(evaluation: dict[str, Any]) -> None:
-    assert evaluation["SIGKILL"][0] == -signal.SIGKILL
-    assert evaluation["left by SIGKILL"] == []
-    before, after = evaluation["after it"], evaluation["after SIGKILL"]
-    assert after[: len(before)] == before
-    assert len(before) + 100 <= len(after) < ALL
+@pytest.mark.long
+def test_a_kill_leaves_nothing_running(stopped: dict[str, Any]) -> None:
+    assert stopped["SIGKILL"][0] == -signal.SIGKILL
+    assert stopped["left by SIGKILL"] == []
+    assert 100 <= len(stopped["after SIGKILL"]) < ALL
 
 
-def test_a_request_to_stop_is_heeded(evaluation: dict[str, Any]) -> None:
-    status, output = evaluation["SIGTERM"]
+@pytest.mark.long
+def test_a_kill_loses_nothing_that_was_written_and_a_request_to_stop_is_heeded(stopped: dict[str, Any]) -> None:
+    status, output = stopped["SIGTERM"]
     assert status == 75, output
     assert "stopped by SIGTERM" in output
     assert "the same command goes on" in output
-    assert evaluation["left by SIGTERM"] == []
-    before, after = evaluation["after SIGKILL"], evaluation["after SIGTERM"]
+    assert stopped["left by SIGTERM"] == []
+    before, after = stopped["after SIGKILL"], stopped["after SIGTERM"]
     assert after[: len(before)] == before
     assert len(before) + 100 <= len(after) < ALL
 
 
-def test_every_sample_is_there_once_with_its_own_seed(evaluation: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("ended", "before"),
+    [("evaluation", "after it"), pytest.param("stopped", "after SIGTERM", marks=pytest.mark.long)],
+)
+def test_every_sample_is_there_once_with_its_own_seed(ended: str, before: str, request: pytest.FixtureRequest) -> None:
+    evaluation = request.getfixturevalue(ended)
     assert evaluation["end"][0] == 0, evaluation["end"][1]
     out = evaluation["out"]
-    assert lines(out, TASK)[: len(evaluation["after SIGTERM"])] == evaluation["after SIGTERM"]
+    assert lines(out, TASK)[: len(evaluation[before])] == evaluation[before]
     settings = read_settings(out)
     samples = list(read_samples(out, TASK, settings.model.prefix))
     wanted = {(f"{a}+{b}", index) for a in range(5) for b in range(8) for index in range(SAMPLES)}

@@ -18,7 +18,7 @@ Sharded = Callable[[int, str], Path]
 
 
 @pytest.mark.parametrize("embeddings", EMBEDDINGS)
-@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("ranks", [rank if rank == 3 else pytest.param(rank, marks=pytest.mark.long) for rank in RANKS])
 def test_float32_is_the_trainers_model_bit_for_bit(sharded: Sharded, ranks: int, embeddings: str, tmp_path: Path):
     run = sharded(ranks, embeddings)
     truth = torch.load(run / "truth.pt")

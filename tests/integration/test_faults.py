@@ -65,7 +65,7 @@ def sampling(start: Start) -> bool:
 
 def test_launcher_killed_in_a_step(broken: RealRun) -> None:
     start = broken.start()
-    start.wait_for(lambda: start.training(after_step=1))
+    start.wait_for(lambda: start.training(after_step=2))  # so that there are two checkpoints
     assert len(start.segments) > 1  # vLLM's, between its engine and its worker
     assert any("ray::DashboardAgent" in process.cmdline() for process in start.family if lives(process))
     assert start.sessions
@@ -179,6 +179,7 @@ def test_a_reward_function_that_raises_is_named(broken: RealRun) -> None:
     failed(start, "every prompt of a step failed", "KeyError: 'no such answer'", "parity_reward.py", "in compute_raise")
 
 
+@pytest.mark.long
 def test_stops_on_request(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: sampling(start), at_once=True)

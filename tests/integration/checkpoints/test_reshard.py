@@ -9,7 +9,7 @@ from transformers import Qwen3ForCausalLM
 from tests.integration.worker.test_worker import run_ranks
 from tests.integration.worker.worker_case import tiny_model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 #: What was loaded, by the number of ranks that loaded it; all of it is (or is of) the checkpoint of 2 ranks.
 LOADED = [(2, "as it was"), (2, "other mesh"), (1, "from 2"), (3, "from 2"), (3, "from 1")]
