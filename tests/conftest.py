@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 torch.set_num_threads(1)
 
+#: File -> the file in whose process it goes: the run that is left alone is made once for both, and a model with Qwen's
+#: vocabulary leaves little room for another run beside it.
+TOGETHER = {
+    "tests/integration/test_train.py": "tests/integration/test_faults.py",
+    "tests/recipes/test_quickstart.py": "tests/recipes/test_smoke.py",
+}
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m gpu` reads no other file: what those import, a machine with a GPU for these tests alone may lack."""
@@ -36,12 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling | None":
-    """The two files that look at the run which is left alone go to one process: it is made once."""
+    """Files that go to one process, one after the other."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return super()._split_scope(nodeid).replace("integration/test_train.py", "integration/test_faults.py")
+            file = super()._split_scope(nodeid)
+            return TOGETHER.get(file, file)
 
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
