@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Run the tests: the quick ones and the smoke tests, which start Ray, FSDP2 and vLLM for real.
 #
-#   bash scripts/test.sh               all but what takes long (about 32 minutes on 2 cores)
-#   bash scripts/test.sh --all         everything that needs no GPU
+#   bash scripts/test.sh               all but what takes long: what CI runs
+#   bash scripts/test.sh --all         everything that needs no GPU (2 hours 22 minutes on 2 cores, partly beside other work)
 #   bash scripts/test.sh -m "not slow" the quick ones; any other pytest option works too
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh

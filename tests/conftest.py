@@ -46,6 +46,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
     """Files that go to one process, one after the other."""
     from xdist.scheduler import LoadFileScheduling
 
+    assert all((config.rootpath / file).is_file() for pair in TOGETHER.items() for file in pair), "a file was renamed"
+
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)

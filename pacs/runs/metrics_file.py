@@ -73,7 +73,8 @@ def go_on_after(file: Path, step: int, metrics: Mapping[str, float] | None) -> N
     Args:
         file: metrics.jsonl; nothing is done where there is none.
         step: the last one that is not taken again; 0: none.
-        metrics: of that step, for a run that was killed before it had written the step's line; None: of a new run.
+        metrics: of that step, for a run that was killed before it had written the step's line; None: of a new run,
+            or of a checkpoint that does not say.
 
     Raises:
         OSError: It cannot be read or written.
