@@ -17,7 +17,7 @@ from pacs.completion import LINE
         ("pacs data ", {"prepare", "stats", "show", "list", "-h", "--help"}),
         ("pacs evaluate sh", {"show"}),
         ("pacs evaluate show --pro", {"--problem"}),
-        ("pacs train --config-name d", {"dapo", "dr_grpo"}),
+        ("pacs train --config-name d", {"dapo", "disco", "dppo_kl", "dppo_tv", "dr_grpo"}),
         ("pacs train recipe=s", {"recipe=smoke"}),
         ("pacs train -v trainer.total_tr", {"trainer.total_training_steps="}),
         ("pacs plan +hardware=h100", {"+hardware=h100x8"}),

@@ -7,14 +7,14 @@ where the inputs are.
 
 from pacs.algorithm.groups import check_whole_groups
 from pacs.algorithm.kit import check_method
-from pacs.algorithm.log_ratio import sequence_log_ratios
+from pacs.algorithm.log_ratio import sequence_log_ratios, token_values_of
 from pacs.algorithm.method import Method, MetricsConfig, Rows, UpdateConfig
 from pacs.algorithm.names import METHODS, method_of
 from pacs.algorithm.pacs import Pacs
 from pacs.algorithm.reference import ReferenceConfig, ReferenceSchedule, ResetEvent
 from pacs.algorithm.settings import Settings
 from pacs.algorithm.solve import ROW_COLUMNS, row_columns, weigh_rows
-from pacs.algorithm.surrogate import surrogate_loss
+from pacs.algorithm.surrogate import advantage_loss, surrogate_loss
 from pacs.algorithm.update import method_loss, score_responses
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Rows",
     "Settings",
     "UpdateConfig",
+    "advantage_loss",
     "check_method",
     "check_whole_groups",
     "method_loss",
@@ -37,5 +38,6 @@ __all__ = [
     "score_responses",
     "sequence_log_ratios",
     "surrogate_loss",
+    "token_values_of",
     "weigh_rows",
 ]

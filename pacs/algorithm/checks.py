@@ -11,16 +11,22 @@ def check_shape(name: str, tensor: torch.Tensor, shape: torch.Size) -> None:
         raise ValueError(f"{name} has shape {tuple(tensor.shape)}, where {tuple(shape)} is needed")
 
 
-def checked_labels(labels: torch.Tensor, groups: Groups, dtype: torch.dtype) -> torch.Tensor:
+def checked_labels(labels: torch.Tensor, groups: Groups, dtype: torch.dtype, *, soft: bool = False) -> torch.Tensor:
     """The verifier's (B,) labels R_i as `dtype`, 0 in rows that take no part (one host sync).
 
     Raises:
-        ValueError: another shape, or a label other than 0 and 1 in a row that takes part.
+        ValueError: another shape, or in a row that takes part a label other than 0 and 1 (`soft`: outside [0, 1]).
     """
     check_shape("labels", labels, groups.index.shape)
-    bad = groups.rows & (labels != 0) & (labels != 1)
+    right = (labels >= 0) & (labels <= 1) if soft else (labels == 0) | (labels == 1)
+    bad = groups.rows & ~right
     if bad.any():
         values = ", ".join(str(value) for value in torch.unique(labels[bad]).tolist()[:5])
+        if soft:
+            raise ValueError(
+                f"labels must be in [0, 1], but {int(bad.sum())} of {len(labels)} rows have others ({values}): map the "
+                "verifier's score to that range first"
+            )
         raise ValueError(
             f"labels must be 0 (wrong) or 1 (correct), but {int(bad.sum())} of {len(labels)} rows have "
             f"others ({values}): map the verifier's score to 0 or 1 first"

@@ -38,6 +38,14 @@ class Groups:
         """Sum of (B,) floating `values` over each group: (K,)."""
         return values.new_zeros(self.ids.shape).index_add(0, self.index, torch.where(self.rows, values, 0))
 
+    def logsumexp(self, values: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """log(sum of e^value) over those of (B,) bool `rows` that take part in each group: (K,), -inf without any."""
+        taking_part = torch.where(self.rows & rows, values, -torch.inf)
+        none = torch.full_like(self.ids, -torch.inf, dtype=values.dtype)
+        largest = none.scatter_reduce(0, self.index, taking_part.detach(), "amax")
+        largest = torch.where(largest == -torch.inf, 0, largest)  # -inf less itself is NaN
+        return self.sum((taking_part - self.of_rows(largest)).exp()).log() + largest
+
     def center(self, values: torch.Tensor) -> torch.Tensor:
         """(B,) floating `values` minus their group's mean: (B,), 0 in rows that take no part."""
         mean = self.sum(values) / self.sizes.clamp(min=1)

@@ -1,5 +1,6 @@
 """The log-probability ratio of each response to the reference: what the reward proxy (Eq. 7) is made of."""
 
+from collections.abc import Callable
 from typing import NoReturn
 
 import torch
@@ -43,6 +44,30 @@ def sequence_log_ratios(
     if not ratios.isfinite().all():  # the one host sync; which tokens it was is looked for only then
         _refuse_not_finite({"log_probs": log_probs, "ref_log_probs": ref_log_probs}, mask)
     return ratios
+
+
+def token_values_of(
+    log_probs: torch.Tensor,
+    ref_log_probs: torch.Tensor,
+    mask: torch.Tensor,
+    function: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """f(log pi_theta(o_it) - log pi_ref(o_it)) of every token under the mask.
+
+    Args:
+        log_probs: (B, T), with the gradient; see `sequence_log_ratios`.
+        ref_log_probs: (B, T), a constant.
+        mask: (B, T) bool.
+        function: f, from (B, T) to (B, T).
+
+    Returns:
+        (B, T) float32 or float64, 0 outside the mask; NaN where a log-probability under it is not finite.
+    """
+    dtype = at_least_float32(log_probs, ref_log_probs)
+    # Selected before f as well: of what stands outside the mask it may not be finite.
+    ratios = select(log_probs, mask, dtype) - select(ref_log_probs.detach(), mask, dtype)
+    not_finite = (ratios - ratios).detach()  # f may be finite where the log-ratio is not
+    return select(function(ratios) + not_finite, mask, dtype)
 
 
 def nan_if_not_finite(ratios: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,9 @@ from pacs.algorithm.groups import Groups
 from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.settings import Settings
 
+#: The column of a `tokenwise` method's rows that has the part of `effective_advantage` which is by `Rows.token_sums`:
+#: token t has f'(d_t) times that.
+TOKEN_ADVANTAGE = "token_advantage"
 NEVER = "a whole number of steps, or null for never"
 
 
@@ -35,16 +38,18 @@ class Rows:
     """B responses in whole groups, as a method's loss sees them; rows that take no part are 0 throughout.
 
     Attributes:
-        log_ratios: (B,) sum_t m_t (log pi_theta - log pi_ref), in nats; carries the gradient.
+        log_ratios: (B,) sum_t m_t d_t with d_t = log pi_theta - log pi_ref, in nats; carries the gradient.
         log_likelihoods: (B,) sum_t m_t log pi_theta; carries the gradient. None unless `needs_log_likelihoods`.
+        token_sums: (B,) sum_t m_t f(d_t), f being `Method.token_values`; carries the gradient. None unless `tokenwise`.
         lengths: (B,) tokens of each response.
-        labels: (B,) R, 0 or 1.
+        labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`.
         weights: (B,) `Method.weights` over the whole train batch; 0 in rows that do not count.
         groups: of all rows that take part.
     """
 
     log_ratios: torch.Tensor
     log_likelihoods: torch.Tensor | None
+    token_sums: torch.Tensor | None
     lengths: torch.Tensor
     labels: torch.Tensor
     weights: torch.Tensor
@@ -74,9 +79,31 @@ class Method(Settings, ABC):
         return 1
 
     @property
+    def soft_labels(self) -> bool:
+        """Whether labels may be anything in [0, 1], or 0 and 1 alone."""
+        return False
+
+    @property
     def needs_log_likelihoods(self) -> bool:
         """Whether `losses` reads `Rows.log_likelihoods`."""
         return False
+
+    @property
+    def tokenwise(self) -> bool:
+        """Whether `losses` reads `Rows.token_sums`."""
+        return False
+
+    @property
+    def whole_mini_batch(self) -> bool:
+        """Whether a row's loss depends on other groups of its mini-batch, too: then only `cached` is exact."""
+        return False
+
+    def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """(B, T) f(d_t) of (B, T) log-ratios d_t of a token, for rows of (B, 1) weights; by default d_t itself.
+
+        f'(0) is 1, so that `effective_advantage` is what it is elsewhere where policy and reference agree.
+        """
+        return log_ratios
 
     def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
         """The groups with only the rows that count in N, for (B,) labels."""

@@ -4,11 +4,31 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any
 
+from pacs.algorithm.disco import Disco
+from pacs.algorithm.gvpo import Gvpo
+from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.method import Method
-from pacs.algorithm.pacs import Pacs
+from pacs.algorithm.nft import Nft
+from pacs.algorithm.pacs import Pacs, PacsAuthors
+from pacs.algorithm.pass_at_k import PassAtK
+from pacs.algorithm.raft import Raft
+from pacs.algorithm.real import Real, RealBce
+from pacs.algorithm.reinforce_rej import ReinforceRej
 from pacs.algorithm.settings import nearest_word
 
-METHODS: dict[str, type[Method]] = {"pacs": Pacs}
+METHODS: dict[str, type[Method]] = {
+    "pacs": Pacs,
+    "pacs_authors": PacsAuthors,
+    "gvpo": Gvpo,
+    "real": Real,
+    "real_bce": RealBce,
+    "disco": Disco,
+    "nft": Nft,
+    "maxrl": MaxRl,
+    "raft": Raft,
+    "reinforce_rej": ReinforceRej,
+    "pass_at_k": PassAtK,
+}
 
 
 def method_of(section: Mapping[str, Any]) -> Method:

@@ -3,12 +3,13 @@
 from typing import ClassVar, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, field_validator
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from pacs.algorithm.class_balance import Scope, class_balance_weights, in_mixed_group
+from pacs.algorithm.class_balance import Objective, Scope, class_weights, in_mixed_group, row_weights
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.scores import SMALLEST_GROUP, Estimator, falls_back, group_scores
 
 
@@ -19,7 +20,10 @@ class Pacs(Method):
     beta: float = Field(default=1.0, gt=0, description="the paper uses 1.0")
     #: How a response is compared with its group (Eq. 6): rloo, grpo, dr_grpo, or none for no comparison.
     estimator: Estimator = "rloo"
-    #: Over which rows the two classes are balanced: group, batch (the whole train batch), or none.
+    #: What the weights make the update climb, per prompt: log_odds of the pass rate (class balance, the paper's),
+    #: log_pass_rate, or the pass_rate itself (no weights).
+    objective: Objective = "log_odds"
+    #: Over which rows the weights' counts are: group, or batch (the whole train batch).
     weight_scope: Scope = "group"
     #: Divide the reward proxy of a response by its length in tokens.
     normalize_by_length: bool = False
@@ -31,10 +35,22 @@ class Pacs(Method):
     #: score: psi of Eq. 6. grpo_fallback: 1 if its group's scores are those of dr_grpo (estimator grpo only).
     COLUMNS: ClassVar[tuple[str, ...]] = ("score", "grpo_fallback")
 
+    @field_validator("weight_scope", mode="before")
+    @classmethod
+    def _not_none(cls, scope: object) -> object:
+        if scope == "none":
+            raise ValueError("pacs.weight_scope=none: weights are left out by pacs.objective=pass_rate")
+        return scope
+
     @property
     def smallest_group(self) -> int:
         """What the estimator can compare."""
         return SMALLEST_GROUP[self.estimator]
+
+    @property
+    def soft_labels(self) -> bool:
+        """Unless the classes are balanced over the whole batch, which a micro-batch does not know."""
+        return self.objective != "log_odds" or self.weight_scope == "group"
 
     @property
     def needs_log_likelihoods(self) -> bool:
@@ -47,7 +63,15 @@ class Pacs(Method):
 
     def weights(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
         """w_i of Eq. 8."""
-        return class_balance_weights(labels, counted, self.weight_scope)
+        return row_weights(labels, counted, self.objective, self.weight_scope)
+
+    def targets(self, rows: Rows) -> torch.Tensor:
+        """(B,) what sigmoid(psi) is to be: R, or of a label between 0 and 1 the right part of its row's weight."""
+        if self.objective != "log_odds" or self.weight_scope != "group":
+            return rows.labels
+        groups = rows.groups
+        right, wrong = (groups.of_rows(each) for each in class_weights(groups.sum(rows.labels), groups.sizes))
+        return rows.labels * right / (rows.labels * right + (1 - rows.labels) * wrong)
 
     def rewards(self, rows: Rows) -> torch.Tensor:
         """(B,) r_i of Eq. 7; a response without a token has 0."""
@@ -63,7 +87,7 @@ class Pacs(Method):
         scores = group_scores(self.rewards(rows), rows.groups, self.estimator)
         # Selected before the operation: without a comparison, a row of no weight may not be finite beside others.
         weighed = torch.where(rows.weights != 0, scores, 0)
-        losses = rows.weights * binary_cross_entropy_with_logits(weighed, rows.labels, reduction="none")
+        losses = rows.weights * binary_cross_entropy_with_logits(weighed, self.targets(rows), reduction="none")
         if rows.log_likelihoods is not None:
             losses = losses + losses.detach() * (rows.log_likelihoods - rows.log_likelihoods.detach())
         return losses
@@ -73,3 +97,9 @@ class Pacs(Method):
         rewards = self.rewards(rows)
         fallback = falls_back(rewards, rows.groups) if self.estimator == "grpo" else torch.zeros_like(rewards)
         return {"score": group_scores(rewards, rows.groups, self.estimator), "grpo_fallback": fallback}
+
+
+class PacsAuthors(Pacs):
+    """PACS as the authors' public code has it: the reference is the policy that sampled, and Adam goes on."""
+
+    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)

@@ -6,7 +6,7 @@ import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape, checked_labels
 from pacs.algorithm.groups import Groups, make_groups
-from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.method import TOKEN_ADVANTAGE, Method, Rows
 
 #: What is known of a row of any method once its loss is; all (B,). A method adds its `COLUMNS`.
 #:
@@ -21,7 +21,7 @@ ROW_COLUMNS = ("counted", "correct", "loss", "log_ratio", "tokens", "effective_a
 
 def row_columns(method: Method) -> tuple[str, ...]:
     """Names of what is known of a row once its loss is."""
-    return (*ROW_COLUMNS, *method.COLUMNS)
+    return (*ROW_COLUMNS, *method.COLUMNS, *([TOKEN_ADVANTAGE] if method.tokenwise else []))
 
 
 def weigh_rows(
@@ -40,52 +40,50 @@ def weigh_rows(
         float64, 0 in rows that do not count.
 
     Raises:
-        ValueError: shapes that differ, labels other than 0 and 1.
+        ValueError: shapes that differ, labels that the method does not take.
     """
     groups = make_groups(group_ids, row_mask)
-    targets = checked_labels(labels, groups, at_least_float32(labels))
+    targets = checked_labels(labels, groups, at_least_float32(labels), soft=method.soft_labels)
     counted = method.counted(targets, groups)
     return counted.rows, method.weights(targets, counted)
 
 
-def weighed_rows(
-    method: Method,
-    log_ratios: torch.Tensor,
-    log_likelihoods: torch.Tensor | None,
-    lengths: torch.Tensor,
-    labels: torch.Tensor,
-    groups: Groups,
-    weights: torch.Tensor | None,
-) -> tuple[Rows, Groups]:
-    """The rows, checked and weighed, and those of them that count."""
-    targets = checked_labels(labels, groups, log_ratios.dtype)
+def weighed_groups(
+    method: Method, labels: torch.Tensor, groups: Groups, weights: torch.Tensor | None, dtype: torch.dtype
+) -> tuple[torch.Tensor, Groups, torch.Tensor]:
+    """The labels, checked; the groups with the rows that count; and their weights."""
+    targets = checked_labels(labels, groups, dtype, soft=method.soft_labels)
     counted = method.counted(targets, groups)
     if weights is None:
-        weights = method.weights(targets, counted)
-    else:
-        check_shape("weights", weights, groups.index.shape)
-        weights = torch.where(counted.rows, weights.detach().to(log_ratios.dtype), 0)
-    return Rows(log_ratios, log_likelihoods, lengths, targets, weights, groups), counted
+        return targets, counted, method.weights(targets, counted)
+    check_shape("weights", weights, groups.index.shape)
+    return targets, counted, torch.where(counted.rows, weights.detach().to(dtype), 0)
 
 
 @torch.enable_grad()
 def solve(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """(B,) losses, with the gradient that the rows have, and the columns."""
-    given = [values for values in (rows.log_ratios, rows.log_likelihoods) if values is not None]
-    trained = given[0].requires_grad
-    leaves = given if trained else [values.detach().requires_grad_() for values in given]
+    read = {"log_ratios": rows.log_ratios, "log_likelihoods": rows.log_likelihoods, "token_sums": rows.token_sums}
+    given = {name: values for name, values in read.items() if values is not None}
+    trained = rows.log_ratios.requires_grad
+    leaves = given if trained else {name: values.detach().requires_grad_() for name, values in given.items()}
     # NaN in a group without a weight (a dropped one) must reach no gradient, and 0 * NaN is NaN: cut before the
     # method's operations, and selected after them.
     acting = rows.groups.with_any(rows.weights != 0)
-    own, *likelihoods = [torch.where(acting, values, values.detach()) for values in leaves]
-    seen = replace(rows, log_ratios=own, log_likelihoods=likelihoods[0] if likelihoods else None)
-    own_losses = method.losses(seen)
+    seen = {name: torch.where(acting, values, values.detach()) for name, values in leaves.items()}
+    own_losses = method.losses(replace(rows, **seen))  # type: ignore[arg-type]
     check_shape("losses", own_losses, rows.labels.shape)
     losses = torch.where(rows.weights != 0, own_losses, 0)
-    gradients = torch.autograd.grad(losses.sum(), leaves, retain_graph=trained)
+    gradients = torch.autograd.grad(
+        losses.sum(), list(leaves.values()), retain_graph=trained, allow_unused=True, materialize_grads=True
+    )
+    advantages = {name: -gradient for name, gradient in zip(leaves, gradients, strict=True)}
     with torch.no_grad():
         extra = method.columns(rows)
-    known = (counted.rows, rows.labels, losses, rows.log_ratios, rows.lengths, -torch.stack(gradients).sum(dim=0))
+    whole = torch.stack(list(advantages.values())).sum(dim=0)
+    known = (counted.rows, rows.labels, losses, rows.log_ratios, rows.lengths, whole)
     columns = dict(zip(ROW_COLUMNS, known, strict=True)) | {name: extra[name] for name in method.COLUMNS}
+    if method.tokenwise:
+        columns[TOKEN_ADVANTAGE] = advantages["token_sums"]
     columns = {name: values.detach().to(losses.dtype) for name, values in columns.items()}
     return losses if trained else losses.detach(), columns

@@ -1,11 +1,13 @@
 """The gradient of a loss by one number a response: any split of a mini-batch is exact."""
 
 import math
+from collections.abc import Mapping
 
 import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
 from pacs.algorithm.log_ratio import select
+from pacs.algorithm.method import TOKEN_ADVANTAGE
 
 
 def surrogate_loss(
@@ -43,6 +45,31 @@ def surrogate_loss(
     log_likelihoods = select(log_probs, (response_mask != 0) & rows[:, None], at_least_float32(log_probs)).sum(dim=1)
     acting = torch.where(rows, advantages.detach().to(log_likelihoods.dtype), 0)
     return -(acting * log_likelihoods).sum() / denominator_of(denominator, rows)
+
+
+def advantage_loss(
+    log_probs: torch.Tensor,
+    token_values: torch.Tensor | None,
+    response_mask: torch.Tensor,
+    columns: Mapping[str, torch.Tensor],
+    *,
+    denominator: float | torch.Tensor | None = None,
+) -> torch.Tensor:
+    """`surrogate_loss` of any method: at the weights that gave `columns`, its gradient is `method_loss`'s.
+
+    Args:
+        log_probs: (B, T), with gradient.
+        token_values: (B, T) `token_values_of` the same tokens, with gradient; None of a method that is not `tokenwise`.
+        response_mask: (B, T).
+        columns: what `score_responses` says of the rows.
+        denominator: as for `surrogate_loss`.
+    """
+    whole, counted = columns["effective_advantage"], columns["counted"]
+    if token_values is None:
+        return surrogate_loss(log_probs, response_mask, whole, counted=counted, denominator=denominator)
+    by_tokens = columns[TOKEN_ADVANTAGE]
+    rest = surrogate_loss(log_probs, response_mask, whole - by_tokens, counted=counted, denominator=denominator)
+    return rest + surrogate_loss(token_values, response_mask, by_tokens, counted=counted, denominator=denominator)
 
 
 def denominator_of(given: float | torch.Tensor | None, counted: torch.Tensor) -> float | torch.Tensor:

@@ -4,13 +4,15 @@
 model in the graph, which gives each response one number A_i, then `surrogate_loss` of any rows whatever.
 """
 
+from functools import partial
+
 import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
 from pacs.algorithm.groups import make_groups
-from pacs.algorithm.log_ratio import nan_if_not_finite, select, sequence_log_ratios
-from pacs.algorithm.method import Method
-from pacs.algorithm.solve import solve, weighed_rows
+from pacs.algorithm.log_ratio import nan_if_not_finite, select, sequence_log_ratios, token_values_of
+from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.solve import solve, weighed_groups
 from pacs.algorithm.surrogate import denominator_of
 
 
@@ -61,7 +63,12 @@ def method_loss(
     mask = (response_mask != 0) & groups.rows[:, None]
     log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask, allow_not_finite=allow_not_finite)
     likelihoods = select(log_probs, mask, log_ratios.dtype).sum(dim=1) if method.needs_log_likelihoods else None
-    rows, counted = weighed_rows(method, log_ratios, likelihoods, mask.sum(dim=1), labels, groups, weights)
+    targets, counted, weights = weighed_groups(method, labels, groups, weights, log_ratios.dtype)
+    sums = None
+    if method.tokenwise:
+        values = token_values_of(log_probs, ref_log_probs, mask, partial(method.token_values, weights=weights[:, None]))
+        sums = values.sum(dim=1)
+    rows = Rows(log_ratios, likelihoods, sums, mask.sum(dim=1), targets, weights, groups)
     losses, columns = solve(method, rows, counted)
     return losses.sum() / denominator_of(denominator, counted.rows), columns
 
@@ -74,6 +81,7 @@ def score_responses(
     method: Method,
     *,
     log_likelihoods: torch.Tensor | None = None,
+    token_sums: torch.Tensor | None = None,
     row_mask: torch.Tensor | None = None,
     weights: torch.Tensor | None = None,
 ) -> dict[str, torch.Tensor]:
@@ -87,6 +95,7 @@ def score_responses(
         group_ids: (B,) int64; groups must be whole, so that with several ranks all their rows are given here.
         method: with its settings.
         log_likelihoods: (B,) sum_t m_it * log pi_theta; where the method needs them.
+        token_sums: (B,) the sum over t of `token_values_of` the method's `token_values`; where it is `tokenwise`.
         row_mask: (B,) bool or number; rows that are 0 (padding) have no influence.
         weights: (B,) w_i, by default `method.weights` of the rows given.
 
@@ -99,14 +108,20 @@ def score_responses(
     groups = make_groups(group_ids, row_mask)
     check_shape("lengths", lengths, group_ids.shape)
     given = {"log_ratios": log_ratios}
-    if method.needs_log_likelihoods:
-        if log_likelihoods is None:
-            raise ValueError(f"{type(method).__name__} with these settings needs log_likelihoods")
-        given["log_likelihoods"] = log_likelihoods
+    for name, values, needed in (
+        ("log_likelihoods", log_likelihoods, method.needs_log_likelihoods),
+        ("token_sums", token_sums, method.tokenwise),
+    ):
+        if needed and values is None:
+            raise ValueError(f"{type(method).__name__} with these settings needs {name}")
+        if needed and values is not None:
+            given[name] = values
     for name, values in given.items():
         check_shape(name, values, group_ids.shape)
         taking_part = torch.where(groups.rows, values.detach().to(at_least_float32(log_ratios)), 0)
         given[name] = nan_if_not_finite(taking_part)
+    own = given["log_ratios"]
+    targets, counted, weights = weighed_groups(method, labels, groups, weights, own.dtype)
     lengths = torch.where(groups.rows, lengths, 0)
-    own, likelihoods = given["log_ratios"], given.get("log_likelihoods")
-    return solve(method, *weighed_rows(method, own, likelihoods, lengths, labels, groups, weights))[1]
+    rows = Rows(own, given.get("log_likelihoods"), given.get("token_sums"), lengths, targets, weights, groups)
+    return solve(method, rows, counted)[1]

@@ -14,7 +14,10 @@ def nearest(word: str, known: Iterable[object], *, count: int = 1, cutoff: float
         cutoff: how like they must be, from 0 to 1 (`difflib`'s ratio).
     """
     by_lower = {str(each).casefold(): str(each) for each in known}
-    return [by_lower[found] for found in difflib.get_close_matches(word.casefold(), by_lower, count, cutoff)]
+    close = difflib.get_close_matches(word.casefold(), by_lower, len(by_lower) or 1, cutoff)
+    # Two letters in the wrong order are likelier than a wrong letter, which `difflib` has level.
+    close.sort(key=lambda found: sorted(found) != sorted(word.casefold()))
+    return [by_lower[found] for found in close[:count]]
 
 
 def did_you_mean(word: str, known: Iterable[object], *, count: int = 1, cutoff: float = 0.6) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from pacs.base.files import check_folder
 from pacs.base.terminal import print
 from pacs.report import write_report
+from pacs.report.groups import AXES
 from pacs.sweeps.render import write_rendered
 
 DESCRIPTION = """\
@@ -28,6 +29,7 @@ examples:
   pacs report outputs/pacs/qwen3_8b-pacs --out report
   pacs report outputs/pacs/qwen3_8b-pacs outputs/pacs/qwen3_8b-grpo --out comparison
   pacs report outputs/sweeps/baselines-qwen3_8b/*-seed_* --out comparison
+  pacs report outputs/sweeps/baselines-qwen3_8b/*-seed_* --over tokens --out equal_tokens
   pacs report outputs/sweeps/ablation_beta-qwen3_4b/results.json --out report
 """
 
@@ -38,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", type=Path, metavar="RUN", help="folder of a training run; or FILE.json of one sweep"
     )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    parser.add_argument(
+        "--over",
+        choices=AXES,
+        default="steps",
+        help="horizontal axis: steps (default), or what they add up to: generated tokens, or seconds of training",
+    )
     parser.add_argument("--each", action="store_true", help="draw every run by itself, no means and bands")
 
 
@@ -47,6 +55,6 @@ def main(args: argparse.Namespace) -> int:
     if len(args.runs) == 1 and args.runs[0].is_file():
         files = write_rendered(args.runs[0], args.out)
     else:
-        files = write_report(args.runs, args.out, each=args.each)
+        files = write_report(args.runs, args.out, each=args.each, over=args.over)
     print(*files, sep="\n")
     return 0

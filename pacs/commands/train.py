@@ -165,6 +165,7 @@ def _train(config: DictConfig, *, verbose: bool) -> None:
             launch.prepare(config)
             checks.check_model(config)
             checks.check_surroundings(config)
+            _warn(config)
         status = launch.train(config, verbose=verbose)
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
@@ -187,6 +188,7 @@ def _dry_run(config: DictConfig) -> None:
     given = [redact(word) for word in HydraConfig.get().overrides.task]
     print(f"run: {OmegaConf.select(config, RUN_NAME)}, {config.pacs.run_dir}")
     print(f"given: {' '.join(given) or 'nothing'} (`--cfg job` prints all settings)")
+    _warn(config)
     print(strategy.outlook(config))
     print(outline(config))
     print("\n".join(surroundings.expected_data(config)), flush=True)
@@ -199,6 +201,13 @@ def _dry_run(config: DictConfig) -> None:
     if problems:
         raise UserError("the config is sound, but on this machine the run would stop:\n" + "\n".join(problems))
     print("The config is sound, and what it needs is here.")
+
+
+def _warn(config: DictConfig) -> None:
+    from pacs.integration import checks
+
+    for warning in checks.warnings(config):
+        print(f"pacs: warning: {warning}")
 
 
 def _check_overrides(config: DictConfig) -> None:

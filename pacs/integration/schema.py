@@ -5,7 +5,10 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 #: Algorithms of verl; each has a primary config of this name.
-BASELINES = ("ppo", "grpo", "dr_grpo", "dapo", "rloo")
+BASELINES = (
+    "ppo", "grpo", "dr_grpo", "dapo", "rloo",
+    "gspo", "cispo", "sapo", "clip_cov", "kl_cov", "dppo_tv", "dppo_kl", "opo",
+)  # fmt: skip
 
 #: Keys of `pacs` about the run; all others are fields of `Pacs`, and there only under PACS.
 RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts")

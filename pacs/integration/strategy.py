@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from omegaconf import DictConfig
 
+from pacs.algorithm import method_of
+from pacs.integration.schema import algorithm_section
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens, token_budget
 
 BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
@@ -54,7 +56,12 @@ def wanted(config: DictConfig) -> Any:
 
 
 def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
-    """What keeps groups of `group_tokens` tokens from being whole in a micro-batch; None if nothing does."""
+    """What keeps groups of `group_tokens` tokens from being whole in a micro-batch, or whole groups from being enough.
+
+    None if nothing does.
+    """
+    if (method := method_of(algorithm_section(config))).whole_mini_batch:
+        return f"the loss of {type(method).__name__} with these settings depends on its whole mini-batch"
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
     ranks, prompts = data_parallel_size(config), actor.ppo_mini_batch_size
     if prompts % ranks:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 import torch
 
 from pacs.algorithm import ROW_COLUMNS
+from pacs.algorithm.method import TOKEN_ADVANTAGE
 from pacs.metrics.entry import Metric
 from pacs.metrics.over import (
     BIN,
@@ -28,9 +29,9 @@ from pacs.metrics.registry import OURS
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
-#: What it holds where the method has it (the first two) or it was computed.
+#: What it holds where the method has it (the first three) or it was computed.
 OPTIONAL_UPDATE_COLUMNS = frozenset(
-    {"score", "grpo_fallback", "entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
+    {TOKEN_ADVANTAGE, "score", "grpo_fallback", "entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
 )
 
 SATURATED_RESIDUAL = 0.01
@@ -67,12 +68,14 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             at the weights the row's mini-batch was updated from:
 
             counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
-            correct              the label R, 0 or 1
+            correct              the label R; with any other than 0 and 1, metrics of right and of wrong responses
+                                 are left out, and how many scores are on the right side
             loss                 w * l
             score                psi
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
             tokens               tokens of the response
             effective_advantage  A
+            token_advantage      the part of A by the sums of a token's own function; not reduced
             grpo_fallback        1 if the row's group fell back to dr_grpo
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
@@ -97,7 +100,10 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1
-    selections = {COUNTED: torch.ones_like(correct), CORRECT: correct, WRONG: ~correct}
+    selections = {COUNTED: torch.ones_like(correct)}
+    classes = not bool((~correct & (rows["correct"] != 0)).any())
+    if classes:
+        selections |= {CORRECT: correct, WRONG: ~correct}
     if "update" in rows:
         selections[FRESH] = rows["update"] == 0
     if "score" not in rows:
@@ -109,9 +115,10 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         "probability": probability,
         "residual": residual,
         "saturated": (residual < SATURATED_RESIDUAL).double(),
-        "accurate": ((rows["score"] > 0) == correct).double(),
         "calibration_error": _calibration_errors(probability, rows["correct"], bins),
     }
+    if classes:
+        columns["accurate"] = ((rows["score"] > 0) == correct).double()
     metrics = not_finite | _reduce(columns, selections)
     for number in range(CALIBRATION_BINS):
         family = _reduce(columns, {BIN: bins == number})

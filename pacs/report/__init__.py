@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, Table, format_table
-from pacs.report.groups import group_runs
+from pacs.report.groups import AXES, group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
 from pacs.runs.read import Run, read_run, read_runs
@@ -37,6 +37,7 @@ def write_report(
     tables: Mapping[str, Table] | None = None,
     title: str = "",
     each: bool = False,
+    over: str = "steps",
 ) -> list[Path]:
     """Write the page, the overview and a figure of each panel that has data, of one run or of several.
 
@@ -48,20 +49,21 @@ def write_report(
         tables: caption -> table, to open the page; numbers of an evaluation before and after, say.
         title: of the page.
         each: draw every run by itself, also those that differ only in their seeds.
+        over: what is drawn over: a key of `AXES`.
 
     Returns:
         The files: `index.html`, `overview.png`, then the figures.
 
     Raises:
-        UserError: a folder that is not a run's or has nothing to draw.
+        UserError: a folder that is not a run's or has nothing to draw, or not what it is to be drawn over.
     """
     from pacs.report import figures  # matplotlib is slow to import, and `pacs train --help` passes here
 
-    groups = group_runs(read_runs(runs), each=each)
+    groups = group_runs(read_runs(runs), each=each, axis=AXES[over])
     panels = figures.panels_of(groups)
     titles = {panel.name: figures.title_of(panel, groups) for panel in panels}
     whole = figures.render_png(figures.overview(groups, panels))
-    pictures = {OVERVIEW: Picture(whole, "Small multiples over the training step: " + "; ".join(titles.values()))}
+    pictures = {OVERVIEW: Picture(whole, f"Small multiples over the {AXES[over].label}: " + "; ".join(titles.values()))}
     for panel in tqdm(panels, desc="drawing", unit=" figures", disable=None, leave=False):
         png = figures.render_png(figures.figure_of(panel, groups))
         pictures[panel.name] = Picture(png, titles[panel.name], panel.quantity, panel.reading, panel.metrics)

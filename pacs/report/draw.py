@@ -1,4 +1,4 @@
-"""A panel's data on an axes, over the training step."""
+"""A panel's data on an axes, over the training step or what is added up over it."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pacs.report.groups import Band, Group
 from pacs.report.panel import Curve, Panel
@@ -22,6 +22,7 @@ from pacs.report.style import (
     legend_above,
     line_style,
 )
+from pacs.report.trends import amount
 
 MAX_FULL_RESETS = 40
 """Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead."""
@@ -38,7 +39,9 @@ SMALLEST_PART = 0.005
 """A part of a total that has less than this share of it goes into what is left."""
 
 
-def draw_over_steps(axes: Axes, panel: Panel, groups: Sequence[Group], *, width: float, steps: Sequence[int]) -> None:
+def draw_over_steps(
+    axes: Axes, panel: Panel, groups: Sequence[Group], *, width: float, ends: tuple[float, float]
+) -> None:
     """Lines, or the areas of a stack, under a title that is there already.
 
     Args:
@@ -46,19 +49,22 @@ def draw_over_steps(axes: Axes, panel: Panel, groups: Sequence[Group], *, width:
         panel: of kind `lines` or `stack`.
         groups: a stack is that of one; of several its total is drawn.
         width: the room for a legend, in inches.
-        steps: the horizontal axis holds the first and the last of them.
+        ends: of what the horizontal axis holds.
     """
-    axes.set_xlabel("training step")
+    axis = groups[0].axis
+    axes.set_xlabel(axis.label)
     axes.set_ylabel(panel.unit)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    if axis.metric:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: amount(place)))
     if panel.kind == "stack" and len(groups) == 1:
         _draw_stack(axes, panel, groups[0], width)
     elif panel.kind == "stack":
         _draw_lines(axes, panel, [Curve(panel.total)], groups, width)
     else:
         _draw_lines(axes, panel, panel.curves, groups, width)
-    margin = max(0.02 * (max(steps) - min(steps)), 0.5)
-    axes.set_xlim(min(steps) - margin, max(steps) + margin)
+    margin = max(0.02 * (ends[1] - ends[0]), 0.5)
+    axes.set_xlim(ends[0] - margin, ends[1] + margin)
     _mark_resets(axes, groups)
 
 
@@ -72,7 +78,7 @@ def _draw_lines(axes: Axes, panel: Panel, curves: Sequence[Curve], groups: Seque
                 continue
             style = line_style(number, index, len(groups))
             _draw_band(axes, group, curve, band, style["color"])
-            axes.plot(band.steps, band.mean, **for_density(style, len(band.steps)))
+            axes.plot(band.places, band.mean, **for_density(style, len(band.steps)))
             values += [*band.low, *band.high]
     _shape_axis(axes, panel, values)
     if len(curves) > 1:
@@ -90,7 +96,8 @@ def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) 
         steps = tuple(step for step in band.steps if step in below and step in above)
         low, high = (tuple(edge[step] for step in steps) for edge in (below, above))
     if curve.spread or len(group.runs) > 1:
-        axes.fill_between(steps, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
+        places = [group.places[step] for step in steps]
+        axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
 
 
 def _band(group: Group, curve: Curve) -> Band:
@@ -127,11 +134,11 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
         known = [sum(column) for column in zip(*layers.values(), strict=True)]
         layers["other"] = [max(0.0, total[step] - part) for step, part in zip(steps, known, strict=True)]
         colours["other"] = REST_COLOUR
-    floor = [0.0] * len(steps)
+    floor, edges = [0.0] * len(steps), _edges(group, steps)
     areas = []
     for label, layer in layers.items():
         top = [low + value for low, value in zip(floor, layer, strict=True)]
-        areas.append(_draw_area(axes, steps, floor, top, colours[label]))
+        areas.append(_draw_area(axes, edges, floor, top, colours[label]))
         floor = top
     axes.set_ylim(0, 1 if panel.is_share else None)
     if not panel.is_share:
@@ -139,10 +146,17 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
     legend_above(axes, areas, list(layers), width)
 
 
-def _draw_area(axes: Axes, steps: Sequence[int], low: Sequence[float], high: Sequence[float], colour: str) -> Any:
-    """Each step as wide as it is far from the next, so that a single one can be seen."""
+def _edges(group: Group, steps: Sequence[int]) -> list[float]:
+    """The left and the right edge of each step: half way to the next, or all that it adds."""
+    if group.axis.metric:
+        before = dict(zip(group.places, [0.0, *group.places.values()], strict=False))
+        return [edge for step in steps for edge in (before[step], group.places[step])]
     half = min((after - before for before, after in pairwise(steps)), default=1) / 2
-    edges = [edge for step in steps for edge in (step - half, step + half)]
+    return [edge for step in steps for edge in (step - half, step + half)]
+
+
+def _draw_area(axes: Axes, edges: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> Any:
+    """Each step as wide as between its edges, so that a single one can be seen."""
     bottom, top = ([value for value in values for _ in range(2)] for values in (low, high))
     return axes.fill_between(edges, bottom, top, color=colour, linewidth=0)
 
@@ -162,7 +176,9 @@ def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
     for index, group in enumerate(groups):
         if group.resets:
             style = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
-            axes.vlines(group.resets, 0, height, transform=axes.get_xaxis_transform(), **style)
+            axes.vlines(
+                [group.places[step] for step in group.resets], 0, height, transform=axes.get_xaxis_transform(), **style
+            )
 
 
 def reset_style(group: int, groups: int) -> dict[str, Any]:

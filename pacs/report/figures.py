@@ -148,12 +148,12 @@ def _figure(
     columns = min(columns, len(parts))
     rows = math.ceil(len(parts) / columns)
     width, height = panel_inches
-    steps = [step for group in groups for run in group.runs for step in run.steps]
+    places = [place for group in groups for place in group.places.values()]
     with our_style():
         figure = Figure(figsize=(columns * width, rows * height + 0.5), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
-            _draw(axes, part, AXES_SHARE * width, steps)
+            _draw(axes, part, AXES_SHARE * width, (min(places), max(places)))
         if parts[0].groups is not groups:
             _level(figure.axes)
         if title:
@@ -162,12 +162,12 @@ def _figure(
     return figure
 
 
-def _draw(axes: Axes, part: Part, width: float, steps: Sequence[int]) -> None:
+def _draw(axes: Axes, part: Part, width: float, ends: tuple[float, float]) -> None:
     set_title(axes, part.title, width)
     if part.panel.kind == "reliability":
         draw_calibration(axes, part.groups, part.panel.unit, width=width)
     else:
-        draw_over_steps(axes, part.panel, part.groups, width=width, steps=steps)
+        draw_over_steps(axes, part.panel, part.groups, width=width, ends=ends)
 
 
 def _level(figure_axes: Sequence[Axes]) -> None:

@@ -1,11 +1,12 @@
 """What a figure's title says: found in the data that the figure shows, and no more than they show."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 
 from pacs.report.groups import Band, Group, resets
-from pacs.report.trends import CLEAR, Format, describe, number, share, wobble
+from pacs.report.trends import CLEAR, Format, amount, describe, number, share, wobble
 
 Finding = Callable[[Sequence[Group]], str]
 """From the groups to a sentence without its full stop; empty where none has the metric that it would be about."""
@@ -157,11 +158,24 @@ def tell(bands: Mapping[str, Band], subject: str, unit: str, form: Format) -> st
     if len(bands) == 1:
         (band,) = bands.values()
         return f"{subject} {describe(band.steps, band.mean, unit, form)}"
-    common = set.intersection(*(set(band.steps) for band in bands.values())) if bands else set()
-    if not common:
+    if not bands:
         return ""
-    ends = {label: _at(band, max(common)) for label, band in bands.items()}
-    return f"{subject} at step {max(common)}: {rank(ends, unit, form)}"
+    axis = next(iter(bands.values())).axis
+    if axis.metric:
+        # As far as all have come, each has the last value that it had until then.
+        common = min(band.places[-1] for band in bands.values())
+        last = {label: bisect_right(band.places, common) - 1 for label, band in bands.items()}
+        if min(last.values()) < 0:
+            return ""
+        where = axis.after.format(amount(common))
+    else:
+        steps = set.intersection(*(set(band.steps) for band in bands.values()))
+        if not steps:
+            return ""
+        last = {label: band.steps.index(max(steps)) for label, band in bands.items()}
+        where = f"at step {max(steps)}"
+    ends = {label: _at(band, last[label]) for label, band in bands.items()}
+    return f"{subject} {where}: {rank(ends, unit, form)}"
 
 
 def third(band: Band) -> int:
@@ -174,9 +188,8 @@ def last_third(band: Band) -> tuple[float, float, float]:
     return _interval(band, *(fmean(column[-third(band) :]) for column in (band.low, band.mean, band.high)))
 
 
-def _at(band: Band, step: int) -> tuple[float, float, float]:
-    """The mean at a step, between the ends of its interval."""
-    place = band.steps.index(step)
+def _at(band: Band, place: int) -> tuple[float, float, float]:
+    """The mean at one of its steps, between the ends of its interval."""
     return _interval(band, band.low[place], band.mean[place], band.high[place])
 
 

@@ -7,12 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from functools import cached_property
+from itertools import accumulate
 from statistics import fmean
 from typing import NamedTuple
 
+from pacs.base.errors import UserError
 from pacs.base.settings import differing, shown
 from pacs.runs.read import Run
 from pacs.verl_keys import names
+from pacs.verl_keys.metrics import STEP_SECONDS
 
 RESET = "pacs/reference/reset_count"
 """1 in the steps after which the reference was replaced by the policy."""
@@ -36,22 +40,60 @@ LABEL_SETTINGS = 2
 LABEL_CHARS = 40
 
 
+class Axis(NamedTuple):
+    """What curves are drawn over.
+
+    Attributes:
+        label: of the horizontal axis.
+        metric: what is added up over the steps; empty: the step itself.
+        after: a place on it, in words.
+    """
+
+    label: str
+    metric: str = ""
+    after: str = "step {}"
+
+
+AXES = {
+    "steps": Axis("training step"),
+    "tokens": Axis("generated tokens", "pacs/response_tokens/generated_sum", "after {} generated tokens"),
+    "seconds": Axis("seconds of training", STEP_SECONDS, "after {} s of training"),
+}
+
+
 class Band(NamedTuple):
-    """A metric of a group over the steps, ascending: mean, lowest and highest of so many of its runs."""
+    """A metric of a group over the steps, ascending: mean, lowest and highest of so many of its runs.
+
+    `places` are those of the steps on the `axis`.
+    """
 
     steps: tuple[int, ...]
     mean: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     runs: int
+    places: tuple[float, ...]
+    axis: Axis
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one experiment, and what tells it from the other groups."""
+    """Runs of one experiment, what tells it from the other groups, and what it is drawn over."""
 
     label: str
     runs: tuple[Run, ...]
+    axis: Axis = AXES["steps"]
+
+    @cached_property
+    def places(self) -> dict[int, float]:
+        """Step -> its place on the axis: the mean over the runs that have it, ascending.
+
+        Raises:
+            UserError: a step of a run lacks what is added up.
+        """
+        found = [_places(run, self.axis) for run in self.runs]
+        steps = sorted({step for places in found for step in places})
+        return {step: fmean(places[step] for places in found if step in places) for step in steps}
 
     def band(self, *keys: str) -> Band:
         """One metric, or the mean of several, at the steps that every run has which logs it at all."""
@@ -59,7 +101,7 @@ class Group:
         steps = sorted(set.intersection(*(set(series) for series in found))) if found else []
         columns = [[series[step] for series in found] for step in steps]
         mean, low, high = (tuple(reduce(column) for column in columns) for reduce in (fmean, min, max))
-        return Band(tuple(steps), mean, low, high, len(found))
+        return Band(tuple(steps), mean, low, high, len(found), tuple(self.places[step] for step in steps), self.axis)
 
     def keys(self, pattern: str = "*") -> list[str]:
         """The metrics that match a glob and have a value in some run, sorted."""
@@ -69,6 +111,19 @@ class Group:
     def resets(self) -> list[int]:
         """The steps after which the reference of some run became the policy."""
         return sorted({step for run in self.runs for step in resets(run)})
+
+
+def _places(run: Run, axis: Axis) -> dict[int, float]:
+    if not axis.metric:
+        return {step: float(step) for step in run.steps}
+    trained = [step for step, row in run.steps.items() if STEP_SECONDS in row] or list(run.steps)[-1:]
+    if lacking := [step for step in trained if axis.metric not in run.steps[step]]:
+        raise UserError(
+            f"{run.path}: step {lacking[0]} has no {axis.metric}: it was trained before that was logged; draw this run "
+            "over steps"
+        )
+    sums = accumulate(row.get(axis.metric, 0.0) for row in run.steps.values())
+    return dict(zip(run.steps, sums, strict=True))
 
 
 def resets(run: Run) -> list[int]:
@@ -88,12 +143,13 @@ def _mean_of(run: Run, keys: Sequence[str]) -> dict[int, float]:
     return {step: fmean(series[step] for series in found) for step in found[0] if all(step in s for s in found)}
 
 
-def group_runs(runs: Sequence[Run], *, each: bool = False) -> list[Group]:
+def group_runs(runs: Sequence[Run], *, each: bool = False, axis: Axis = AXES["steps"]) -> list[Group]:
     """Put runs of equal experiments together, in the order of their first runs.
 
     Args:
         runs: as `read_runs` gives them.
         each: make every run a group of its own.
+        axis: what they are drawn over.
     """
     together: dict[object, list[Run]] = {}
     for run in runs:
@@ -101,7 +157,7 @@ def group_runs(runs: Sequence[Run], *, each: bool = False) -> list[Group]:
         together.setdefault(run.name if alone else frozenset(experiment(run).items()), []).append(run)
     groups = list(together.values())
     labels = _names(groups) if each or len(groups) == 1 else _by_settings(groups) or _names(groups)
-    return [Group(label, tuple(members)) for label, members in zip(labels, groups, strict=True)]
+    return [Group(label, tuple(members), axis) for label, members in zip(labels, groups, strict=True)]
 
 
 def _by_settings(groups: Sequence[Sequence[Run]]) -> list[str]:

@@ -37,6 +37,14 @@ def number(value: float) -> str:
     return text.replace("-", "−", 1) if value < 0 else text
 
 
+def amount(value: float) -> str:
+    """Three significant digits: 950, 1.25k, 3.4M."""
+    for power, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= power:
+            return f"{value / power:.3g}{letter}"
+    return f"{value:.3g}"
+
+
 def share(value: float) -> str:
     """Two decimals."""
     return f"{value:.2f}"

@@ -70,8 +70,9 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
         axes = figure.subplots(1, 2 if ends else 1, squeeze=False)[0]
         set_title(axes[0], left or "No step is done yet", 0.45 * WIDTH_INCHES)
         if left:
-            steps = [step for group in groups for run in group.runs for step in run.steps]
-            draw_over_steps(axes[0], panel, groups, width=0.4 * WIDTH_INCHES, steps=steps)
+            places = [place for group in groups for place in group.places.values()]
+            ends_of_axis = (min(places), max(places))
+            draw_over_steps(axes[0], panel, groups, width=0.4 * WIDTH_INCHES, ends=ends_of_axis)
         if ends:
             _draw_ends(axes[1], measure, ends, [group.label for group in groups])
         set_figure_title(figure, title)

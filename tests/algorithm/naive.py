@@ -8,22 +8,30 @@ import torch
 from pacs.algorithm import Pacs
 
 ESTIMATORS = ["rloo", "grpo", "dr_grpo", "none"]
+WEIGHTS = [
+    ("log_odds", "group"),
+    ("log_odds", "batch"),
+    ("log_pass_rate", "group"),
+    ("log_pass_rate", "batch"),
+    ("pass_rate", "group"),
+]
 ALL_CONFIGS = [
     Pacs(
         beta=0.7,
         estimator=e,
+        objective=o,
         weight_scope=s,
         normalize_by_length=n,
         single_class_groups=c,
         policy_gradient_term=p,
     )
-    for e, s, n, c, p in product(ESTIMATORS, ["group", "batch", "none"], [False, True], ["keep", "drop"], [False, True])
+    for e, (o, s), n, c, p in product(ESTIMATORS, WEIGHTS, [False, True], ["keep", "drop"], [False, True])
 ]
 
 
 def config_name(config: Pacs) -> str:
     flags = ["length"] * config.normalize_by_length + ["pg"] * config.policy_gradient_term
-    return "-".join([config.estimator, config.weight_scope, config.single_class_groups, *flags])
+    return "-".join([config.estimator, config.objective, config.weight_scope, config.single_class_groups, *flags])
 
 
 @dataclass(frozen=True)
@@ -134,9 +142,12 @@ def naive_counted(batch: Batch, config: Pacs) -> list[int]:
 
 
 def naive_weight(i: int, batch: Batch, config: Pacs) -> float:
-    if config.weight_scope == "none":
+    if config.objective == "pass_rate":
         return 1.0
     pool = naive_members(batch, i) if config.weight_scope == "group" else naive_counted(batch, config)
+    if config.objective == "log_pass_rate":
+        right = sum(int(batch.labels[j]) for j in pool)
+        return len(pool) / right if right else 1.0
     same = [j for j in pool if batch.labels[j] == batch.labels[i]]
     return 1.0 if len(same) == len(pool) else len(pool) / (2 * len(same))
 

@@ -3,16 +3,21 @@ import torch
 
 from pacs.algorithm import weigh_rows
 
-from .naive import Pacs, make_batch, naive_weight
+from .naive import WEIGHTS, Pacs, make_batch, naive_weight
 
 IDS = torch.tensor([7, 7, 3, 3, 3, 3, 9, 9])
 LABELS = torch.tensor([1, 0, 1, 0, 0, 0, 1, 1])
 
 
 def class_balance_weights(
-    labels: torch.Tensor, ids: torch.Tensor, *, scope: str = "group", row_mask: torch.Tensor | None = None
+    labels: torch.Tensor,
+    ids: torch.Tensor,
+    *,
+    objective: str = "log_odds",
+    scope: str = "group",
+    row_mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    return weigh_rows(labels, ids, Pacs(weight_scope=scope), row_mask)[1]
+    return weigh_rows(labels, ids, Pacs(objective=objective, weight_scope=scope), row_mask)[1]
 
 
 def test_by_hand() -> None:
@@ -23,16 +28,21 @@ def test_by_hand() -> None:
     assert class_balance_weights(LABELS[1:], IDS[1:], scope="batch").tolist() == pytest.approx(
         [7 / 8, 7 / 6, 7 / 8, 7 / 8, 7 / 8, 7 / 6, 7 / 6]
     )
-    assert class_balance_weights(LABELS, IDS, scope="none").tolist() == [1] * 8
+    assert class_balance_weights(LABELS, IDS, objective="pass_rate").tolist() == [1] * 8
+    assert class_balance_weights(LABELS, IDS, objective="log_pass_rate").tolist() == [2, 2, 4, 4, 4, 4, 1, 1]
+    wrong = class_balance_weights(0 * LABELS, IDS, objective="log_pass_rate")
+    assert wrong.tolist() == [1] * 8
 
 
-@pytest.mark.parametrize("scope", ["group", "batch", "none"])
-def test_equals_the_naive_weights(scope: str) -> None:
+@pytest.mark.parametrize(("objective", "scope"), WEIGHTS)
+def test_equals_the_naive_weights(objective: str, scope: str) -> None:
     """Uneven groups in shuffled order; padded rows (label -1) weigh 0 and change nobody's weight."""
     batch = make_batch(seed=1)
-    config = Pacs(weight_scope=scope)
+    config = Pacs(objective=objective, weight_scope=scope)
     expected = [naive_weight(i, batch, config) if batch.row_mask[i] else 0.0 for i in range(len(batch.labels))]
-    weights = class_balance_weights(batch.labels.double(), batch.group_ids, scope=scope, row_mask=batch.row_mask)
+    weights = class_balance_weights(
+        batch.labels.double(), batch.group_ids, objective=objective, scope=scope, row_mask=batch.row_mask
+    )
     assert weights.tolist() == pytest.approx(expected, rel=1e-15)
 
 
@@ -78,6 +88,8 @@ def test_other_labels_are_refused() -> None:
     """The message has the values; a label outside the mask is nobody's business."""
     labels = torch.tensor([1, 0, 0.5, -1, 0.5, 0, float("nan"), 1])
     with pytest.raises(ValueError, match=r"4 of 8 rows have others \(-1.0, 0.5, nan\)"):
+        class_balance_weights(labels, IDS, scope="batch")
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\], but 2 of 8 rows have others \(-1.0, nan\)"):
         class_balance_weights(labels, IDS)
     weights = class_balance_weights(labels, IDS, row_mask=torch.tensor([1, 1, 0, 0, 0, 1, 0, 1]))
     assert weights.tolist() == [1, 1, 0, 0, 0, 1, 0, 1]

@@ -11,6 +11,7 @@ def test_defaults_are_the_documented_ones() -> None:
     assert Pacs() == Pacs(
         beta=1.0,
         estimator="rloo",
+        objective="log_odds",
         weight_scope="group",
         normalize_by_length=False,
         policy_gradient_term=False,
@@ -53,8 +54,10 @@ def test_is_frozen_and_travels_between_processes() -> None:
         ({"estimator": None}, r"pacs.estimator=None is not known \(did you mean none\?\)"),
         (
             {"weight_scope": "grp"},
-            r"pacs.weight_scope=grp .*did you mean group\?\): choose one of group, batch, none",
+            r"pacs.weight_scope=grp .*did you mean group\?\): choose one of group, batch",
         ),
+        ({"weight_scope": "none"}, "pacs.weight_scope=none: weights are left out by pacs.objective=pass_rate"),
+        ({"objective": "log_rate"}, r"pacs.objective=log_rate .*log_pass_rate\?\): choose one of log_odds, pass_rate"),
         (
             {"single_class_groups": "dropped"},
             r"pacs.single_class_groups=dropped .*drop\?\): choose one of keep, drop",
@@ -166,7 +169,10 @@ def test_a_method_is_named_by_a_word_or_an_import_path() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("pasc", r"pacs.method=pasc is not known \(did you mean pacs\?\): choose one of pacs, or give the import path"),
+        (
+            "pasc",
+            r"pacs.method=pasc is not known \(did you mean pacs\?\): choose one of pacs, .* or give the import path",
+        ),
         ("no_such.module.Loss", "pacs.method=no_such.module.Loss cannot be imported .*PYTHONPATH"),
         ("math.pi", "pacs.method=math.pi is no subclass of pacs.algorithm.Method"),
         ("my..Loss", "pacs.method=my..Loss cannot be imported"),

@@ -6,6 +6,8 @@ from pacs.algorithm import Pacs, weigh_rows
 IDS = torch.tensor([7, 3, 7, 3, 5, 5])
 LABELS = torch.tensor([1, 1, 0, 1, 0, 0])
 KEEP, DROP = Pacs(), Pacs(single_class_groups="drop")
+#: The classes are counted over the batch, so that they are two.
+HARD = Pacs(weight_scope="batch")
 
 
 def test_drop_takes_out_groups_of_one_class_of_either_label() -> None:
@@ -29,4 +31,4 @@ def test_nothing_may_count() -> None:
 
 def test_other_labels_are_refused() -> None:
     with pytest.raises(ValueError, match=r"labels must be 0 \(wrong\) or 1 \(correct\), but 1 of 6"):
-        weigh_rows(torch.tensor([1, 1, 2, 1, 0, 0]), IDS, KEEP)
+        weigh_rows(torch.tensor([1, 1, 2, 1, 0, 0]), IDS, HARD)

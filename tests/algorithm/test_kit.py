@@ -8,12 +8,15 @@ import torch
 
 from pacs.algorithm import Method, Pacs, Rows, check_method
 
+from .naive import WEIGHTS
+
 ESTIMATORS = ("rloo", "grpo", "dr_grpo", "none")
 
 
-@pytest.mark.parametrize(("estimator", "scope"), product(ESTIMATORS, ("group", "batch", "none")))
-def test_pacs_passes(estimator: str, scope: str) -> None:
-    check_method(Pacs(estimator=estimator, weight_scope=scope))
+@pytest.mark.parametrize(("estimator", "weights"), product(ESTIMATORS, WEIGHTS))
+def test_pacs_passes(estimator: str, weights: tuple[str, str]) -> None:
+    objective, scope = weights
+    check_method(Pacs(estimator=estimator, objective=objective, weight_scope=scope))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

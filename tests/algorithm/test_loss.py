@@ -227,7 +227,7 @@ def test_given_weights_are_used_as_they_are() -> None:
     counted, _ = weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)
     weights = torch.where(counted, 2.5, float("nan"))
     loss, grad = loss_and_gradient(batch, config, weights=weights)
-    unweighted = config.model_copy(update={"weight_scope": "none"})
+    unweighted = config.model_copy(update={"objective": "pass_rate"})
     expected, expected_grad = loss_and_gradient(batch, unweighted)
     torch.testing.assert_close(loss, 2.5 * expected, rtol=1e-12, atol=0)
     torch.testing.assert_close(grad, 2.5 * expected_grad, rtol=1e-10, atol=1e-15)
@@ -298,4 +298,4 @@ def test_other_labels_are_refused() -> None:
     batch = make_batch()
     labels = torch.where(batch.row_mask, batch.labels * 0.5, 0)
     with pytest.raises(ValueError, match=r"rows have others \(0.5\)"):
-        loss_and_gradient(replace(batch, labels=labels), Pacs())
+        loss_and_gradient(replace(batch, labels=labels), Pacs(weight_scope="batch"))

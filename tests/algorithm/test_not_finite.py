@@ -106,7 +106,7 @@ def test_in_a_dropped_group_it_is_harmless(config: Pacs, strategy: Strategy, nam
 
 
 @pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.weight_scope == "none"], ids=config_name)
+@pytest.mark.parametrize("config", [c for c in ALL_CONFIGS if c.objective == "pass_rate"], ids=config_name)
 def test_in_a_group_without_a_weight_it_is_harmless(config: Pacs, value: float) -> None:
     """Weights as a caller may give them; of a single row where rows are not compared."""
     clean = make_batch()

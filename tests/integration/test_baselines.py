@@ -40,6 +40,12 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         assert 0 < line["actor/entropy"] < math.log(4096)  # nats a token, however the loss is aggregated
         assert line["pacs/gradient/norm_max"] >= line["actor/grad_norm"] > 0
         assert line["pacs/gradient/skipped_count"] == 0
+        generated = line["pacs/response_tokens/generated_sum"]
+        kept = line["response_length/mean"] * sum(len(group) for group in groups)
+        if any(key.startswith("training/filter_groups/") for key in line):
+            assert generated > kept
+        else:
+            assert generated == pytest.approx(kept)
         if algorithm == "dapo":
             assert line["pacs/groups/mixed_fraction"] == 1
             assert line["critic/rewards/mean"] < line["critic/score/mean"]  # all of these responses are long

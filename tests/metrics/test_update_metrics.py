@@ -205,6 +205,20 @@ def test_a_method_without_scores_has_the_other_metrics() -> None:
     assert not any("score" in name or "calibration" in name for name in metrics)
 
 
+def test_labels_between_0_and_1_are_of_no_class() -> None:
+    rows = make_rows(11)
+    of_classes = {name for name in update_metrics([table(rows)]) if re.search("(correct|wrong)_(mean|min|max)", name)}
+    rows[0]["correct"] = 0.25
+    graded = update_metrics([table(rows)])
+    assert of_classes
+    assert not of_classes & graded.keys()
+    assert "pacs/critic/accuracy_fraction" not in graded
+    counted = [row for row in rows if row["counted"]]
+    assert graded["pacs/residual_mean"] == pytest.approx(
+        mean([abs(sigmoid(row["score"]) - row["correct"]) for row in counted])
+    )
+
+
 def test_only_the_first_update_has_a_gap() -> None:
     metrics = update_metrics([table([row | {"update": 1.0} for row in make_rows(2)])])
     assert [name for name in metrics if "rollout_gap" in name] == []

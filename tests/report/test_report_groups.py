@@ -96,14 +96,14 @@ def test_the_band_is_that_of_the_runs_at_the_steps_all_have(make_run):
     more = [{"x": lambda step: 10.0 * step}, {"x": lambda step: 20.0 * step}, {}]
     runs = read_runs([make_run(f"r{i}", steps=steps, more=more[i]) for i, steps in enumerate((2, 3, 4))])
     band = Group("g", tuple(runs)).band("x")
-    assert band == ((1, 2), (15.0, 30.0), (10.0, 20.0), (20.0, 40.0), 2)
-    assert Group("g", tuple(runs)).band("no/such") == ((), (), (), (), 0)
+    assert band[:5] == ((1, 2), (15.0, 30.0), (10.0, 20.0), (20.0, 40.0), 2)
+    assert Group("g", tuple(runs)).band("no/such")[:5] == ((), (), (), (), 0)
 
 
 def test_the_mean_of_several_metrics_is_taken_in_each_run_first(make_run):
     one = make_run("one", steps=2, more={"x": lambda step: 1.0, "y": lambda step: 3.0})
     two = make_run("two", steps=2, more={"x": lambda step: 5.0, "y": lambda step: 5.0 if step == 2 else float("nan")})
-    assert Group("g", tuple(read_runs([one, two]))).band("x", "y") == ((2,), (3.5,), (2.0,), (5.0,), 2)
+    assert Group("g", tuple(read_runs([one, two]))).band("x", "y")[:5] == ((2,), (3.5,), (2.0,), (5.0,), 2)
 
 
 def test_resets_are_those_of_any_run(make_run):

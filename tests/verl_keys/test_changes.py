@@ -88,7 +88,7 @@ ALGORITHM = keys(
         distillation.distillation_loss.loss_mode skip.rollout_tq.enable skip.rollout.action
     """),
     ("pacs", """
-        beta estimator weight_scope normalize_by_length policy_gradient_term single_class_groups
+        beta estimator objective weight_scope normalize_by_length policy_gradient_term single_class_groups
     """),
     ("pacs.reference", """
         reset_every reset_at_saturation reset_at_log_ratio reset_optimizer warmup_steps

@@ -9,7 +9,7 @@ from pacs.integration.schema import RUN_KEYS
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 #: verl's estimators that compare the responses to one prompt.
-OF_GROUPS = ("grpo", "rloo")
+OF_GROUPS = ("grpo", "rloo", "opo")
 #: Those of verl's that its V1 trainer cannot give what they read.
 WITHOUT_INPUT = {
     "remax": "the reward of a greedy response (reward_baselines)",
@@ -38,6 +38,12 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "(the paper: 8)."
         )
     actor = config.actor_rollout_ref.actor
+    if actor.policy_loss.loss_mode == "geo_mean":
+        yield (
+            "actor_rollout_ref.actor.policy_loss.loss_mode=geo_mean: verl takes a plain mean over each micro-batch, so "
+            "that the gradient depends on how rows are packed (twice too large where 16 rows were split into 4 and "
+            "12): use --config-name gspo, whose ratio is a response's, too."
+        )
     if actor.loss_agg_mode == "seq-mean-token-sum-norm" and actor.loss_scale_factor is None:
         yield (
             "actor_rollout_ref.actor.loss_scale_factor=null with loss_agg_mode=seq-mean-token-sum-norm: verl would "

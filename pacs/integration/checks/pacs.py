@@ -1,4 +1,4 @@
-"""What the PACS trainer needs of a config: sound settings, and a reference that can be copied."""
+"""What our methods' trainer needs of a config: sound settings, and a reference that can be copied."""
 
 from collections.abc import Iterator
 
@@ -8,14 +8,14 @@ from pacs.algorithm import method_of
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import wanted, why_not_grouped
-from pacs.verl_keys.config import longest_sequence_tokens
+from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prompts_per_step, prompts_per_update
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
 SHARED_WITH_REFERENCE = ("fsdp_size", "model_dtype", "dtype", "mixed_precision", "ulysses_sequence_parallel_size")
 
 
-#: What verl's losses and advantages read, and PACS's do not, with the values of the shipped config.
+#: What verl's losses and advantages read, and our methods do not, with the values of the shipped config.
 UNREAD = {
     "algorithm.adv_estimator": "pacs",
     "algorithm.gamma": 1.0,
@@ -42,7 +42,7 @@ QUANTIZED = (
 
 
 def pacs_problems(config: DictConfig) -> Iterator[str]:
-    """What is wrong with a config of the PACS trainer, a sentence each with the setting and the mend."""
+    """What is wrong with a config of our methods' trainer, a sentence each with the setting and the mend."""
     try:
         method = method_of(algorithm_section(config))
     except ValueError as error:
@@ -61,6 +61,19 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
     yield from batches
     if not batches:
         yield from _strategy_problems(config)
+
+
+def pacs_warnings(config: DictConfig) -> Iterator[str]:
+    """What is allowed in a sound config of our methods' trainer and does something else than its reader may think."""
+    reference = method_of(algorithm_section(config)).reference
+    if reference.reset_every == 1 and reference.reset_optimizer:
+        alone = prompts_per_step(config) == prompts_per_update(config) and epochs_per_step(config) == 1
+        updates = "every update" if alone else "the first update of each step"
+        yield (
+            "pacs.reference.reset_every=1 with pacs.reference.reset_optimizer=true forgets Adam's moments in every "
+            f"step: {updates} then moves each weight by the learning rate along its gradient's sign, however small "
+            "the gradient. pacs.reference.reset_optimizer=false keeps them (so does --config-name pacs_authors)."
+        )
 
 
 def _reference_problems(config: DictConfig) -> Iterator[str]:
@@ -86,23 +99,23 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
 
 
 def _ignored_settings(config: DictConfig) -> Iterator[str]:
-    """Settings of verl that PACS would not heed."""
+    """Settings of verl that our methods would not heed."""
     found = {key: OmegaConf.select(config, key) for key in UNREAD}
     if changed := [f"{key}={value}" for key, value in found.items() if value != UNREAD[key]]:
         yield (
-            f"{', '.join(changed)}: PACS reads nothing of verl's advantages and losses (its own settings are under "
-            "pacs.): leave that out, or choose another algorithm by --config-name."
+            f"{', '.join(changed)}: this method reads nothing of verl's advantages and losses (its own settings are "
+            "under pacs.): leave that out, or choose another method by --config-name."
         )
     actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
     if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
         yield (
-            "actor_rollout_ref.actor.use_kl_loss or algorithm.use_kl_in_reward is true: PACS has no KL term (the "
-            "ratio to the reference is its score); set both to false."
+            "actor_rollout_ref.actor.use_kl_loss or algorithm.use_kl_in_reward is true: verl's KL terms are "
+            "no part of this method (PACS's score is itself the ratio to the reference); set both to false."
         )
     if actor.entropy_coeff != 0:
         yield (
-            f"actor_rollout_ref.actor.entropy_coeff={actor.entropy_coeff}: PACS's loss has no entropy term; set "
-            "it to 0 (the entropy is logged anyway, pacs.metrics.entropy_every)."
+            f"actor_rollout_ref.actor.entropy_coeff={actor.entropy_coeff}: this method's loss has no entropy "
+            "term; set it to 0 (the entropy is logged anyway, pacs.metrics.entropy_every)."
         )
     if actor.shuffle:
         yield (
@@ -112,17 +125,17 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
     correction = algorithm.get("rollout_correction") or {}
     if correction.get("rollout_is") or correction.get("rollout_rs"):
         yield (
-            "algorithm.rollout_correction is set: PACS has no importance weights and no log pi_old; set rollout_is and "
-            "rollout_rs to null."
+            "algorithm.rollout_correction is set: this method takes none of verl's importance weights; set rollout_is "
+            "and rollout_rs to null."
         )
     for key in QUANTIZED:
         if (value := OmegaConf.select(config, key)) not in (None, False, "auto"):
             yield (
-                f"{key}={value}: the responses would be another policy's than the one that is trained, and PACS has no "
-                "importance weights that correct for the difference: leave it out."
+                f"{key}={value}: the responses would be another policy's than the one that is trained, and this method "
+                "has no importance weights that correct for the difference: leave it out."
             )
     if config.critic.enable:
-        yield "critic.enable=true: PACS has no critic; set it to false."
+        yield "critic.enable=true: this method has no critic; set it to false."
 
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:

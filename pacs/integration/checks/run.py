@@ -15,7 +15,7 @@ from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems
-from pacs.integration.checks.pacs import pacs_problems
+from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.preflight import surroundings_problems
 from pacs.integration.checks.shared import shared_problems
 from pacs.integration.schema import BASELINES
@@ -63,6 +63,11 @@ def check_run(config: DictConfig) -> None:
     problems = problems or list(_verl_problems(config))
     if problems:
         raise ConfigError(problems)
+
+
+def warnings(config: DictConfig) -> list[str]:
+    """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
+    return list(pacs_warnings(config)) if config.trainer.v1.trainer_mode == "pacs" else []
 
 
 def check_model(config: DictConfig) -> None:

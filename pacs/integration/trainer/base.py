@@ -47,6 +47,8 @@ class SynchronousTrainer(PPOTrainerSync):
         self.stopping = False
         self.phases = Phases(self.replay_buffer)
         self.prompts = PromptOrder(config)
+        self.prompts.count_discarded(self.replay_buffer)
+        self.replay_buffer.poll_interval = ROLLOUT_POLL_SECONDS
         self.grading = Grading(self)
         self.saving = Saving(self)
         self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
@@ -83,11 +85,6 @@ class SynchronousTrainer(PPOTrainerSync):
             total_steps=self.total_training_steps,
         )
         self._logger = tracking
-
-    def _build_replay_buffer(self) -> Any:
-        buffer = super()._build_replay_buffer()
-        buffer.poll_interval = ROLLOUT_POLL_SECONDS
-        return buffer
 
     def init(self) -> None:
         """Start all that the run needs, under watch."""

@@ -100,7 +100,8 @@ class Grading:
             status=verifier_statuses(grades.infos),
         )
         self._warn_of_graded_scores(metrics)
-        return metrics
+        generated = grades.tokens[sampled].double().sum().item() + self.trainer.prompts.discarded_tokens
+        return metrics | {"pacs/response_tokens/generated_sum": generated}
 
     def validation(self, sources: list[str], uids: list[str], scores: list[float], counts: Any) -> dict[str, float]:
         """Our metrics of a validation.

@@ -5,6 +5,8 @@ from typing import Any
 from omegaconf import DictConfig
 from verl.utils import tensordict_utils as tu
 
+from pacs.integration.trainer.step_rows import prompt_uid
+
 
 class PromptOrder:
     """Numbers the prompts as they are drawn, so that rows can be arranged alike in every run.
@@ -14,11 +16,12 @@ class PromptOrder:
 
     Attributes:
         resampled: prompts drawn in this step in place of groups that were filtered.
+        discarded_tokens: of the responses that were sampled in this step and thrown away, filtered groups as a rule.
     """
 
     def __init__(self, config: DictConfig) -> None:
         self.config = config
-        self.drawn = self.resampled = 0
+        self.drawn = self.resampled = self.discarded_tokens = 0
 
     def count(self, step: int, num_prompts: int | None) -> None:
         """Count the prompts that take the place of filtered groups (None: a step begins).
@@ -29,7 +32,10 @@ class PromptOrder:
         Raises:
             RuntimeError: Prompts of more batches than that were drawn.
         """
-        self.resampled = 0 if num_prompts is None else self.resampled + num_prompts
+        if num_prompts is None:
+            self.resampled = self.discarded_tokens = 0
+        else:
+            self.resampled += num_prompts
         most = self.config.algorithm.filter_groups.max_num_gen_batches
         sampled = self.config.data.train_batch_size + self.resampled
         if 0 < most * self.config.data.train_batch_size < sampled:
@@ -45,3 +51,15 @@ class PromptOrder:
         self.drawn += len(batch)
         tu.assign_non_tensor_stack(batch, "uid", [f"{step}-{first + i}" for i in range(len(batch))])
         return batch
+
+    def count_discarded(self, buffer: Any) -> None:
+        """Follow what verl's replay buffer throws away: it says how many groups, and not how long they are."""
+        clear_groups = buffer._clear_groups
+
+        def clear_and_count(partition_id: str, uids: set[str]) -> None:
+            if partition_id == "train":
+                rows = buffer.partitions[partition_id].items()
+                self.discarded_tokens += sum(tag["response_len"] for key, tag in rows if prompt_uid(key) in uids)
+            clear_groups(partition_id, uids)
+
+        buffer._clear_groups = clear_and_count

@@ -60,7 +60,7 @@ def step_rows(group_ids: torch.Tensor, padding: torch.Tensor, rewards: torch.Ten
     sizes = torch.bincount(group_ids[~padding], minlength=int(group_ids.max()) + 1)[group_ids]
     alone = ~padding & (sizes < method.smallest_group)
     row_mask = ~padding & ~alone
-    check_labels(rewards[row_mask])
+    check_labels(rewards[row_mask], method)
     labels = torch.where(padding, 0, rewards)
     counted, weights = weigh_rows(labels, group_ids, method, row_mask)
     return StepRows(
@@ -95,11 +95,13 @@ def row_sums(jagged: torch.Tensor) -> torch.Tensor:
     return torch.stack([row.sum() for row in jagged.unbind()])
 
 
-def check_labels(labels: torch.Tensor) -> None:
-    """Raise ValueError unless every reward is 0 or 1."""
-    others = labels[(labels != 0) & (labels != 1)].unique()
+def check_labels(labels: torch.Tensor, method: Method) -> None:
+    """Raise ValueError unless the method takes every reward as a label."""
+    taken = (labels >= 0) & (labels <= 1) if method.soft_labels else (labels == 0) | (labels == 1)
+    others = labels[~taken].unique()
     if len(others):
         raise ValueError(
-            f"PACS trains on labels of 0 and 1, but the reward function returned {others[:5].tolist()}. Set "
-            "reward.custom_reward_function to a verifier whose score is 0.0 or 1.0, as pkg://pacs.rewards.registry is."
+            f"{type(method).__name__} trains on labels {'from 0 to 1' if method.soft_labels else 'of 0 and 1'}, "
+            f"but the reward function returned {others[:5].tolist()}. Set reward.custom_reward_function to a verifier "
+            "whose score is 0.0 or 1.0, as pkg://pacs.rewards.registry is."
         )

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from verl.workers.utils.padding import no_padding_2_padding
 
-from pacs.algorithm import Method, check_whole_groups, method_loss, row_columns, surrogate_loss
+from pacs.algorithm import Method, advantage_loss, check_whole_groups, method_loss, row_columns, token_values_of
 from pacs.integration import fields
 
 #: log pi of each response token as vLLM gave it (jagged); verl's name.
@@ -42,21 +43,20 @@ class PacsPolicyLoss:
         """
         log_probs = no_padding_2_padding(model_output["log_probs"], data)
         mask = data["response_mask"].to_padded_tensor(0) != 0
+        own = data[fields.SELF_REFERENCE]
+        reference = log_probs.detach() if own else data[fields.REFERENCE].to_padded_tensor(0)
         if data[fields.STRATEGY] == "cached":
             rows = dict(zip(row_columns(self.method), data[fields.SCORED].unbind(dim=1), strict=True))
-            loss = surrogate_loss(
-                log_probs,
-                mask,
-                rows["effective_advantage"],
-                counted=rows["counted"],
-                denominator=data[fields.DENOMINATOR],
-            )
+            values = None
+            if self.method.tokenwise:
+                function = partial(self.method.token_values, weights=data[fields.WEIGHTS][:, None])
+                values = token_values_of(log_probs, reference, mask, function)
+            loss = advantage_loss(log_probs, values, mask, rows, denominator=data[fields.DENOMINATOR])
         else:
             check_whole_groups(data[fields.GROUP_IDS], data[fields.GROUP_SIZES], data[fields.ROW_MASK])
-            own = data[fields.SELF_REFERENCE]
             loss, rows = method_loss(
                 log_probs,
-                log_probs.detach() if own else data[fields.REFERENCE].to_padded_tensor(0),
+                reference,
                 mask,
                 data[fields.LABELS],
                 data[fields.GROUP_IDS],

@@ -1,5 +1,6 @@
 """verl's workers with what PACS adds: scores before the gradient pass, and a reference that can be reset."""
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,7 +12,7 @@ from verl.utils.device import get_torch_device
 from verl.utils.profiler import DistProfiler
 from verl.workers.utils.padding import response_from_nested
 
-from pacs.algorithm import check_whole_groups, row_columns, score_responses, sequence_log_ratios
+from pacs.algorithm import check_whole_groups, row_columns, score_responses, sequence_log_ratios, token_values_of
 from pacs.integration import fields
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
 from pacs.integration.worker.loss import PacsPolicyLoss
@@ -76,22 +77,25 @@ class PacsTrainingWorker(DurableTrainingWorker):
         """`row_columns` of this rank's rows at the current weights: (B, C). A group's rows may be on any rank."""
         mask = data["response_mask"].to_padded_tensor(0) != 0
         method, own_reference = self.loss_fn.method, data[fields.SELF_REFERENCE]
-        log_ratios, log_likelihoods = torch.zeros(2, len(data))
+        current = torch.zeros(mask.shape)
         if method.needs_log_likelihoods or not own_reference:
             start = perf_counter()
             current = self.log_probs(data, disable_auto_offload=True).to_padded_tensor(0)
             self.policy_pass_seconds += perf_counter() - start
-            log_likelihoods = torch.where(mask, current, 0).sum(dim=1)
-        if not own_reference:
-            # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
-            reference = data[fields.REFERENCE].to_padded_tensor(0)
-            log_ratios = sequence_log_ratios(current, reference, mask, allow_not_finite=True)
+        reference = current if own_reference else data[fields.REFERENCE].to_padded_tensor(0)
+        # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
+        log_ratios = sequence_log_ratios(current, reference, mask, allow_not_finite=True)
+        token_sums = torch.zeros(len(data))
+        if method.tokenwise:
+            function = partial(method.token_values, weights=data[fields.WEIGHTS][:, None])
+            token_sums = token_values_of(current, reference, mask, function).sum(dim=1)
         own = torch.stack(
             [
                 column.double()
                 for column in (
                     log_ratios,
-                    log_likelihoods,
+                    torch.where(mask, current, 0).sum(dim=1),
+                    token_sums,
                     mask.sum(dim=1),
                     data[fields.LABELS],
                     data[fields.WEIGHTS],
@@ -104,7 +108,7 @@ class PacsTrainingWorker(DurableTrainingWorker):
         group = self.engine.get_data_parallel_group()
         ranks = [torch.empty_like(own) for _ in range(self.engine.get_data_parallel_size())]
         torch.distributed.all_gather(ranks, own, group=group)
-        log_ratios, log_likelihoods, lengths, labels, weights, row_mask, group_ids, group_sizes = torch.cat(
+        log_ratios, log_likelihoods, token_sums, lengths, labels, weights, row_mask, group_ids, group_sizes = torch.cat(
             ranks, dim=1
         ).cpu()
         check_whole_groups(group_ids.long(), group_sizes.long(), row_mask)
@@ -115,6 +119,7 @@ class PacsTrainingWorker(DurableTrainingWorker):
             group_ids.long(),
             method,
             log_likelihoods=log_likelihoods,
+            token_sums=token_sums,
             row_mask=row_mask,
             weights=weights,
         )

@@ -1,7 +1,7 @@
 """The sampled batch, the verifier's verdicts, validation."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import CORRECT_RESPONSES, GROUPS, RESPONSES, SAMPLED, SHARE, WRONG_RESPONSES
+from pacs.metrics.over import CORRECT_RESPONSES, GENERATED, GROUPS, RESPONSES, SAMPLED, SHARE, WRONG_RESPONSES
 
 BATCH = (
     Metric(
@@ -74,6 +74,15 @@ BATCH = (
         unit="responses",
         healthy="0.",
         remedy="Above 0: rollouts fail. The run's log has vLLM's or the reward worker's error.",
+    ),
+    Metric(
+        name="pacs/response_tokens/generated_sum",
+        over=GENERATED,
+        formula="tokens of the response; with DAPO's filter groups that were sampled and thrown away count as well. "
+        "`pacs report --over tokens` adds them up, so that methods are compared at equal tokens",
+        unit="tokens",
+        healthy="Prompts of a step times `actor_rollout_ref.rollout.n` times the mean length of a response.",
+        remedy="See `pacs/response_tokens/wrong_mean`, and with DAPO `training/filter_groups/*`.",
     ),
     Metric(
         name="pacs/response_tokens/correct_mean",

@@ -50,7 +50,8 @@ CRITIC = (
         name="pacs/critic/accuracy_fraction",
         column="accurate",
         over=COUNTED,
-        formula="`(psi_i > 0) == (R_i = 1)`; a score of 0 predicts wrong",
+        formula="`(psi_i > 0) == (R_i = 1)`; a score of 0 predicts wrong. Left out, with all that is reduced over "
+        "correct or wrong rows, in a step with a label other than 0 and 1",
         unit=SHARE,
         healthy="Where all scores are 0 it is the share of wrong rows, whatever that is; later above 0.5 in mixed "
         "groups. In groups of one class scores have both signs and half of the rows count as wrong, more where the "

@@ -3,10 +3,12 @@
 from importlib.util import find_spec
 
 import pytest
+import torch
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
+from pacs.integration import checks
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
@@ -159,3 +161,24 @@ def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> No
     (problem,) = _context_problems(config, {"max_position_embeddings": 40960})
     assert f"{ROLLOUT}.max_model_len=50000" in problem
     assert list(_context_problems(configs["grpo"], {"max_position_embeddings": 40960})) == []
+
+
+def test_forgetting_adam_every_step_is_warned_of(configs: dict[str, DictConfig]) -> None:
+    pacs = configs["pacs"]
+    every, mini = "pacs__reference__reset_every", "actor_rollout_ref__actor__ppo_mini_batch_size"
+    (warning,) = checks.warnings(with_settings(pacs, **{every: 1}))
+    assert "pacs.reference.reset_optimizer=false" in warning
+    assert "the first update of each step" in warning
+    (warning,) = checks.warnings(with_settings(pacs, **{every: 1, mini: pacs.data.train_batch_size}))
+    assert "every update then" in warning
+    kept = with_settings(pacs, **{every: 1, "pacs__reference__reset_optimizer": False})
+    rare = with_settings(pacs, **{every: 2})
+    assert [checks.warnings(config) for config in (pacs, kept, rare, configs["grpo"])] == [[], [], [], []]
+
+
+def test_a_fresh_adam_moves_each_weight_alike() -> None:
+    """What the warning says."""
+    weights = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    weights.grad = torch.tensor([1e-3, -1.0, 50.0], dtype=torch.float64)
+    torch.optim.AdamW([weights], lr=1e-2, weight_decay=0).step()
+    torch.testing.assert_close(weights.detach(), -1e-2 * weights.grad.sign(), rtol=1e-4, atol=0)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 from verl.trainer.ppo.utils import Role
+from verl.trainer.ppo.v1 import replay_buffer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import TrainingWorker
@@ -56,6 +57,24 @@ def test_groups_are_sampled_anew_up_to_the_limit() -> None:
         made.prompts.count(7, 1)
     unbounded = trainer("dapo", "algorithm.filter_groups.max_num_gen_batches=0")
     unbounded.prompts.count(7, 10**6)
+
+
+def test_tokens_that_are_thrown_away_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl's own buffer, which clears a filtered group and a surplus one."""
+    made, cleared = trainer("dapo"), []
+    monkeypatch.setattr(replay_buffer.tq, "kv_clear", lambda **words: cleared.append(words))
+    buffer = made.replay_buffer
+    rows = {"7-1_0_0": 5, "7-1_1_0": 7, "7-10_0_0": 100, "7-2_0_0": 11}
+    buffer.partitions["train"] = {key: {"response_len": tokens} for key, tokens in rows.items()}
+    buffer.partitions["val"] = {"7-1_0_0": {"response_len": 1000}}
+    made.prompts.count(7, None)
+    for partition, uids in (("train", {"7-1"}), ("val", {"7-1"}), ("train", {"7-2", "7-3"}), ("train", set())):
+        buffer._clear_groups(partition, uids)
+    assert made.prompts.discarded_tokens == 5 + 7 + 11
+    assert buffer.partitions["train"].keys() == {"7-10_0_0"}
+    assert len(cleared) == 3
+    made.prompts.count(8, None)
+    assert made.prompts.discarded_tokens == 0
 
 
 def test_skipped_updates_stop_the_run() -> None:
@@ -137,7 +156,8 @@ def test_graded_rewards_are_named_and_not_counted_as_wrong(
         made.global_steps = step
         made._compute_advantage(batch, metrics)
         assert metrics == {
-            "pacs/rows/graded_count": 2.0, "pacs/rows/alone_count": 0.0, "pacs/truncated_fraction": 0.0
+            "pacs/rows/graded_count": 2.0, "pacs/rows/alone_count": 0.0, "pacs/truncated_fraction": 0.0,
+            "pacs/response_tokens/generated_sum": 8.0,
         }  # fmt: skip
     said = capsys.readouterr().out
     assert said.count("scores other than 0 and 1 (pacs/rows/graded_count=2)") == 1

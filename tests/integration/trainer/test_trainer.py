@@ -185,10 +185,14 @@ def test_rows_of_a_jagged_tensor_are_summed() -> None:
     assert row_sums(torch.nested.as_nested_tensor(rows, layout=torch.jagged)).tolist() == [3.0, 0.0, 5.0]
 
 
-def test_rewards_other_than_0_and_1_are_refused() -> None:
-    check_labels(torch.tensor([0.0, 1.0]))
-    with pytest.raises(ValueError, match=r"returned \[0.5\].*reward.custom_reward_function"):
-        check_labels(torch.tensor([0.0, 0.5]))
+def test_rewards_that_a_method_takes_for_no_label_are_refused() -> None:
+    for method in (Pacs(weight_scope="batch"), Pacs()):
+        check_labels(torch.tensor([0.0, 1.0]), method)
+    with pytest.raises(ValueError, match=r"labels of 0 and 1, but .* \[0.5\].*reward.custom_reward_function"):
+        check_labels(torch.tensor([0.0, 0.5]), Pacs(weight_scope="batch"))
+    check_labels(torch.tensor([0.0, 0.5]), Pacs())
+    with pytest.raises(ValueError, match=r"labels from 0 to 1, but .* \[-0.5, 1.5\]"):
+        check_labels(torch.tensor([0.0, 1.5, -0.5]), Pacs())
 
 
 def test_prompts_are_numbered_in_order_of_appearance() -> None:

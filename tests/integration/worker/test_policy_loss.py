@@ -17,7 +17,7 @@ STRATEGIES = ["grouped", "cached"]
 CONFIGS = {
     "default": Pacs(),
     "length": Pacs(normalize_by_length=True, beta=3.0),
-    "policy gradient": Pacs(policy_gradient_term=True, weight_scope="none"),
+    "policy gradient": Pacs(policy_gradient_term=True, objective="pass_rate"),
     "grpo, dropped": Pacs(estimator="grpo", single_class_groups="drop"),
 }
 DROPPED = [i for i, row in enumerate(ROWS) if row.uid == "0"]

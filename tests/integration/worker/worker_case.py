@@ -12,10 +12,11 @@ from tensordict import TensorDict
 from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
-from pacs.algorithm import Pacs
+from pacs.algorithm import Method, Pacs
 from pacs.integration.trainer.batching import padded_row_count, row_order
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from tests.algorithm.naive import Batch, naive_loss
+from tests.algorithm.naive_family import NAIVE, groups_of
 
 VOCABULARY = 40
 GROUP = 4
@@ -97,7 +98,7 @@ def mini_batches(parts: list[list[Row]], count: int) -> list[list[Row]]:
     return [[row for part in parts for row in part[i * size : (i + 1) * size] if row.uid] for i in range(count)]
 
 
-def as_tensordict(parts: list[list[Row]], rank: int, config: Pacs) -> TensorDict:
+def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDict:
     """The fields verl's engine and PACS's worker read of a rank's rows, jagged where verl's are."""
 
     def jagged(values: list[torch.Tensor]) -> torch.Tensor:
@@ -153,10 +154,10 @@ def autograd_loss(
     model: PreTrainedModel,
     reference: list[torch.Tensor],
     rows: list[Row],
-    config: Pacs,
+    config: Method,
     temperature: float = 1.0,
 ) -> torch.Tensor:
-    """Eq. 8 over `rows` in one pass, given log pi_ref of each."""
+    """The loss of `rows` (PACS: Eq. 8) in one pass, given log pi_ref of each."""
     ids = {uid: i for i, uid in enumerate(dict.fromkeys(row.uid for row in rows))}
     masks = [torch.tensor(row.mask, dtype=torch.bool) for row in rows]
     batch = Batch(
@@ -167,7 +168,9 @@ def autograd_loss(
         group_ids=torch.tensor([ids[row.uid] for row in rows]),
         row_mask=torch.ones(len(rows), dtype=torch.bool),
     )
-    return naive_loss(batch, config)
+    if isinstance(config, Pacs):
+        return naive_loss(batch, config)
+    return NAIVE[type(config)](groups_of(batch, batch.log_probs), config)
 
 
 def token_metrics(

@@ -14,7 +14,7 @@ import verl  # noqa: F401 (loads the plugin)
 from hydra import compose, initialize_config_dir
 from verl.utils import tensordict_utils as tu
 
-from pacs.algorithm import Pacs, ReferenceSchedule
+from pacs.algorithm import Method, ReferenceSchedule
 from pacs.base.paths import config_dir
 from pacs.integration import fields
 from pacs.integration.checkpoints.shards import local_shards
@@ -62,7 +62,7 @@ def full_weights(worker: PacsWorker) -> dict[str, torch.Tensor]:
 def step_data(
     parts: list[list[Row]],
     rank: int,
-    config: Pacs,
+    config: Method,
     mini_batches: int,
     *,
     is_policy: bool,

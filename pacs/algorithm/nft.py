@@ -1,0 +1,63 @@
+"""NFT (arXiv 2505.18116): wrong responses are learnt from by the policy that is left without the right ones."""
+
+from typing import Literal
+
+import torch
+
+from pacs.algorithm.class_balance import in_mixed_group
+from pacs.algorithm.groups import Groups
+from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.reference import ReferenceConfig
+
+#: rho is at most e to this, in nats.
+LARGEST_LOG_RATIO = 10.0
+#: q is taken as at least and at most this.
+PASS_RATES = (0.02, 0.98)
+
+
+class Nft(Method):
+    """losses_i = -(1-q) log rho_i of right responses, -(1-q) log max(1, (1 - q rho_i)/(1-q)) of wrong ones.
+
+    rho is the ratio to the policy that sampled (`reference.reset_every` is 1), of each token, whose losses are summed,
+    or of the whole response; q is the group's pass rate. Where the maximum is 1 the gradient is that without it, as in
+    the authors' code. Groups of one class are left out.
+    """
+
+    #: Adam goes on over the reset of each step.
+    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
+    #: What rho is the ratio of: token (the authors' default) or sequence.
+    ratio: Literal["token", "sequence"] = "token"
+
+    @property
+    def smallest_group(self) -> int:
+        """One of each class."""
+        return 2
+
+    @property
+    def tokenwise(self) -> bool:
+        """With the ratio of each token."""
+        return self.ratio == "token"
+
+    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+        """Mixed groups."""
+        return groups.keep(in_mixed_group(labels, groups))
+
+    def weights(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+        """(B,) R - q, the effective advantage where policy and reference agree."""
+        pass_rates = counted.sum(labels) / counted.sizes.clamp(min=1)
+        return torch.where(counted.rows, labels - counted.of_rows(pass_rates.clamp(*PASS_RATES)), 0)
+
+    def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """log rho of right responses; of wrong ones -((1-q)/q) log max(1, (1 - q rho)/(1-q)), whose q is -weights."""
+        right = weights >= 0
+        q = torch.where(right, 0.5, -weights)
+        bounded = log_ratios.clamp(max=LARGEST_LOG_RATIO)
+        left = (1 - q * bounded.exp()) / (1 - q)
+        at_least_one = left + (left.clamp(min=1) - left).detach()
+        return torch.where(right, log_ratios, -(1 - q) / q * at_least_one.log())
+
+    def losses(self, rows: Rows) -> torch.Tensor:
+        """(B,) -(R - q) times the sum of `token_values`, or their value at the response's ratio."""
+        if rows.token_sums is not None:
+            return -rows.weights * rows.token_sums
+        return -rows.weights * self.token_values(rows.log_ratios[:, None], rows.weights[:, None])[:, 0]
