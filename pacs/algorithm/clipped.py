@@ -24,7 +24,7 @@ class Clipped(Method):
     #: rho of a right response counts as at most 1 and this.
     clip_high: float = Field(default=0.2, ge=0, description="0.2 lets it grow by a fifth")
     #: rho of a wrong response counts as at most this; None (null) has no such bound.
-    clip_dual: float | None = Field(default=3.0, description="a ratio above 1, or null for none")
+    clip_dual: float | None = Field(default=3.0, gt=1, description="a ratio above 1, or null for none")
 
     @property
     def tokenwise(self) -> bool:

@@ -39,7 +39,10 @@ the unsolved: at p = 0.01 its step is three to seven times that at one half. The
 log-odds: a prompt counts more the nearer p is to either end, so that the nearly solved count as much as the nearly
 unsolved. GRPO and REAL lie between that and the constant. Without weights (PACS, RLOO, Dr. GRPO, GVPO, NFT, RAFT++)
 each prompt counts by what it adds to the mean pass rate. Pass@k training sees nothing but problems that are solved
-about once in G; what is solved more often is left to itself.
+about once in G; what is solved more often is left to itself. Where a problem has many right responses, c(p) does not
+say which of them are kept: a policy gradient, and every method whose reference is the policy that sampled, prefers
+those that are ahead already. PACS without resets (`pacs.reference.reset_every=null`) is drawn to the proportions that
+right responses had in the reference, by its groups of one class.
 These are first steps: what each comes to when it is trained is measured, not calculated.
 """
 EQUAL = """\
@@ -80,23 +83,26 @@ def _relative(climbed: Climbed, p: float, size: int) -> float:
 
 
 def figure() -> bytes:
-    """c(p)/c(1/2) against the log-odds of p, of each method that differs from those before it."""
+    """c(p)/c(1/2) against the log-odds of p, a curve for all methods that share it."""
     from matplotlib.figure import Figure
 
-    canvas = Figure(figsize=(7, 4.2), layout="constrained")
+    canvas = Figure(figsize=(9, 4.6), layout="constrained")
     axes = canvas.add_subplot()
     odds = torch.linspace(-4.6, 4.6, 93, dtype=torch.float64)
-    drawn: list[list[float]] = []
+    drawn: list[tuple[list[float], list[str]]] = []
     for climbed in METHODS:
         curve = [climbed.closed(p, SIZES[0]) / climbed.closed(0.5, SIZES[0]) for p in torch.sigmoid(odds).tolist()]
-        if any(max(abs(a - b) for a, b in zip(curve, other, strict=True)) < 1e-6 for other in drawn):
-            continue
-        drawn.append(curve)
-        axes.plot(odds, curve, label=climbed.names)
+        same = [names for other, names in drawn if max(abs(a - b) for a, b in zip(curve, other, strict=True)) < 1e-6]
+        if same:
+            same[0].append(climbed.names)
+        else:
+            drawn.append((curve, [climbed.names]))
+    for curve, names in drawn:
+        axes.plot(odds, curve, label="\n".join(names))
     axes.set(ylim=(0, 4), xlabel="p", ylabel="c(p)/c(1/2), G = 8")
     ticks = [0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99]
     axes.set_xticks([math.log(p / (1 - p)) for p in ticks], [str(p) for p in ticks])
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     stream = io.BytesIO()
     canvas.savefig(stream, format="png", dpi=130, metadata={"Software": None})
     return stream.getvalue()

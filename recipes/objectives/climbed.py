@@ -105,7 +105,7 @@ METHODS = (
         lambda p, size: 2 - p ** (size - 1) - (1 - p) ** (size - 1),
     ),
     Climbed(
-        "DisCO-b",
+        "DisCO",
         on_policy(Disco()),
         "(1 - p^G - (1-p)^G) / (p (1-p))",
         lambda p, size: (1 - p**size - (1 - p) ** size) / (p * (1 - p)),

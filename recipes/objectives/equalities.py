@@ -10,7 +10,7 @@ from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.real import Real
+from pacs.algorithm.real import Real, RealBce
 from recipes.objectives.climbed import TAU
 
 
@@ -78,7 +78,7 @@ EQUALITIES = (
     Equality(
         "REAL's binary cross-entropy (`--config-name real_bce`) is PACS with `estimator=none`, no weights, "
         "`normalize_by_length=true`, mixed groups alone and beta = 1/tau, at any log-ratio",
-        off_policy(Pacs(beta=1 / TAU, estimator="none", objective="pass_rate", normalize_by_length=True)),
+        off_policy(RealBce()),
         _cross_entropy(1 / TAU, True), 1.0,
     ),
     Equality(
@@ -87,7 +87,7 @@ EQUALITIES = (
         off_policy(Pacs(beta=0.05, estimator="none", objective="pass_rate")), _cross_entropy(0.05, False), 1.0,
     ),
     Equality(
-        "DisCO-b is PACS (`normalize_by_length=true`) times 4(G-1)/G, where policy and reference agree and responses "
+        "DisCO is PACS (`normalize_by_length=true`) times 4(G-1)/G, where policy and reference agree and responses "
         "are as likely a token",
         off_policy(Disco()),
         _times(lambda labels: 4 * (len(labels) - 1) / len(labels), off_policy(Pacs(normalize_by_length=True))), 0.0,
@@ -96,6 +96,12 @@ EQUALITIES = (
         "MaxRL is PACS with `objective=log_pass_rate` times (G-1)/G, where policy and reference agree",
         off_policy(MaxRl()),
         _times(lambda labels: (len(labels) - 1) / len(labels), off_policy(Pacs(objective="log_pass_rate"))), 0.0,
+    ),
+    Equality(
+        "PACS with `estimator=dr_grpo` and no weights is GVPO with a quarter of its beta, times 4(G-1), where policy "
+        "and reference agree",
+        off_policy(Pacs(beta=0.4, estimator="dr_grpo", objective="pass_rate")),
+        _times(lambda labels: 4 * (len(labels) - 1), off_policy(Gvpo(beta=0.1))), 0.0,
     ),
     Equality(
         "NFT is PACS with `estimator=dr_grpo` and no weights, where policy and reference agree",

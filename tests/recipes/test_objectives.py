@@ -28,7 +28,7 @@ OURS: dict[str, Method] = {
     "MaxRL": MaxRl(),
     "REAL": Real(),
     "Reinforce-Rej; REAL's cross-entropy": ReinforceRej(),
-    "DisCO-b": Disco(),
+    "DisCO": Disco(),
     "pass@k training (grpo_passk)": PassAtK(),
 }
 CLIMBED = {climbed.names: climbed for climbed in METHODS}
