@@ -15,6 +15,14 @@ from pacs.base.paths import config_dir
 from pacs.base.redaction import BLANK, is_secret
 from pacs.base.suggestions import did_you_mean, nearest
 
+METHOD = "pacs.method"
+#: Losses of verl that are no primary config, and why.
+LEFT_OUT = {
+    "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
+    "use --config-name gspo, whose ratio is a response's, too",
+    "remax": "verl's V1 trainer samples no greedy response to compare with: use --config-name rloo",
+}
+
 
 def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | None]:
     """Compose and check a run; nothing of the machine is looked at.
@@ -57,6 +65,8 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     algorithm = _config_name(arguments)
     if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
         known = algorithms()
+        if algorithm in LEFT_OUT:
+            return f"- --config-name {algorithm}: {LEFT_OUT[algorithm]}."
         return f"- --config-name {algorithm}: there are {', '.join(known)}.{did_you_mean(algorithm, known)}"
     if lacking := re.search(
         r"Could not find '([^'/]+)/([^']+)'\s+Available options in '\1':\n((?:\t\S+\n?)+)", str(error)
@@ -113,7 +123,7 @@ def override_problems(words: Sequence[str]) -> list[str]:
 
 
 def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> list[str]:
-    """Overrides whose values are of another kind than what they take the place of, a sentence each.
+    """Overrides whose values are not what may stand there, a sentence each: of another kind, or another config's.
 
     Args:
         config: composed with them.
@@ -128,6 +138,9 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
         words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
         if words is not None:
             problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
+    method = OmegaConf.select(config, METHOD)
+    if method in algorithms() and method != OmegaConf.select(plain, METHOD):
+        problems.append(f"{METHOD}={method}: its settings are in a primary config: use --config-name {method} instead.")
     return problems
 
 

@@ -12,6 +12,8 @@ from pacs.base.terminal import print
 
 #: The files whose `pacs` section has keys, and the algorithms that have these.
 FILES = {"shared/base.yaml": "all", "shared/method.yaml": "methods", "pacs.yaml": "pacs"}
+#: Methods that have settings of their own besides.
+OWN = ("gvpo", "real", "disco", "nft", "maxrl", "raft", "reinforce_rej", "pass_at_k")
 
 
 def key_table() -> str:
@@ -20,11 +22,21 @@ def key_table() -> str:
     for name, algorithms in FILES.items():
         for key, default, about in documented_keys(config_dir() / name):
             rows.append(f"| `pacs.{key}` | {default} | {algorithms} | {about} |")
+    having: dict[tuple[str, str, str], list[str]] = {}
+    for name in OWN:
+        for setting in documented_keys(config_dir() / f"{name}.yaml", own=True):
+            having.setdefault(setting, []).append(name)
+    rows += [f"| `pacs.{key}` | {default} | {', '.join(names)} | {about} |"
+             for (key, default, about), names in having.items()]  # fmt: skip
     return "\n".join(rows) + "\n"
 
 
-def documented_keys(file: Path) -> Iterator[tuple[str, str, str]]:
+def documented_keys(file: Path, *, own: bool = False) -> Iterator[tuple[str, str, str]]:
     """Key below `pacs`, default and comment of each setting in a config's `pacs` section.
+
+    Args:
+        file: the config.
+        own: leave out what is there to give a shared key another value: `method`, and what is below a section.
 
     Raises:
         ValueError: A setting without a comment above it.
@@ -40,7 +52,8 @@ def documented_keys(file: Path) -> Iterator[tuple[str, str, str]]:
         key, _, default = text.partition(": ") if not text.endswith(":") else (text[:-1], "", "")
         depth = (len(line) - len(line.lstrip())) // 2 - 1
         parents[depth:] = [key]
-        if not default:
+        if not default or (own and (depth or key == "method")):
+            comment = ""
             continue
         if not comment:
             raise ValueError(f"{file}: pacs.{'.'.join(parents)} has no comment that says what it is")

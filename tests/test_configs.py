@@ -18,11 +18,12 @@ from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
+from pacs.algorithm import METHODS, method_of
 from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
 from pacs.integration.checks.preflight import how_to_prepare
-from pacs.integration.schema import BASELINES
+from pacs.integration.schema import BASELINES, algorithm_section
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.planning.architecture import PUBLISHED
@@ -170,6 +171,12 @@ def test_primary_configs_differ_in_the_algorithm_alone() -> None:
     assert [flat["critic.enable"] for flat in leaves] == [algorithm == "ppo" for algorithm in ALGORITHMS]
     assert {"critic.enable", "critic.model.path", "critic.ppo_infer_max_token_len_per_gpu"} <= critic
     assert own == {key for key in leaves[0] if key.startswith(OF_PACS)} - set(leaves[1])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_s_config_has_its_defaults(name: str) -> None:
+    """A class that is used without its config, in a test or a program, is the same method."""
+    assert method_of(algorithm_section(composed(name, "recipe=qwen3_8b"))) == METHODS[name]()
 
 
 def test_no_two_algorithms_share_a_folder() -> None:

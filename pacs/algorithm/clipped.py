@@ -27,6 +27,11 @@ class Clipped(Method):
     clip_dual: float | None = Field(default=3.0, gt=1, description="a ratio above 1, or null for none")
 
     @property
+    def compares_with_sampler(self) -> bool:
+        """Its ratios are importance ratios."""
+        return True
+
+    @property
     def tokenwise(self) -> bool:
         """Each token has a ratio of its own."""
         return True

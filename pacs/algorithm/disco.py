@@ -9,6 +9,8 @@ from pacs.algorithm.class_balance import in_mixed_group
 from pacs.algorithm.method import Method, Rows
 from pacs.algorithm.reference import ReferenceConfig
 
+#: A token's ratio is at most e to this, as in PPO's loss.
+LARGEST_LOG_RATIO = 20.0
 TAU = {"log_likelihood": 10.0, "ratio": 1.0}
 
 
@@ -32,6 +34,11 @@ class Disco(Method):
     kl_bound: float = Field(default=1e-4, ge=0, description="the authors use 0.0001")
 
     @property
+    def compares_with_sampler(self) -> bool:
+        """Its ratios, and its divergence, are to that policy."""
+        return True
+
+    @property
     def smallest_group(self) -> int:
         """One of each class."""
         return 2
@@ -53,7 +60,7 @@ class Disco(Method):
 
     def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """The ratio."""
-        return log_ratios.exp()
+        return log_ratios.clamp(max=LARGEST_LOG_RATIO).exp()
 
     def losses(self, rows: Rows) -> torch.Tensor:
         """(B,): each row has its group's, and the mini-batch's."""

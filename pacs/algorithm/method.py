@@ -79,6 +79,11 @@ class Method(Settings, ABC):
         return 1
 
     @property
+    def compares_with_sampler(self) -> bool:
+        """Whether the reference has to be the policy that sampled, so that `reference.reset_every` is 1."""
+        return False
+
+    @property
     def soft_labels(self) -> bool:
         """Whether labels may be anything in [0, 1], or 0 and 1 alone."""
         return False

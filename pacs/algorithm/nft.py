@@ -9,7 +9,7 @@ from pacs.algorithm.groups import Groups
 from pacs.algorithm.method import Method, Rows
 from pacs.algorithm.reference import ReferenceConfig
 
-#: rho is at most e to this, in nats.
+#: rho of a wrong response is at most e to this, in nats.
 LARGEST_LOG_RATIO = 10.0
 #: q is taken as at least and at most this.
 PASS_RATES = (0.02, 0.98)
@@ -27,6 +27,11 @@ class Nft(Method):
     reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     #: What rho is the ratio of: token (the authors' default) or sequence.
     ratio: Literal["token", "sequence"] = "token"
+
+    @property
+    def compares_with_sampler(self) -> bool:
+        """Its ratios are to that policy."""
+        return True
 
     @property
     def smallest_group(self) -> int:

@@ -38,6 +38,11 @@ class Real(Method):
     tau: float = Field(default=0.5, gt=0, description="the authors use 0.5")
 
     @property
+    def compares_with_sampler(self) -> bool:
+        """Its scores are to that policy."""
+        return True
+
+    @property
     def smallest_group(self) -> int:
         """One of each class."""
         return 2

@@ -77,7 +77,11 @@ def solve(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tensor, di
     gradients = torch.autograd.grad(
         losses.sum(), list(leaves.values()), retain_graph=trained, allow_unused=True, materialize_grads=True
     )
-    advantages = {name: -gradient for name, gradient in zip(leaves, gradients, strict=True)}
+    # A clamp has a gradient of 0 at NaN: what has no loss has no advantage either.
+    advantages = {
+        name: torch.where(losses.isnan(), torch.nan, -gradient)
+        for name, gradient in zip(leaves, gradients, strict=True)
+    }
     with torch.no_grad():
         extra = method.columns(rows)
     whole = torch.stack(list(advantages.values())).sum(dim=0)

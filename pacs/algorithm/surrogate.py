@@ -27,8 +27,8 @@ def surrogate_loss(
         log_probs: (B, T) of any floating dtype, with gradient.
         response_mask: (B, T) bool or number; nonzero marks the response's tokens.
         advantages: (B,) `effective_advantage` of `score_responses`.
-        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold. A row that
-            counts makes the value NaN if its log-likelihood is not finite, even with an advantage of 0.
+        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold, and so have
+            those with an advantage of 0. Any other makes the value NaN if its log-likelihood is not finite.
         denominator: N, by default the number of rows given that count; for a micro-batch, the number over the
             whole mini-batch, and 0 only where no row counts.
 
@@ -42,9 +42,10 @@ def surrogate_loss(
     check_shape("advantages", advantages, log_probs.shape[:1])
     check_shape("counted", counted, log_probs.shape[:1])
     rows = counted != 0
-    log_likelihoods = select(log_probs, (response_mask != 0) & rows[:, None], at_least_float32(log_probs)).sum(dim=1)
-    acting = torch.where(rows, advantages.detach().to(log_likelihoods.dtype), 0)
-    return -(acting * log_likelihoods).sum() / denominator_of(denominator, rows)
+    acting = rows & (advantages.detach() != 0)
+    log_likelihoods = select(log_probs, (response_mask != 0) & acting[:, None], at_least_float32(log_probs)).sum(dim=1)
+    weights = torch.where(acting, advantages.detach().to(log_likelihoods.dtype), 0)
+    return -(weights * log_likelihoods).sum() / denominator_of(denominator, rows)
 
 
 def advantage_loss(

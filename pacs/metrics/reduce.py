@@ -69,7 +69,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
 
             counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
             correct              the label R; with any other than 0 and 1, metrics of right and of wrong responses
-                                 are left out, and how many scores are on the right side
+                                 are left out, and what compares sigma(psi) with R
             loss                 w * l
             score                psi
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
@@ -106,7 +106,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         selections |= {CORRECT: correct, WRONG: ~correct}
     if "update" in rows:
         selections[FRESH] = rows["update"] == 0
-    if "score" not in rows:
+    if "score" not in rows or not classes:
         return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])
     residual = (probability - rows["correct"]).abs()
@@ -116,9 +116,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         "residual": residual,
         "saturated": (residual < SATURATED_RESIDUAL).double(),
         "calibration_error": _calibration_errors(probability, rows["correct"], bins),
+        "accurate": ((rows["score"] > 0) == correct).double(),
     }
-    if classes:
-        columns["accurate"] = ((rows["score"] > 0) == correct).double()
     metrics = not_finite | _reduce(columns, selections)
     for number in range(CALIBRATION_BINS):
         family = _reduce(columns, {BIN: bins == number})

@@ -3,15 +3,28 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
-from pacs.algorithm import Pacs, method_loss, score_responses, sequence_log_ratios, surrogate_loss, weigh_rows
+from pacs.algorithm import (
+    Method,
+    Pacs,
+    advantage_loss,
+    method_loss,
+    score_responses,
+    sequence_log_ratios,
+    surrogate_loss,
+    token_values_of,
+    weigh_rows,
+)
+from pacs.algorithm.kit_case import random_case
 
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch
 from .test_advantages import effective_advantages
+from .test_family import SETTINGS, name
 
 VALUES = [math.nan, math.inf, -math.inf]
 
@@ -119,7 +132,38 @@ def test_in_a_group_without_a_weight_it_is_harmless(config: Pacs, value: float) 
     assert torch.equal(loss, clean_loss)
     assert torch.equal(grad, clean_grad)
     assert (grad[affected] == 0).all()
-    torch.testing.assert_close(cached(batch, config, weights)[1], grad, rtol=1e-9, atol=1e-14)
+    cached_loss, cached_grad = cached(batch, config, weights)
+    assert cached_loss.isfinite()
+    torch.testing.assert_close(cached_grad, grad, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("method", [method for method, _ in SETTINGS], ids=name)
+def test_both_strategies_skip_the_same_updates(method: Method) -> None:
+    """Of the neighbours, whose weights are 0 in some groups: whichever row is not finite."""
+    case = random_case(0)
+    mask, took_part = case.mask, case.taking_part(method)
+    weights = weigh_rows(case.labels, case.groups, method, took_part)[1]
+    acting = torch.zeros(len(weights)).index_add(0, case.groups, (weights != 0).float())[case.groups] > 0
+    for row in range(len(case.labels)):
+        log_probs = case.log_probs.clone()
+        log_probs[row, 0] = math.nan
+        grouped_loss = case.loss(method, log_probs)
+        values = token_values_of(
+            log_probs, case.ref_log_probs, mask, partial(method.token_values, weights=weights[:, None])
+        )
+        columns = score_responses(
+            sequence_log_ratios(log_probs, case.ref_log_probs, mask, allow_not_finite=True),
+            mask.sum(dim=1),
+            case.labels,
+            case.groups,
+            method,
+            log_likelihoods=torch.where(mask, log_probs, 0).sum(dim=1),
+            token_sums=values.sum(dim=1),
+            row_mask=took_part,
+        )
+        cached_loss = advantage_loss(log_probs, values if method.tokenwise else None, mask, columns)
+        assert grouped_loss.isnan() == cached_loss.isnan(), row
+        assert acting[row] or not grouped_loss.isnan()
 
 
 @pytest.mark.parametrize("strategy", [grouped, cached])

@@ -16,7 +16,7 @@ from pacs.algorithm import (
     weigh_rows,
 )
 
-from .naive import ALL_CONFIGS, gradient, make_batch
+from .naive import ALL_CONFIGS, config_name, gradient, make_batch
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -119,3 +119,14 @@ def test_scope_batch_needs_its_weights_from_before_the_split() -> None:
     denominator = batch.row_mask.sum()
     split = sum(method_loss(*part.inputs, config, row_mask=part.row_mask, denominator=denominator)[0] for part in parts)
     assert split.item() != pytest.approx(whole.item(), rel=1e-3)
+
+
+@pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
+def test_rows_that_do_not_count_have_no_part_in_the_weights(config: Pacs) -> None:
+    batch = make_batch()
+    counted, weights = weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)
+    assert 0 < counted.sum() < len(counted)
+    kept = batch.take(counted.nonzero().squeeze(1))
+    alone = weigh_rows(kept.labels, kept.group_ids, config)[1]
+    torch.testing.assert_close(weights[counted], alone)
+    assert (weights[~counted] == 0).all()

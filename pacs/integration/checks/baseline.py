@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.algorithm import METHODS
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import RUN_KEYS
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
+VERLS_CLIP_RATIO = 0.2
 #: verl's estimators that compare the responses to one prompt.
 OF_GROUPS = ("grpo", "rloo", "opo")
 #: Those of verl's that its V1 trainer cannot give what they read.
@@ -22,9 +24,12 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config of `BaselineTrainer`, a sentence each with the setting and the mend."""
     foreign = sorted(str(key) for key in config.pacs if key not in RUN_KEYS)
     if foreign:
+        readers = [name for name, method in METHODS.items() if foreign[0] in method.model_fields]
+        whose = f"a setting of {', '.join(readers)}" if readers else "no setting"
+        use = f", or use --config-name {readers[0]}" if readers else ""
         yield (
-            f"pacs.{foreign[0]} is of the algorithm PACS, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} "
-            "does not read it: leave it out, or use --config-name pacs."
+            f"pacs.{foreign[0]} is {whose}, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} does not read "
+            f"it: leave it out{use}."
         )
     estimator, n = config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n
     if estimator in WITHOUT_INPUT:
@@ -43,6 +48,11 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "actor_rollout_ref.actor.policy_loss.loss_mode=geo_mean: verl takes a plain mean over each micro-batch, so "
             "that the gradient depends on how rows are packed (twice too large where 16 rows were split into 4 and "
             "12): use --config-name gspo, whose ratio is a response's, too."
+        )
+    if actor.clip_ratio not in (VERLS_CLIP_RATIO, actor.clip_ratio_low, actor.clip_ratio_high):
+        yield (
+            f"actor_rollout_ref.actor.clip_ratio={actor.clip_ratio} is not read beside clip_ratio_low="
+            f"{actor.clip_ratio_low} and clip_ratio_high={actor.clip_ratio_high}: set those in its place."
         )
     if actor.loss_agg_mode == "seq-mean-token-sum-norm" and actor.loss_scale_factor is None:
         yield (

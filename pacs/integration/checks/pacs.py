@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm import method_of
+from pacs.algorithm import Pacs, method_of
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import wanted, why_not_grouped
@@ -50,11 +50,18 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         return
     least, n = max(2, method.smallest_group), config.actor_rollout_ref.rollout.n
     if n < least:
+        otherwise = ", or compare them otherwise (pacs.estimator)" if isinstance(method, Pacs) else ""
         yield (
             f"actor_rollout_ref.rollout.n={n}: the responses to a prompt are compared, which takes at least {least} "
-            "with these settings; sample more (the paper: 8), or compare them otherwise (pacs.estimator)."
+            f"with these settings; sample more (the paper: 8){otherwise}."
         )
         return
+    if method.compares_with_sampler and method.reference.reset_every != 1:
+        given = "null" if method.reference.reset_every is None else method.reference.reset_every
+        yield (
+            f"pacs.reference.reset_every={given}: {config.pacs.method} compares with the policy that sampled, which is "
+            "the reference where it is reset in every step: leave it out, so that it is 1."
+        )
     yield from _reference_problems(config)
     yield from _ignored_settings(config)
     batches = list(batch_problems(config))
@@ -143,7 +150,9 @@ def _strategy_problems(config: DictConfig) -> Iterator[str]:
     n = config.actor_rollout_ref.rollout.n
     if wanted(config) == "grouped":
         obstacle = why_not_grouped(config, n * longest_sequence_tokens(config))
-        if obstacle is not None:
+        if method_of(algorithm_section(config)).whole_mini_batch:
+            yield f"pacs.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."
+        elif obstacle is not None:
             yield (
                 f"pacs.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
                 f"{longest_sequence_tokens(config)} tokens with their prompt), or use pacs.update.strategy=auto, which "

@@ -191,10 +191,8 @@ class PacsTrainer(SynchronousTrainer):
             self.references.forget()
             self.actor_rollout_wg.reset_reference(self.method.reference.reset_optimizer)
             value = "" if event.trigger == "reset_every" else f": {event.value:g}"  # else it is the step again
-            print(
-                f"pacs: step {event.step}: the reference is now the policy ({event.trigger}{value})",
-                flush=True,
-            )
+            if self.method.reference.reset_every != 1:  # else it would be said of every step
+                print(f"pacs: step {event.step}: the reference is now the policy ({event.trigger}{value})", flush=True)
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """verl's metrics of the step, less those of what PACS does not have."""

@@ -98,6 +98,12 @@ def row_sums(jagged: torch.Tensor) -> torch.Tensor:
 def check_labels(labels: torch.Tensor, method: Method) -> None:
     """Raise ValueError unless the method takes every reward as a label."""
     taken = (labels >= 0) & (labels <= 1) if method.soft_labels else (labels == 0) | (labels == 1)
+    graded = bool(((labels > 0) & (labels < 1)).any())
+    if graded and method.reference.reset_at_saturation is not None:
+        raise ValueError(
+            f"pacs.reference.reset_at_saturation={method.reference.reset_at_saturation}: with scores between 0 and 1 "
+            "no residual says how much is learned: leave it out, or set a threshold to the scores."
+        )
     others = labels[~taken].unique()
     if len(others):
         raise ValueError(

@@ -60,7 +60,7 @@ BATCH = (
         over=RESPONSES,
         formula="the score is neither 0 nor 1: it is graded, and says not whether the response is right",
         unit="responses",
-        healthy="0 with our verifiers, and under PACS, which refuses such a score.",
+        healthy="0 with our verifiers, and under a method that refuses such a score.",
         remedy="Above 0: a reward function of your own gives graded scores. Then `critic/score/mean` is the mean "
         "score and no pass rate, and nothing is counted as right or wrong. Set a threshold to the scores if right and "
         "wrong are meant.",

@@ -19,8 +19,8 @@ OUTCOME = (
         unit=SHARE,
         reduction="max, min " + OVER_RESPONSES,
         healthy="1 and 0.",
-        remedy="Another number: the reward function gives something else than 0 and 1, which PACS refuses. Under the "
-        "other algorithms see `pacs/rows/graded_count`.",
+        remedy="Another number: the reward function gives something else than 0 and 1, which some methods refuse. "
+        "Under the others see `pacs/rows/graded_count`.",
     ),
     VerlKey(
         name="critic/rewards/*",

@@ -191,6 +191,10 @@ def test_rewards_that_a_method_takes_for_no_label_are_refused() -> None:
     with pytest.raises(ValueError, match=r"labels of 0 and 1, but .* \[0.5\].*reward.custom_reward_function"):
         check_labels(torch.tensor([0.0, 0.5]), Pacs(weight_scope="batch"))
     check_labels(torch.tensor([0.0, 0.5]), Pacs())
+    triggered = Pacs(reference=ReferenceConfig(reset_at_saturation=0.5))
+    check_labels(torch.tensor([0.0, 1.0]), triggered)
+    with pytest.raises(ValueError, match=r"reset_at_saturation=0\.5: with scores between 0 and 1"):
+        check_labels(torch.tensor([0.0, 0.5]), triggered)
     with pytest.raises(ValueError, match=r"labels from 0 to 1, but .* \[-0.5, 1.5\]"):
         check_labels(torch.tensor([0.0, 1.5, -0.5]), Pacs())
 
