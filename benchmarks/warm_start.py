@@ -28,15 +28,17 @@ ROOT = Path(__file__).parents[1]
 STEPS = """
 import random, sys, time
 from recipes.arithmetic import make, warm_start
+from recipes.starts import supervised
 problems, tokenizer = make.split_problems(0).train, make.build_tokenizer(make.MAX_POSITIONS_TOKENS)
 model, rng = make.build_model(tokenizer, 0), random.Random(0)
-optimizer, steps = warm_start._adam(model), int(sys.argv[1])
+optimizer, steps = supervised.new_adam(model), int(sys.argv[1])
 for step in range(-3, steps):
     if step == 0:
         started = time.monotonic()
     drawn = rng.sample(problems, warm_start.BATCH_PROBLEMS)
-    batch = warm_start._collate(drawn, [warm_start.right_solution(problem) for problem in drawn], tokenizer)
-    warm_start._train_step(model, optimizer, 1e-3, batch)
+    solutions = [warm_start.right_solution(problem) for problem in drawn]
+    batch = supervised.collate([problem.text for problem in drawn], solutions, tokenizer)
+    supervised.train_step(model, optimizer, 1e-3, batch)
 print(1000 * (time.monotonic() - started) / steps)
 """
 #: Spins of a waiting thread; "" leaves OpenMP's own.

@@ -26,6 +26,7 @@ from recipes.own_folder import check_own_folder
 MADE = ("model", "train.parquet", "test.parquet", "before.json", "manifest.json")
 # Everything that decides what is made. (A version constant would have to be remembered at each change.)
 SOURCES = ("tokenizer.py", "problems.py", "model.py", "warm_start.py", "measure.py", "make.py")
+SHARED_SOURCES = ("supervised.py",)
 START_PASS_AT_1 = (0.25, 0.45)
 START_GREEDY = 0.70
 
@@ -94,7 +95,8 @@ def _make_into(folder: Path, seed: int) -> dict[str, float]:
 
 def _source_hash() -> str:
     here = Path(__file__).parent
-    return hashlib.sha256(b"".join((here / name).read_bytes() for name in SOURCES)).hexdigest()
+    files = [here / name for name in SOURCES] + [here.parent / "starts" / name for name in SHARED_SOURCES]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _read_json(path: Path) -> Any:

@@ -22,7 +22,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from pacs.base.terminal import print
 from recipes.arithmetic.problems import Problem
-from recipes.arithmetic.tokenizer import ASSISTANT, END, USER
+from recipes.starts.supervised import collate, new_adam, train_step
 
 BATCH_PROBLEMS = 128
 LEARN_STEPS = 300
@@ -82,23 +82,23 @@ def warm_start(
     rng = random.Random(seed)
     started = time.monotonic()
     model.train()
-    optimizer = _adam(model)
+    optimizer = new_adam(model)
     for step in range(1, LEARN_STEPS + 1):
         lr = LEARN_LR * min(step / 50, 1.0, 2 * (1 - step / LEARN_STEPS) + 0.02)
         problems = rng.sample(train, BATCH_PROBLEMS)
-        batch = _collate(problems, [right_solution(p) for p in problems], tokenizer)
-        loss = _train_step(model, optimizer, lr, batch)
+        batch = collate([p.text for p in problems], [right_solution(p) for p in problems], tokenizer)
+        loss = train_step(model, optimizer, lr, batch)
         if step % REPORT_EVERY_STEPS == 0:
             _report(f"learn {step}/{LEARN_STEPS}: loss {loss:.3f}", started)
 
     at_least, at_most = SLIP_STEPS
-    probe_batch = _collate(probe, [right_solution(p) for p in probe], tokenizer)
-    optimizer = _adam(model)
+    probe_batch = collate([p.text for p in probe], [right_solution(p) for p in probe], tokenizer)
+    optimizer = new_adam(model)
     for step in range(1, at_most + 1):
         lr = SLIP_LR * min(step / 30, 1.0)  # Adam's first steps at the full rate would cost the skill
         problems = rng.sample(train, BATCH_PROBLEMS)
-        batch = _collate(problems, [careless_solution(p, rng) for p in problems], tokenizer)
-        loss = _train_step(model, optimizer, lr, batch)
+        batch = collate([p.text for p in problems], [careless_solution(p, rng) for p in problems], tokenizer)
+        loss = train_step(model, optimizer, lr, batch)
         if step % PROBE_EVERY_STEPS == 0:
             pass_at_1 = _right_probability(model, probe_batch)
             done = step >= at_least and abs(pass_at_1 - TARGET_PASS_AT_1) <= TOLERANCE
@@ -111,44 +111,6 @@ def warm_start(
         f"the warm start ended at a pass@1 of {pass_at_1:.2f}, not within {TOLERANCE} of {TARGET_PASS_AT_1}: take "
         "another --seed, or change how often the teacher slips in recipes/arithmetic/warm_start.py"
     )
-
-
-def _adam(model: Qwen3ForCausalLM) -> torch.optim.AdamW:
-    return torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
-
-
-def _collate(
-    problems: Sequence[Problem], solutions: Sequence[str], tokenizer: PreTrainedTokenizerFast
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Right-padded token ids and labels, both (problems, longest); -100 where no loss is taken."""
-    prompts = tokenizer([f"{USER}{problem.text}{END}{ASSISTANT}" for problem in problems])["input_ids"]
-    responses = tokenizer([solution + END for solution in solutions])["input_ids"]
-    longest = max(len(p) + len(r) for p, r in zip(prompts, responses, strict=True))
-    ids = torch.full((len(problems), longest), tokenizer.pad_token_id)
-    labels = torch.full((len(problems), longest), -100)
-    for i, (prompt, response) in enumerate(zip(prompts, responses, strict=True)):
-        start, end = len(prompt), len(prompt) + len(response)
-        ids[i, :end] = torch.tensor(prompt + response)
-        labels[i, start:end] = ids[i, start:end]
-    return ids, labels
-
-
-def _train_step(
-    model: Qwen3ForCausalLM,
-    optimizer: torch.optim.AdamW,
-    lr: float,
-    batch: tuple[torch.Tensor, torch.Tensor],
-) -> float:
-    ids, labels = batch
-    logits = model(input_ids=ids).logits[:, :-1]
-    loss = F.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    for group in optimizer.param_groups:
-        group["lr"] = lr
-    optimizer.step()
-    return loss.item()
 
 
 @torch.no_grad()
