@@ -46,6 +46,7 @@ examples:
   pacs sweep ablation_beta
   pacs sweep ablation_beta recipe=arithmetic pacs.beta=1,10 data.seed=0
   pacs sweep baselines --tasks math500,aime24 --samples 16
+  pacs sweep family --results from_another_machine/results.json
 """
 
 
@@ -55,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("name", nargs="?", metavar="NAME", help="of the sweep")
     add("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
     add("--dry-run", action="store_true", help="check every run and list them all; nothing is started")
+    about = "of this sweep, from another machine: what is finished there is taken from it (may be given several times)"
+    add("--results", type=Path, action="append", default=[], metavar="results.json", help=about)
     add("--out", type=Path, metavar="DIR", help=f"folder of the sweep (default: {OUT}/NAME-RECIPE)")
     evaluation = parser.add_argument_group("evaluation of the trained models")
     evaluation.add_argument("--tasks", metavar="T,T,...", help="as of `pacs evaluate`; none: do not evaluate")
@@ -100,6 +103,7 @@ def _sweep(args: argparse.Namespace) -> int:
     from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
+    from pacs.sweeps.elsewhere import take_results
     from pacs.sweeps.evaluate import check_evaluations
     from pacs.sweeps.grid import plan_runs, recipe_of
     from pacs.sweeps.train import locked, train_runs
@@ -110,7 +114,8 @@ def _sweep(args: argparse.Namespace) -> int:
     out = args.out or Path(OUT) / f"{sweep.name}-{recipe.replace(',', '_')}"
     check_folder(out)
     runs = plan_runs(sweep, args.overrides, out)
-    check_configs(runs)
+    take_results(runs, args.results, [task.name for task in evaluation.tasks] if evaluation else [])
+    check_configs([run for run in runs if run.elsewhere is None])
     if evaluation:
         check_evaluations(runs, evaluation)
     if args.dry_run:
@@ -132,11 +137,12 @@ def _dry_run(runs: Sequence["PlannedRun"]) -> int:
     from pacs.sweeps.check import check_machine
 
     for number, run in enumerate(runs, start=1):
-        state = "finished" if run.is_finished else f"resumes from {run.step}" if run.step else "new"
+        done = "finished elsewhere" if run.elsewhere else "finished"
+        state = done if run.is_finished else f"resumes from {run.step}" if run.step else "new"
         print(f"{number} of {len(runs)}: {run.label}: {state}, {run.total_steps} steps -> {run.folder}")
         print(f"  {run.command[0]} {shlex.join(run.command[1:])}")
     try:
-        check_machine(runs)
+        check_machine([run for run in runs if run.elsewhere is None])
     except UserError as error:
         raise UserError(f"the runs are sound, but on this machine {error}") from error
     print("The runs are sound, and what they need is here.")

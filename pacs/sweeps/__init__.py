@@ -3,6 +3,7 @@
 definition.py   configs/sweep/NAME.yaml -> `Sweep`: what it varies
 grid.py         a sweep and overrides -> the runs, by Hydra's multirun
 check.py        all of them are sound, before the first is started
+elsewhere.py    runs that were trained on another machine, from its results.json
 train.py        the runs, one after the other
 evaluate.py     `pacs evaluate` of a run's last model
 collect.py      run folders -> results.json

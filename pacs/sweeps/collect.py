@@ -117,6 +117,8 @@ def as_text(results: Mapping[str, Any]) -> str:
 def _run(
     planned: PlannedRun, refused: str | None, evaluation: Mapping[str, Any], mean: tuple[str, Sequence[str]]
 ) -> dict[str, Any]:
+    if planned.elsewhere is not None:
+        return planned.elsewhere
     listed = next(iter(list_runs([planned.folder])), None) if planned.folder.is_dir() else None
     state, cause = "not started", None
     if listed is not None:
@@ -199,6 +201,8 @@ def _validation(log: Run | None) -> dict[str, dict[str, list[list[float]]]]:
 
 def _evaluation(planned: PlannedRun) -> dict[str, Any]:
     """Task -> its numbers, of the model at the run's end."""
+    if planned.elsewhere is not None:
+        return dict(planned.elsewhere["evaluation"])
     try:
         _, tasks = read_results(evaluation_folder(planned))
     except UserError:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -39,6 +40,7 @@ class PlannedRun:
         overrides: with which `pacs train` is this run.
         config: composed.
         step: that it has reached, on the disk.
+        elsewhere: what results.json says of it, if it was trained elsewhere (`pacs.sweeps.elsewhere`).
     """
 
     algorithm: str
@@ -47,6 +49,7 @@ class PlannedRun:
     overrides: list[str]
     config: DictConfig
     step: int = field(default=0)
+    elsewhere: dict[str, Any] | None = field(default=None)
 
     @property
     def total_steps(self) -> int:
@@ -58,7 +61,7 @@ class PlannedRun:
     @property
     def is_finished(self) -> bool:
         """Whether nothing is left to train."""
-        return self.step >= self.total_steps
+        return self.elsewhere is not None or self.step >= self.total_steps
 
     @property
     def label(self) -> str:

@@ -54,6 +54,9 @@ def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: 
         if stop.signals:
             return STOPPED
         which = f"pacs sweep: run {number} of {len(runs)}: {run.label}"
+        if run.elsewhere is not None:
+            print(f"{which}: was trained elsewhere", flush=True)
+            continue
         if run.is_finished:
             print(f"{which}: is trained already ({run.folder})", flush=True)
         else:

@@ -1,0 +1,95 @@
+"""Runs that were trained on another machine are taken from its results.json."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacs import cli
+from pacs.base.errors import UserError
+from pacs.sweeps.collect import as_text, collect
+from pacs.sweeps.definition import Sweep, read_sweep
+from pacs.sweeps.elsewhere import take_results
+from pacs.sweeps.grid import PlannedRun, plan_runs
+from tests.sweeps.conftest import MakeRun
+
+
+def results_of(sweep: Sweep, runs: list[PlannedRun]) -> dict[str, Any]:
+    return collect(sweep, runs, command=["pacs", "sweep"], refused={})
+
+
+def moved(run: PlannedRun, folder: Path) -> PlannedRun:
+    """The same run as it is planned on a machine that has nothing of it."""
+    words = [*run.overrides, f"pacs.run_dir={folder}", "trainer.experiment_name=here"]
+    return PlannedRun(run.algorithm, run.settings, folder / run.folder.name, words, run.config)
+
+
+def test_two_halves_give_the_results_of_the_whole(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [make_run(beta, seed, validation=0.1 * seed + 0.01 * int(beta)) for beta in ("1", "10") for seed in range(3)]
+    whole = results_of(sweep, runs)
+    file = tmp_path / "results.json"
+    file.write_text(as_text(results_of(sweep, [run for run in runs if run.settings["data.seed"] != "2"])))
+    planned = [run if run.settings["data.seed"] == "2" else moved(run, tmp_path / "here") for run in runs]
+    assert [run.is_finished for run in planned] == [False, False, True] * 2
+    take_results(planned, [file], [])
+    assert all(run.is_finished for run in planned)
+    found = results_of(sweep, planned)
+    assert found["settings"] == whole["settings"]
+    assert found["settings"][0]["measures"]["a/b pass@1, validation"]["n"] == 3
+    for there, here in zip(whole["runs"], found["runs"], strict=True):
+        assert {**here, "folder": None} == {**there, "folder": None}
+
+
+def test_what_is_not_finished_there_is_left_to_train(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [make_run("1", 0), make_run("1", 1, state="failed", cause="no memory", rates=(0.2,))]
+    (tmp_path / "results.json").write_text(as_text(results_of(sweep, runs)))
+    planned = [moved(run, tmp_path / "here") for run in runs]
+    take_results(planned, [tmp_path / "results.json"], [])
+    assert [run.is_finished for run in planned] == [True, False]
+    assert results_of(sweep, planned)["runs"][1]["state"] == "not started"
+
+
+def test_the_first_file_that_has_a_run_counts(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run("1", 0)
+    results = results_of(sweep, [run])
+    for name in ("first", "second"):
+        results["runs"][0]["host"] = name
+        (tmp_path / name).write_text(as_text(results))
+    planned = moved(run, tmp_path / "here")
+    take_results([planned], [tmp_path / "first", tmp_path / "second"], [])
+    assert planned.elsewhere is not None
+    assert planned.elsewhere["host"] == "first"
+
+
+def test_other_settings_other_sweeps_and_missing_evaluations_are_refused(
+    sweep: Sweep, make_run: MakeRun, tmp_path: Path
+) -> None:
+    run = make_run("1", 0)
+    file = tmp_path / "results.json"
+    file.write_text(as_text(results_of(sweep, [run])))
+    other = moved(run, tmp_path / "here")
+    other.overrides.append("trainer.total_training_steps=9")
+    with pytest.raises(UserError, match=r"has other settings \(trainer.total_training_steps=9\): give"):
+        take_results([other], [file], [])
+    with pytest.raises(UserError, match=r"is not evaluated on math500: evaluate it where it was trained"):
+        take_results([moved(run, tmp_path / "here")], [file], ["math500"])
+    with pytest.raises(UserError, match=r"none of its runs is one of these"):
+        take_results([moved(make_run("10", 1), tmp_path / "here")], [file], [])
+    with pytest.raises(UserError, match=r"none.json cannot be read"):
+        take_results([moved(run, tmp_path / "here")], [tmp_path / "none.json"], [])
+
+
+def test_the_command_takes_them(inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A dry run of a sweep whose one run was trained elsewhere; the folder and the name differ, and nothing else."""
+    words = ["ablation_beta", *inputs, "pacs.beta=1,10", "data.seed=0"]
+    sweep = read_sweep("ablation_beta")
+    there = plan_runs(sweep, words[1:], tmp_path / "there")
+    results = results_of(sweep, there)
+    results["runs"][1]["state"] = "finished"
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(results))
+    assert cli.main(["sweep", *words, "--out", str(tmp_path / "here"), "--results", str(file), "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "1 of 2: beta=1, seed=0: new, 20 steps" in printed
+    assert "2 of 2: beta=10, seed=0: finished elsewhere, 20 steps" in printed
