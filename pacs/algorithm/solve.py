@@ -77,9 +77,9 @@ def solve(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tensor, di
     gradients = torch.autograd.grad(
         losses.sum(), list(leaves.values()), retain_graph=trained, allow_unused=True, materialize_grads=True
     )
-    # A clamp has a gradient of 0 at NaN: what has no loss has no advantage either.
+    # A clamp has a gradient of 0 at NaN, and an infinite loss may have a finite one: what has no loss has no advantage.
     advantages = {
-        name: torch.where(losses.isnan(), torch.nan, -gradient)
+        name: torch.where(losses.isfinite(), -gradient, torch.nan)
         for name, gradient in zip(leaves, gradients, strict=True)
     }
     with torch.no_grad():

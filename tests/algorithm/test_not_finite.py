@@ -12,6 +12,7 @@ import torch
 from pacs.algorithm import (
     Method,
     Pacs,
+    Rows,
     advantage_loss,
     method_loss,
     score_responses,
@@ -164,6 +165,26 @@ def test_both_strategies_skip_the_same_updates(method: Method) -> None:
         cached_loss = advantage_loss(log_probs, values if method.tokenwise else None, mask, columns)
         assert grouped_loss.isnan() == cached_loss.isnan(), row
         assert acting[row] or not grouped_loss.isnan()
+
+
+class Barrier(Method):
+    """A loss that is infinite where the log-ratio is above a bound, with a gradient that is not."""
+
+    def losses(self, rows: Rows) -> torch.Tensor:
+        return torch.where(rows.log_ratios.detach() > 0, torch.inf, 0.0) + rows.log_ratios
+
+
+def test_an_infinite_loss_has_no_advantage() -> None:
+    """The worker skips an update whose loss is not finite, under either strategy."""
+    batch = make_batch()
+    mask = batch.response_mask & batch.row_mask[:, None]
+    log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask)
+    infinite = batch.row_mask & (log_ratios > 0)
+    assert infinite.any()
+    rest = mask.sum(dim=1), batch.labels, batch.group_ids, Barrier()
+    advantages = score_responses(log_ratios, *rest, row_mask=batch.row_mask)["effective_advantage"]
+    assert advantages[infinite].isnan().all()
+    assert (advantages[batch.row_mask & ~infinite] == -1).all()
 
 
 @pytest.mark.parametrize("strategy", [grouped, cached])
