@@ -19,9 +19,16 @@ INSTRUCTIONS = {
     "exact_match": BOXED,
     "multiple_choice": "Please reason step by step, and put the letter of the right choice within \\boxed{}.",
     "code": "",  # the benchmark's own prompt says it
+    "countdown": "Please reason step by step, and put your expression of the numbers within \\boxed{}.",
 }
 #: verl's `ability`, by the verifier; of another verifier `general`.
-ABILITIES = {"math": "math", "exact_match": "general", "multiple_choice": "general", "code": "code"}
+ABILITIES = {
+    "math": "math",
+    "exact_match": "general",
+    "multiple_choice": "general",
+    "code": "code",
+    "countdown": "math",
+}
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,9 @@ KINDS = {
     "text": r"\\(text|textbf|mbox)\{[^{}]*\}|[A-Za-z](?=[A-Z]*[a-z' -])[A-Za-z' -]*",
 }
 
+#: Of verifiers whose ground truth is no answer: what it is.
+OTHER_KINDS = {"multiple_choice": "choice", "code": "tests", "countdown": "target"}
+
 
 def read_rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, Any]]:
     """The rows of a parquet file in verl's schema, or of all in a folder.
@@ -67,9 +70,9 @@ def read_rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, An
 
 
 def kind_of(gold: str, verifier: str | None) -> str:
-    """`choice`, `tests`, `integer`, `decimal`, `fraction`, `text`, or else `expression`."""
-    if verifier in ("multiple_choice", "code"):
-        return "choice" if verifier == "multiple_choice" else "tests"
+    """`choice`, `tests`, `target`, `integer`, `decimal`, `fraction`, `text`, or else `expression`."""
+    if verifier in OTHER_KINDS:
+        return OTHER_KINDS[verifier]
     return next((kind for kind, pattern in KINDS.items() if re.fullmatch(pattern, gold)), "expression")
 
 

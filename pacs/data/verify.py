@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from pacs.rewards import code, exact_match
+from pacs.rewards import code, countdown, exact_match
 from pacs.rewards.isolation import Limits
 from pacs.rewards.math import gold_problem
 
@@ -18,6 +18,7 @@ PROBLEMS: Final[dict[str, Callable[[str], str | None]]] = {
     "math": partial(gold_problem, limits=LIMITS),
     "code": code.gold_problem,
     "exact_match": exact_match.gold_problem,
+    "countdown": countdown.gold_problem,
 }
 
 

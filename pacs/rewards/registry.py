@@ -15,6 +15,7 @@ VERIFIERS: Final = {
     "multiple_choice": "pacs.rewards.multiple_choice:compute_score",
     "code": "pacs.rewards.code:compute_score",
     "exact_match": "pacs.rewards.exact_match:compute_score",
+    "countdown": "pacs.rewards.countdown:compute_score",
 }
 #: Of rows that name none.
 DEFAULT: Final = "math"

@@ -133,8 +133,9 @@ def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, mode
             "output_mib",
         ),
         ("exact_match", "x" * 10_001, "x" * 10_000, "no box can hold it"),
+        ("countdown", '{"numbers": []}', '{"numbers": [3, 7], "target": 21}', "the ground truth is not {numbers"),
     ],
-    ids=["tests", "output", "box"],
+    ids=["tests", "output", "box", "numbers"],
 )
 def test_what_a_verifier_cannot_grade_by_is_dropped(
     verifier: str, bad: str, good: str, why: str, tmp_path: Path, run: Run

@@ -76,6 +76,7 @@ def test_kinds_of_answers(gold: str, kind: str) -> None:
     assert kind_of(gold, None) == kind
     assert kind_of(gold, "multiple_choice") == "choice"
     assert kind_of(gold, "code") == "tests"
+    assert kind_of(gold, "countdown") == "target"
 
 
 @settings(deadline=None, derandomize=True)

@@ -92,7 +92,7 @@ def code_files() -> tuple[Path, ...]:
     return (
         ROOT / "pyproject.toml",
         ROOT / "Dockerfile",
-        *(file for file in inside if file.is_file() and file.suffix not in (".md", ".pyc", ".png")),
+        *(file for file in inside if file.is_file() and file.suffix not in (".md", ".pyc", ".png", ".safetensors")),
     )
 
 

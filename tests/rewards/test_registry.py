@@ -34,6 +34,7 @@ PROGRAM = "```python\nprint(input())\n```"
         ("multiple_choice", "Answer: C", "C"),
         ("exact_match", "\\boxed{Monday}", "monday"),
         ("code", PROGRAM, TESTS),
+        ("countdown", "\\boxed{3*7}", '{"numbers": [3, 7], "target": 21}'),
     ],
 )
 def test_each_verifier(verifier: str | None, response: str, gold: str) -> None:
@@ -64,7 +65,10 @@ def test_settings_reach_their_verifier() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"cod": {}}, "reward_kwargs.cod: no such verifier. There are math, multiple_choice, code, exact_match."),
+        (
+            {"cod": {}},
+            "reward_kwargs.cod: no such verifier. There are math, multiple_choice, code, exact_match, countdown.",
+        ),
         (
             {"code": {"timeout": 3}},
             "reward_kwargs.code: got an unexpected keyword argument 'timeout'; it takes test_seconds,",

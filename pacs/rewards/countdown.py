@@ -1,0 +1,121 @@
+r"""The verifier of countdown: given numbers and a target, an expression of the numbers that comes to the target.
+
+The ground truth is JSON: `{"numbers": [3, 7, 25, 50], "target": 82}`.
+"""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pacs.rewards import expressions
+from pacs.rewards.extract import final_part, last_boxed
+from pacs.rewards.verdict import verdict
+
+#: What may follow an expression: `= 82`.
+_RESULT: Final = re.compile(r"(.*)=\s*(-?(?:0|[1-9][0-9]*))\s*", re.DOTALL)
+#: All numbers of a ground truth are below it.
+_LIMIT: Final = 10**9
+
+
+@dataclass(frozen=True)
+class Countdown:
+    """A problem.
+
+    Attributes:
+        numbers: those that may be used, each as often as it stands here; whole numbers, none below 0.
+        target: what the expression must come to.
+    """
+
+    numbers: list[int]
+    target: int
+
+    @classmethod
+    def from_json(cls, text: str) -> "Countdown":
+        """Read it from a row's ground truth. Raises ValueError if it is not in its form."""
+        try:
+            found = json.loads(str(text))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the ground truth is no JSON: {error}") from error
+        match found:
+            case {"numbers": [_, *_] as numbers, "target": target} if (
+                all(type(number) is int for number in [*numbers, target])
+                and min(numbers) >= 0
+                and max(*numbers, abs(target)) < _LIMIT
+            ):
+                return cls(numbers, target)
+        raise ValueError("the ground truth is not {numbers: [whole numbers from 0], target: whole number} below 10^9")
+
+
+def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: dict[str, Any] | None = None,
+    *,
+    use_all: bool = False,
+) -> dict[str, Any]:
+    r"""Whether the last boxed answer is an expression of the given numbers that comes to the target, exactly.
+
+    Args:
+        data_source: unused; verl passes it.
+        solution_str: the response.
+        ground_truth: the numbers and the target, as JSON.
+        extra_info: unused; verl passes it.
+        use_all: each number must be used as often as it is given; else at most as often.
+
+    Returns:
+        The `verdict`; `no_answer` where nothing, or white space, is boxed; `error` for a ground truth with a
+        `gold_problem`.
+    """
+    predicted = last_boxed(final_part(solution_str))
+    if not predicted:
+        return verdict("no_answer")
+    try:
+        problem = Countdown.from_json(ground_truth)
+    except ValueError:
+        return verdict("error", predicted)
+    return verdict("correct" if _is_right(predicted, problem, use_all) else "wrong", predicted)
+
+
+def _is_right(answer: str, problem: Countdown, use_all: bool) -> bool:
+    try:
+        expression, result = _read(answer)
+        used, given = Counter(expressions.numbers(expression)), Counter(problem.numbers)
+        allowed = used == given if use_all else used <= given
+        return allowed and result in (None, problem.target) and expressions.value(expression) == problem.target
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+def _read(answer: str) -> tuple[expressions.Expression, int | None]:
+    """An answer's expression, and the result behind it, if there is one. Raises ValueError if it is of another form."""
+    if len(answer) > expressions.MAX_CHARS:
+        raise ValueError(f"more than {expressions.MAX_CHARS} characters")
+    result = _RESULT.fullmatch(answer)
+    return (expressions.read(result[1]), int(result[2])) if result else (expressions.read(answer), None)
+
+
+def canonical(answer: str) -> str:
+    """The one form of all answers that differ in the order and the grouping of sums and of products alone.
+
+    To count different right answers: see `pacs.rewards.expressions.canonical`. A result behind the answer (`= 82`)
+    is left out.
+
+    Args:
+        answer: what the box holds, such as the `predicted` of a right answer.
+
+    Raises:
+        ValueError: it is no expression.
+    """
+    return expressions.canonical(_read(answer)[0])
+
+
+def gold_problem(gold: str) -> str | None:
+    """Why no response can be graded by it, in words for the user; None if one can. For preparing data."""
+    try:
+        Countdown.from_json(gold)
+    except ValueError as error:
+        return str(error)
+    return None

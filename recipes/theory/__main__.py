@@ -1,0 +1,67 @@
+"""The theory page docs/theory.md and its figures, by enumeration and from the runs that are kept beside this file.
+
+python -m recipes.theory            (writes the page and its figures anew: seconds)
+python -m recipes.theory flow       (runs what is missing of recipes/theory/flow.json: minutes)
+python -m recipes.theory ranking    (of ranking.json)
+python -m recipes.theory toy        (of toy.json)
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
+from recipes.theory import (
+    flow_runs,
+    ranking_runs,
+    section_gradient,
+    section_optimum,
+    section_ranking,
+    section_toy,
+    summary,
+    toy,
+)
+from recipes.theory.kept import read_runs
+from recipes.theory.toy_task import WORLDS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "theory.md"
+RUNS = {"flow": flow_runs.run, "ranking": ranking_runs.run, "toy": toy.run}
+
+
+def page() -> str:
+    """docs/theory.md."""
+    sections = (summary, section_gradient, section_optimum, section_ranking, section_toy)
+    joined = "\n\n".join(section.section().strip("\n") for section in sections)
+    return re.sub(r"\n{3,}", "\n\n", joined) + "\n"
+
+
+def figures() -> dict[str, bytes]:
+    """Name -> PNG."""
+    from recipes.theory.figures import flow_figure, toy_figure  # matplotlib is slow to import
+
+    return {
+        section_optimum.FIGURE: flow_figure(read_runs(flow_runs.RESULTS, flow_runs.SETTINGS, flow_runs.CASES)["runs"]),
+        section_toy.FIGURE: toy_figure(read_runs(toy.RESULTS, toy.SETTINGS, WORLDS)["runs"]),
+    }
+
+
+def main() -> None:
+    """Write the page, or run what it rests on."""
+    parser = argparse.ArgumentParser(
+        prog="python -m recipes.theory", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", nargs="?", choices=RUNS, help="run what is missing of these instead")
+    runs = parser.parse_args().runs
+    if runs:
+        RUNS[runs]()
+        return
+    write_atomically(DOCS / PAGE, page())
+    for name, picture in figures().items():
+        write_atomically(DOCS / name, picture)
+    print(DOCS / PAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Eq. 5 with both of its terms, by enumeration of all groups of a policy of six responses."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import torch
+
+from pacs.algorithm import Pacs
+from recipes.theory.enumeration import (
+    all_groups,
+    expected_loss,
+    first_term,
+    log_softmax,
+    sampled_gradient,
+)
+from recipes.theory.flow import ANSWERS, LABELS, descend, start
+
+SIX = torch.tensor([1.0, 1, 0, 0, 0, 1], dtype=torch.float64)
+STEP = 1e-5
+
+
+def case() -> tuple[torch.Tensor, torch.Tensor]:
+    """(1, 6) float64 logits of a policy and of its reference; responses 0, 1 and 5 are right."""
+    generator = torch.Generator().manual_seed(0)
+    theta, reference = torch.randn(2, 1, len(SIX), generator=generator, dtype=torch.float64)
+    return theta, theta + 0.7 * reference
+
+
+def finite_differences(function: Callable[[torch.Tensor], torch.Tensor], theta: torch.Tensor) -> torch.Tensor:
+    """(1, A) central differences of a function of (1, A) logits, of order 4."""
+    slopes = []
+    for unit in torch.eye(theta.shape[1], dtype=torch.float64):
+        at = {k: function(theta + k * STEP * unit) for k in (-2, -1, 1, 2)}
+        slopes.append((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * STEP))
+    return torch.stack(slopes, dim=1)
+
+
+class Terms(NamedTuple):
+    """Eq. 5 of one method.
+
+    Attributes:
+        error: of first and second term together against finite differences of the expected loss, relative.
+        option_error: of `policy_gradient_term=true` against the same, relative.
+        ratio: norm of the first term by that of the second.
+        cosine: between them.
+    """
+
+    error: float
+    option_error: float
+    ratio: float
+    cosine: float
+
+
+def terms(method: Pacs, size: int) -> Terms:
+    """Of the case above, in groups of `size`."""
+    theta, reference = case()
+    policy, of_reference, groups = log_softmax(theta), log_softmax(reference), all_groups(len(SIX), size)
+    whole = finite_differences(lambda at: expected_loss(method, at, of_reference, SIX, groups), theta)
+    first = first_term(method, policy, of_reference, SIX, groups)
+    second = sampled_gradient(method, policy, of_reference, SIX, groups)
+    option = sampled_gradient(
+        method.model_copy(update={"policy_gradient_term": True}), policy, of_reference, SIX, groups
+    )
+    return Terms(relative(first + second, whole), relative(option, whole), *_compared(first, second))
+
+
+def relative(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """Norm of the difference by that of what is expected."""
+    return float((found - expected).norm() / expected.norm())
+
+
+def _compared(first: torch.Tensor, second: torch.Tensor) -> tuple[float, float]:
+    return float(first.norm() / second.norm()), float(torch.cosine_similarity(first, second))
+
+
+class Along(NamedTuple):
+    """The two terms along a descent by the second: one entry a mark.
+
+    Attributes:
+        ratio: norm of the first term by that of the second.
+        cosine: between them.
+    """
+
+    ratio: list[float]
+    cosine: list[float]
+
+
+@cache
+def along(marks: tuple[int, ...], periods: tuple[int | None, ...], lr: float) -> dict[int | None, Along]:
+    """Of 12 responses, 5 right, G = 2, after so many updates."""
+    method, groups = Pacs(), all_groups(ANSWERS, 2)
+    found = {period: Along([], []) for period in periods}
+    for theta, reference in descend(method, periods, lr, groups, start(), marks):
+        policy, of_reference = log_softmax(theta), log_softmax(reference)
+        first = first_term(method, policy, of_reference, LABELS, groups)
+        second = sampled_gradient(method, policy, of_reference, LABELS, groups)
+        for i, period in enumerate(periods):
+            ratio, cosine = _compared(first[i : i + 1], second[i : i + 1])
+            found[period].ratio.append(ratio)
+            found[period].cosine.append(cosine)
+    return found

@@ -1,0 +1,122 @@
+"""Sections 1 and 2 of the theory page: Eq. 5's two terms, and the mean and the variance of the sampled gradient."""
+
+import math
+
+from pacs.algorithm import Pacs
+from pacs.algorithm.class_balance import Objective
+from pacs.algorithm.scores import Estimator
+from pacs.base.markdown import table
+from recipes.theory.equation5 import Along, along, terms
+from recipes.theory.variance import dropped_bias, spread
+
+OBJECTIVES: dict[str, Objective] = {"1": "pass_rate", "balanced": "log_odds", "1/q": "log_pass_rate"}
+ESTIMATORS: tuple[Estimator, ...] = ("none", "rloo", "dr_grpo")
+MARKS = (1, 20, 100, 300, 1000)
+DISTANCES = (0.0, 1.0, 2.0)
+#: Finite differences in float64 are no nearer than this.
+NEAREST = 1e-9
+
+TERMS = """\
+## 1. Eq. 5 has two terms; a sampled batch has the second
+
+For a group o_1 .. o_G sampled from pi, let L be the mean of its w_i l_i. The gradient of what PACS expects is
+
+    d E[L] = E[ L * sum_i d log pi(o_i) ]  +  E[ dL ]
+              first term: what is sampled       second term: how it is scored
+
+Autograd of a sampled batch gives the second alone; that is PACS as it is trained. Both by enumeration of all groups
+of six responses, three of them right, at a policy away from its reference. "Sum" is their sum against finite
+differences of E[L] (order 4, relative); "option" is `pacs.policy_gradient_term=true` against the same.
+"""
+OPTION = """
+The option takes (1/G) sum_i w_i l_i d log pi(o_i): each response's loss times its own score function. That is the
+first term where l_i and w_i depend on o_i alone. With a score that compares, or weights of the group, the loss of the
+others depends on o_i as well, and the option leaves those products out: it is then an approximation, by as much as
+the column says. The paper's derivation sets the comparison aside, and has no products to leave out.
+
+Along a descent by the second term (12 responses, 5 right, G = 2, balanced, learning rate 1, beta 1), the norm of the
+first term by that of the second, and the cosine between them:
+"""
+OPPOSED = """
+The first term is small only near the reference. Where the reference is old it is many times the second, and points
+the other way: it lowers the expected loss by sampling fewer groups of one class, whose loss is log 2 at best, while a
+mixed group's goes to 0. A mixed group needs wrong responses. Section 3 has where that ends.
+"""
+SPREADS = """
+## 2. The sampled gradient is unbiased for the second term
+
+Of one group of three out of the same six responses, all groups enumerated. Its mean agrees with finite differences of
+the loss in which the sampling policy is held fixed to {error} (relative) in every cell below. The table has the trace
+of its covariance by the squared norm of its mean: the squared noise of a batch of one group. The reference is the
+policy (distance 0), or away from it as in section 1 (1), or twice as far (2).
+"""
+VARIANCE = """
+`dr_grpo` is `rloo` with beta * (G-1)/G, so that at distance 0 their noise is the same. {versus} This is one policy
+and one group size; it is no ranking of the estimators.
+
+Kept groups of one class count in N, which is then a constant. With `pacs.single_class_groups=drop` N is random, and
+the mean over mini-batches of a ratio is not the ratio of the means. In mini-batches of two groups of two, of one
+prompt, the mean gradient is {drop:.0%} (relative distance) from that of a large batch with drop, and below 1e-14 with
+keep. The bias falls with the number of groups.
+"""
+
+
+def section() -> str:
+    """Both sections."""
+    rows = []
+    for estimator in ESTIMATORS:
+        for weights, objective in OBJECTIVES.items():
+            method = Pacs(estimator=estimator, objective=objective)
+            for size in (2, 3):
+                found = terms(method, size)
+                rows.append(
+                    [
+                        f"{estimator}, w {weights}, G = {size}",
+                        bound(found.error),
+                        bound(found.option_error) if found.option_error < NEAREST else f"{found.option_error:.2f}",
+                        f"{found.ratio:.2f}",
+                        f"{found.cosine:.2f}",
+                    ]
+                )
+    ways = along(MARKS, (1, 20, None), 1.0)
+    lines = [[_period(period), *(_pair(way, i) for i in range(len(MARKS)))] for period, way in ways.items()]
+    cells = {
+        (estimator, weights): [spread(Pacs(estimator=estimator, objective=objective), d) for d in DISTANCES]
+        for estimator in ESTIMATORS
+        for weights, objective in OBJECTIVES.items()
+    }
+    worst = max(each.error for cell in cells.values() for each in cell)
+    spreads = [
+        [f"{estimator}, w {weights}", *(f"{each.variance:.2f}" for each in cell)]
+        for (estimator, weights), cell in cells.items()
+    ]
+    alone = [cells["none", "balanced"][i].variance / cells["rloo", "balanced"][i].variance for i in (0, 2)]
+    versus = (
+        f"Without a comparison (`none`) the noise is {alone[0]:.2f} to {alone[1]:.2f} of `rloo`'s here, balanced: at "
+        "distance 0 its residual is 1/2 - R, which is centred between the classes as it is."
+    )
+    return "\n".join(
+        [
+            TERMS,
+            table(["score, weights", "sum", "option", "first / second", "cosine"], rows),
+            OPTION,
+            table(["K", *(f"update {mark}" for mark in MARKS)], lines),
+            OPPOSED,
+            SPREADS.format(error=bound(worst)),
+            table(["score, weights", *(f"distance {d:.0f}" for d in DISTANCES)], spreads),
+            VARIANCE.format(versus=versus, drop=dropped_bias()[0]),
+        ]
+    )
+
+
+def bound(difference: float) -> str:
+    """A power of ten above it; what is nearer than finite differences are is rounding, and not the same everywhere."""
+    return f"below 1e{math.ceil(math.log10(max(difference, NEAREST)))}"
+
+
+def _period(period: int | None) -> str:
+    return "never" if period is None else str(period)
+
+
+def _pair(way: Along, i: int) -> str:
+    return f"{way.ratio[i]:.2g}; {way.cosine[i]:.2f}"

@@ -1,0 +1,145 @@
+"""Section 4 of the theory page: when the score ranks what the policy samples the wrong way round."""
+
+from typing import Any
+
+from pacs.base.markdown import table
+from recipes.theory.kept import read_runs
+from recipes.theory.ranking_runs import BETAS, PERIODS, RESULTS, SETTINGS
+
+SHOWN = ("pass_rate", "gap", "accuracy", "mixed_error")
+LR, STEPS = 0.3, (0, 2, 3, 4)
+
+IDENTITY = """\
+## 4. Why the score can rank sampled responses the wrong way round
+
+The mean log-ratio of what pi samples is KL(pi, pi_ref), which is never negative: right or wrong, what is sampled
+often has become more likely. Between the classes there is an identity, which the test holds to 1e-12 on random
+policies:
+
+    E[r | right] - E[r | wrong] = beta * ( logit p - logit p_ref + KL_right - KL_wrong )
+
+KL_right is the divergence of the policy given a right response from the reference given one; KL_wrong that given a
+wrong one. The first part is what was learned since the last reset. KL_right is at most -log of the smallest share
+that a right response has of the right ones in the reference. KL_wrong has no such bound: it is large where the wrong
+responses that are left are others than the reference would give, made likely by mistake. Where the first part is
+small or negative, a score can rank the wrong way round.
+
+**An example.** 8 prompts, 12 answers each, 5 of them right; a policy whose 96 logits are made of 16 features that say
+nothing of the labels, so that each update moves the other prompts, too. Sampled PACS, balanced, 8 responses a prompt,
+two updates a step, Adam (forgotten at a reset); {seeds} seeds (`python -m recipes.theory ranking`, kept in
+`recipes/theory/ranking.json`). Exact, on what the policy samples, at the last step before a reset, means over seeds:
+gap is E[r | right] - E[r | wrong] at beta 1 in nats; accuracy the chance that of a right and a wrong sample to one
+prompt the right one has the higher score; in brackets, in how many seeds it is below 1/2. Learning rate {lr:g}:
+"""
+PARTS = """
+The parts of the gap at K = 20, beta 1, learning rate {lr:g}:
+"""
+RATES = """
+Accuracy at beta 1 by learning rate (step 100; 200; 400):
+"""
+CALIBRATION = """
+Calibration error of sigma(psi) by ten bins, groups of two, all groups enumerated (learning rate {lr:g}, steps 20;
+100; 200; 400). In a group of one class the scores sum to zero, sigma(psi) is 1/2 on average whatever was learned, and
+the label is 1 (or 0) for all: an error near 1/2 there says nothing of the critic, and a figure of all groups is
+dominated by it where most are solved.
+"""
+SAYS = """
+What this says, of this example alone:
+
+- Never reset, the score ranks ever better ({never:.2f} at step 400), at both betas. The first part of the gap is the
+  whole of what was learned, and stays. So it is not true that a score cannot rank on-policy, or that it cannot be
+  calibrated: with K never and beta 1 its error on mixed groups falls to {error:.2f}.
+- With K = 20 accuracy falls to {low:.2f}, below 1/2 in {count} of {seeds} seeds, when the pass rate was {rate:.2f} at
+  the time. The reset takes away what was learned before it, and once the reference itself solves the prompts little
+  is left to learn. The prompts that still have mixed groups are then those on which pass rates have fallen since:
+  logit p - logit p_ref was {odds:.2f} on them, weighed by p (1 - p), and what is sampled wrong there is what the
+  updates made likely. KL_wrong adds {wrong:.2f} of the {gap:.2f}: by itself it does not explain it. So the reset is
+  what turns the score round here. More frequent ones turn it round earlier (K = 5: {five:.2f} at step 100).
+- A learning rate of 0.03 gets there late or not at all in 400 steps: what matters is how far the policy has come at
+  the reset, and how large the steps after it are.
+- A smaller beta does not mend it with resets ({small:.2f} at K = 20, step 200, beta 0.1), and spoils the calibration
+  without them.
+- It did not cost pass rate here: K = 1 to 100 end at {ends}. Where the score turns round, nearly all groups are of
+  one class, and the update of the others is small.
+"""
+
+
+def section() -> str:
+    """The section."""
+    kept = read_runs(RESULTS, SETTINGS, BETAS)["runs"]
+    lr = SETTINGS["learning_rates"].index(LR)
+    rows, errors = [], []
+    for beta in BETAS:
+        for period in PERIODS:
+            run = kept[beta][period]
+            name = f"beta {beta}, {'never' if period == 'never' else f'K = {period}'}"
+            rows.append([name, *(_cell(run, step, lr) for step in STEPS)])
+            errors.append([name, *("; ".join(f"{mean(run[key], step, lr):.2f}" for step in STEPS) for key in ERRORS)])
+    twenty = kept["1.0"]["20"]
+    parts = [
+        [name, *(f"{mean(twenty[key], step, lr):.2f}" for step in range(len(SETTINGS["steps"])))]
+        for key, name in PARTS_OF.items()
+    ]
+    rates = [
+        [
+            f"learning rate {rate}",
+            *("; ".join(f"{mean(kept['1.0'][p]['accuracy'], s, i):.2f}" for s in (2, 3, 4)) for p in PERIODS),
+        ]
+        for i, rate in enumerate(SETTINGS["learning_rates"])
+    ]
+    seeds, steps = len(SETTINGS["seeds"]), [f"step {SETTINGS['steps'][step]}" for step in STEPS]
+    ends = sorted(mean(kept["1.0"][period]["pass_rate"], 4, lr) for period in ("1", "5", "20", "100"))
+    lows = [mean(twenty["accuracy"], step, lr) for step in range(len(SETTINGS["steps"]))]
+    at = lows.index(min(lows))
+    says = SAYS.format(
+        never=mean(kept["1.0"]["never"]["accuracy"], 4, lr),
+        error=mean(kept["1.0"]["never"]["mixed_error"], 4, lr),
+        low=lows[at],
+        count=_below(twenty["accuracy"], at, lr),
+        seeds=seeds,
+        rate=mean(twenty["pass_rate"], at, lr),
+        five=mean(kept["1.0"]["5"]["accuracy"], 2, lr),
+        odds=mean(twenty["odds"], at, lr),
+        wrong=-mean(twenty["kl_wrong"], at, lr),
+        gap=mean(twenty["gap"], at, lr),
+        small=mean(kept["0.1"]["20"]["accuracy"], 3, lr),
+        ends=f"{ends[0]:.3f} to {ends[-1]:.3f}",
+    )
+    return "\n".join(
+        [
+            IDENTITY.format(seeds=seeds, lr=LR),
+            table(["pass rate; gap; accuracy", *steps], rows),
+            PARTS.format(lr=LR),
+            table(["part", *(f"step {step}" for step in SETTINGS["steps"])], parts),
+            RATES,
+            table(["K", *PERIODS], rates),
+            CALIBRATION.format(lr=LR),
+            table(["calibration error", "mixed groups", "groups of one class"], errors),
+            says,
+        ]
+    )
+
+
+ERRORS = ("mixed_error", "single_error")
+PARTS_OF = {
+    "odds": "logit p - logit p_ref",
+    "kl_right": "KL_right",
+    "kl_wrong": "KL_wrong",
+    "gap": "gap",
+    "pass_rate": "pass rate",
+}
+
+
+def mean(values: Any, step: int, lr: int) -> float:
+    """Over seeds."""
+    seeds = values[step][lr]
+    return float(sum(seeds) / len(seeds))
+
+
+def _below(values: Any, step: int, lr: int) -> int:
+    return sum(value < 0.5 for value in values[step][lr])
+
+
+def _cell(run: dict[str, Any], step: int, lr: int) -> str:
+    rate, gap, accuracy = (mean(run[key], step, lr) for key in ("pass_rate", "gap", "accuracy"))
+    return f"{rate:.2f}; {gap:.2f}; {accuracy:.2f} ({_below(run['accuracy'], step, lr)})"

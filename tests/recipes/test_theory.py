@@ -1,0 +1,233 @@
+"""The theory page: its numbers by naive loops, by finite differences, and by runs made again."""
+
+import math
+from itertools import product
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+
+from pacs.algorithm import Pacs, ReferenceConfig
+from pacs.algorithm.class_balance import Objective
+from pacs.base.errors import UserError
+from recipes.theory import __main__ as theory
+from recipes.theory import equation5, flow_runs, ranking, ranking_runs
+from recipes.theory.enumeration import (
+    all_groups,
+    expected_loss,
+    first_term,
+    log_softmax,
+    sampled_gradient,
+    solve_groups,
+)
+from recipes.theory.flow import LABELS, RIGHT, descend, start, state
+from recipes.theory.kept import read_runs, write_runs
+from recipes.theory.optimum import LR, by_chance, minimum
+from recipes.theory.variance import spread
+
+SIX = equation5.SIX.tolist()
+
+
+def naive_losses(objective: str, ratios: list[float], labels: list[float]) -> list[float]:
+    """Eq. 8 of one group, RLOO, beta 1, in plain Python."""
+    size, right, found = len(ratios), sum(labels), []
+    for ratio, label in zip(ratios, labels, strict=True):
+        score = ratio - (sum(ratios) - ratio) / (size - 1)
+        chance = 1 / (1 + math.exp(-score))
+        weight = 1.0
+        if objective == "log_odds" and 0 < right < size:
+            weight = size / (2 * (right if label else size - right))
+        if objective == "log_pass_rate" and right:
+            weight = size / right
+        found.append(-weight * math.log(chance if label else 1 - chance))
+    return found
+
+
+def naive_expectation(objective: str, theta: list[float], sampling: list[float], reference: list[float]) -> float:
+    """E of the mean loss over all sequences of three of six responses."""
+
+    def normalised(logits: list[float]) -> list[float]:
+        total = math.log(sum(math.exp(logit) for logit in logits))
+        return [logit - total for logit in logits]
+
+    own, drawn, fixed = (normalised(logits) for logits in (theta, sampling, reference))
+    total = 0.0
+    for sequence in product(range(6), repeat=3):
+        losses = naive_losses(objective, [own[i] - fixed[i] for i in sequence], [SIX[i] for i in sequence])
+        total += math.exp(sum(drawn[i] for i in sequence)) * sum(losses) / 3
+    return total
+
+
+def naive_gradient(objective: str, theta: list[float], reference: list[float], moves: str) -> list[float]:
+    """Central differences of the above by the logits of what is scored, of what samples, or of both."""
+    found, step = [], 1e-5
+    for i in range(6):
+        ends = []
+        for sign in (1, -1):
+            moved = [logit + sign * step * (i == j) for j, logit in enumerate(theta)]
+            scored, sampling = (moved if moves in (part, "both") else theta for part in ("scored", "sampling"))
+            ends.append(naive_expectation(objective, scored, sampling, reference))
+        found.append((ends[0] - ends[1]) / (2 * step))
+    return found
+
+
+@pytest.mark.parametrize("objective", ["log_odds", "log_pass_rate", "pass_rate"])
+def test_both_terms_of_eq_5_by_loops_over_sequences(objective: Objective) -> None:
+    theta, reference = equation5.case()
+    method, groups, of_reference = Pacs(objective=objective), all_groups(6, 3), log_softmax(reference)
+    at = (theta[0].tolist(), reference[0].tolist())
+    loss = expected_loss(method, theta, of_reference, equation5.SIX, groups)
+    assert float(loss) == pytest.approx(naive_expectation(objective, at[0], *at), rel=1e-12)
+    arguments = (method, log_softmax(theta), of_reference, equation5.SIX, groups)
+    first, second = first_term(*arguments)[0], sampled_gradient(*arguments)[0]
+    assert second.tolist() == pytest.approx(naive_gradient(objective, *at, "scored"), abs=1e-9)
+    assert first.tolist() == pytest.approx(naive_gradient(objective, *at, "sampling"), abs=1e-9)
+    assert (first + second).tolist() == pytest.approx(naive_gradient(objective, *at, "both"), abs=1e-9)
+
+
+def test_the_option_is_the_first_term_where_responses_are_not_compared() -> None:
+    assert equation5.terms(Pacs(estimator="none", objective="pass_rate"), 3).option_error < 1e-8
+    assert equation5.terms(Pacs(), 3).option_error > 0.02
+
+
+def test_multisets_have_the_chances_of_their_sequences() -> None:
+    policy = log_softmax(equation5.case()[0])
+    groups = all_groups(6, 4)
+    chances = groups.log_probability(policy).exp()[0]
+    assert float(chances.sum()) == pytest.approx(1, rel=1e-12)
+    one = groups.members.tolist().index([0, 0, 1, 4])
+    p = policy[0].exp().tolist()
+    assert float(chances[one]) == pytest.approx(12 * p[0] ** 2 * p[1] * p[4], rel=1e-12)
+
+
+def test_the_variance_is_that_of_samples() -> None:
+    """Of 40,000 groups that were drawn, against the enumeration of all."""
+    theta, reference = equation5.case()
+    policy, generator = log_softmax(theta), torch.Generator().manual_seed(0)
+    drawn = torch.multinomial(policy[0].exp(), 3 * 40_000, replacement=True, generator=generator).view(-1, 3)
+    groups = all_groups(6, 3)._replace(members=drawn)
+    slopes = solve_groups(Pacs(), policy, log_softmax(reference), equation5.SIX, groups).slopes[0] / 3
+    units = torch.eye(6, dtype=torch.float64)[drawn] - policy[0].exp()
+    gradients = (slopes[..., None] * units).sum(dim=1)
+    variance = float(gradients.var(dim=0).sum() / gradients.mean(dim=0).square().sum())
+    assert variance == pytest.approx(spread(Pacs(), 1.0).variance, rel=0.05)
+
+
+@pytest.mark.parametrize("dropped", ["keep", "drop"])
+def test_on_the_face_of_right_responses_only_kept_groups_act(dropped: Literal["keep", "drop"]) -> None:
+    """Where no wrong response is left: at rest at the reference given a right one, and if dropped everywhere."""
+    groups, reference = all_groups(RIGHT, 2), log_softmax(start()[None, :RIGHT])
+    labels, method = torch.ones(RIGHT, dtype=torch.float64), Pacs(single_class_groups=dropped)
+    elsewhere = log_softmax(start()[None, :RIGHT] + torch.tensor([1.0, 0, 0, 0, -1]))
+    assert sampled_gradient(method, reference, reference, labels, groups).abs().max() < 1e-15
+    found = sampled_gradient(method, elsewhere, reference, labels, groups)[0]
+    assert found.abs().max() == 0 if dropped == "drop" else float(found[0]) > 0.01 > 0 > float(found[4])
+
+
+def test_a_flow_is_that_which_is_kept() -> None:
+    kept = read_runs(flow_runs.RESULTS, flow_runs.SETTINGS, flow_runs.CASES)["runs"]
+    marks = flow_runs.SETTINGS["updates"][:1]
+    for name in ("policy gradient (RLOO)", "balanced, mixed groups alone"):
+        case = flow_runs.CASES[name]
+        ((theta, _),) = descend(case.method, case.periods, 1.0, all_groups(12, 2), start(), marks)
+        for measure, values in state(theta, start())._asdict().items():
+            expected = [kept[name][str(period)][measure][0] for period in case.periods]
+            assert values.tolist() == pytest.approx(expected, abs=2e-5)
+
+
+def test_a_reset_takes_the_policy_of_the_update_before() -> None:
+    ((theta, reference),) = descend(Pacs(), (3, None), 1.0, all_groups(12, 2), start(), (5,))
+    ((third, _),) = descend(Pacs(), (3, None), 1.0, all_groups(12, 2), start(), (3,))
+    torch.testing.assert_close(reference[0], third[0])
+    torch.testing.assert_close(reference[1], start())
+    assert not torch.equal(theta[0], theta[1])
+
+
+def test_the_state_of_a_policy() -> None:
+    weights = np.array([4, 1, 1, 1, 1, *[2] * 7]) / 22
+    found = state(torch.tensor(weights).log()[None], torch.zeros(12, dtype=torch.float64))
+    among = weights[:5] / weights[:5].sum()
+    expected = [8 / 22, -(weights @ np.log(weights)), -(among @ np.log(among)), among @ np.log(5 * among)]
+    assert [float(value) for value in found] == pytest.approx(expected)
+
+
+def test_the_minimum_of_the_expected_loss() -> None:
+    found = minimum()
+    assert float(found.found.pass_rate) == pytest.approx(found.pass_rate, abs=1e-4)
+    assert found.loss == pytest.approx(found.least, abs=1e-7)
+    assert float(found.found.kl) == pytest.approx(0, abs=1e-6)
+
+
+def test_two_responses_that_are_right_by_chance_rest_where_the_page_says() -> None:
+    q, groups = torch.tensor([0.9, 0.3], dtype=torch.float64), all_groups(2, 2)
+    method, first = Pacs(objective="pass_rate"), torch.tensor([-0.5, 0.2], dtype=torch.float64)
+    ((theta, _),) = descend(method, (None,), LR, groups, first, (400,), q)
+    ratios = log_softmax(theta)[0] - log_softmax(first)
+    assert float(torch.sigmoid(ratios[0] - ratios[1])) == pytest.approx((1 + 0.9 - 0.3) / 2, abs=1e-8)
+    assert by_chance(1.0, updates=500).slope < 1e-9
+
+
+def test_the_ranking_by_loops() -> None:
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(2, 20, 7, generator=generator, dtype=torch.float64)
+    logits[1, :, 2] = logits[0, :, 2]
+    labels = torch.tensor([1.0, 0, 1, 0, 0, 1, 0], dtype=torch.float64).expand(20, -1)
+    policy, reference = (2 * each.log_softmax(dim=1) for each in logits)
+    policy, reference = policy.log_softmax(dim=1), reference.log_softmax(dim=1)
+    found = ranking.ranked(policy, reference, labels)
+    identity = found.right - found.wrong - (found.odds + found.kl_right - found.kl_wrong)
+    assert float(identity.abs().max()) < 1e-12
+    for i in range(20):
+        p, r = policy[i].exp().tolist(), (policy[i] - reference[i]).tolist()
+        right, wrong = ([j for j in range(7) if labels[i, j] == label] for label in (1, 0))
+        share = sum(p[j] for j in right)
+        assert float(found.right[i]) == pytest.approx(sum(p[j] * r[j] for j in right) / share)
+        assert float(found.wrong[i]) == pytest.approx(sum(p[j] * r[j] for j in wrong) / (1 - share))
+        ahead = sum(p[a] * p[b] * ((r[a] > r[b]) + 0.5 * (r[a] == r[b])) for a in right for b in wrong)
+        assert float(found.accuracy[i]) == pytest.approx(ahead / share / (1 - share))
+        assert float(found.kl[i]) == pytest.approx(sum(p[j] * r[j] for j in range(7)))
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_the_calibration_error_by_loops(mixed: bool) -> None:
+    generator = torch.Generator().manual_seed(4)
+    policy, reference = torch.randn(2, 1, 1, 3, 5, generator=generator, dtype=torch.float64).log_softmax(dim=-1)
+    labels = (torch.rand(1, 1, 3, 5, generator=generator) < 0.5).double()
+    sums, total = [0.0] * 10, 0.0
+    for prompt in range(3):
+        p, q = policy[0, 0, prompt].exp().tolist(), reference[0, 0, prompt].exp().tolist()
+        for a, b in product(range(5), repeat=2):
+            right = labels[0, 0, prompt, a]
+            if (right != labels[0, 0, prompt, b]) == mixed:
+                odds = (p[a] / q[a] / (p[b] / q[b])) ** 0.7
+                share = odds / (1 + odds)
+                sums[int(10 * share)] += p[a] * p[b] * (float(right) - share)
+                total += p[a] * p[b]
+    found = ranking.calibration_error(policy, reference, labels, 0.7, mixed=mixed)
+    assert float(found) == pytest.approx(sum(map(abs, sums)) / total)
+
+
+def test_a_ranking_is_that_which_is_kept() -> None:
+    settings = ranking_runs.SETTINGS
+    kept = read_runs(ranking_runs.RESULTS, settings, ranking_runs.BETAS)["runs"]["1.0"]["20"]
+    method = Pacs(reference=ReferenceConfig(reset_every=20))
+    curve = ranking.train(method, settings["learning_rates"], settings["seeds"], settings["steps"][:1])
+    for measure, values in curve._asdict().items():
+        np.testing.assert_allclose(values[0], kept[measure][0], atol=2e-4)
+
+
+def test_kept_runs_of_other_settings_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "runs.json"
+    write_runs(file, {"settings": {"lr": 1}, "runs": {"a": {"b": [1.5]}}})
+    assert read_runs(file, {"lr": 1}, ["a"])["runs"] == {"a": {"b": [1.5]}}
+    with pytest.raises(UserError, match="other settings"):
+        read_runs(file, {"lr": 2}, ["a"])
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert (theory.DOCS / theory.PAGE).read_text(encoding="utf-8") == theory.page(), "run `python -m recipes.theory`"
+    assert LABELS.sum() == RIGHT
+    for name in theory.figures():
+        assert (theory.DOCS / name).stat().st_size > 10_000
