@@ -1,0 +1,121 @@
+"""Run what a question asks, or write its pages.
+
+    python -m recipes.laboratory                          the questions, and what is there of each
+    python -m recipes.laboratory methods --minutes 60     runs what is missing, for about an hour
+    python -m recipes.laboratory report                   writes the pages of all questions
+
+A question is a file of recipes/laboratory/questions/: arms to be compared, tasks, seeds. Each run is a process on one
+core; its record goes to recipes/laboratory/results/. What is there already is not run again, also where another
+question asked for it: stop with Ctrl-C at any time, and the same command goes on. Learning rates are chosen first, on
+problems and seeds of their own.
+"""
+
+import argparse
+import math
+import sys
+import time
+
+from pacs.base.arguments import positive
+from pacs.base.errors import UserError
+from pacs.base.tables import Cell, format_table
+from pacs.base.terminal import columns, print
+from pacs.base.units import duration
+from recipes.laboratory import questions, report
+from recipes.laboratory.plan import jobs
+from recipes.laboratory.progress import missing, named
+from recipes.laboratory.records import Records
+from recipes.laboratory.runner import Runner
+
+WORKERS = 2
+
+
+def main() -> int:
+    """Do what the command line says; returns the status to end with."""
+    parser = _parser()
+    arguments = parser.parse_args()
+    try:
+        if arguments.what == "report":
+            for file in report.write(arguments.question or ""):
+                print(file)
+            return 0
+        if arguments.question:
+            raise UserError(f"{arguments.question}: a second word is for `report` alone: leave it out")
+        if arguments.what is None:
+            _list(arguments.workers)
+            return 0
+        return _run(arguments)
+    except UserError as error:
+        parser.error(str(error))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    question = questions.read(arguments.what)
+    if arguments.task not in (None, *question.tasks):
+        raise UserError(
+            f"--task {arguments.task} is none of {question.name}: choose one of {', '.join(question.tasks)}, "
+            f"or add it to questions/{question.name}.yaml"
+        )
+    tasks = [arguments.task] if arguments.task else question.tasks
+    if arguments.dry_run:
+        for task in tasks:
+            _say_missing(question, task, arguments)
+        return 0
+    began = time.monotonic()
+    for task in tasks:
+        left = arguments.minutes - (time.monotonic() - began) / 60
+        runner = Runner(question, task, minutes=left, workers=arguments.workers, retry=arguments.retry)
+        if number := runner.run():
+            return 128 + number
+        _say_left(question, task, arguments)
+    return 0
+
+
+def _say_missing(question: questions.Question, task: str, arguments: argparse.Namespace) -> None:
+    records = Records()
+    wanted = ("missing", "failed") if arguments.retry else ("missing",)
+    for job in jobs(question, task, records.of):
+        record = records.of(job.run) if job.ready else None
+        if (record["state"] if record else "missing") in wanted:
+            seconds = records.expected_seconds(job.run)
+            print(f"{task}: {named(job)}" + (f", about {duration(seconds)}" if seconds else ""))
+    _say_left(question, task, arguments)
+
+
+def _say_left(question: questions.Question, task: str, arguments: argparse.Namespace) -> None:
+    left = missing(question, task, Records(), retry=arguments.retry)
+    eta = "" if left.seconds is None else f", about {duration(left.seconds / arguments.workers)}"
+    failed = f", {left.failed} failed (--retry runs them again)" if left.failed else ""
+    print(f"{question.name} {task}: {left.of - left.runs} of {left.of} runs are there, {left.runs} left{eta}{failed}")
+
+
+def _list(workers: int) -> None:
+    records, rows = Records(), {}
+    for question in map(questions.read, questions.names()):
+        for task in question.tasks:
+            left = missing(question, task, records)
+            eta = None if left.seconds is None else duration(left.seconds / workers)
+            row: dict[str, Cell] = {"asks": question.title, "runs": f"{left.of - left.runs}/{left.of}"}
+            row |= {"failed": left.failed, f"left, with {workers} workers": eta}
+            rows[f"{question.name} {task}"] = row
+    print(format_table(rows, corner="question, task", width=columns()))
+    print("\npython -m recipes.laboratory QUESTION runs what is missing; --help says more")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m recipes.laboratory", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="?", metavar="QUESTION|report", help=f"one of {', '.join(questions.names())}")
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help="of report: this one's pages alone")
+    parser.add_argument("--task", help="one of the question's tasks (default: all, one after the other)")
+    about = "start no run that is expected to end later than so many minutes from now (default: no limit)"
+    parser.add_argument("--minutes", type=positive, default=math.inf, help=about)
+    about = f"runs at a time, each on one core (default: {WORKERS})"
+    parser.add_argument("--workers", type=positive, default=WORKERS, help=about)
+    parser.add_argument("--retry", action="store_true", help="also run what has failed once more")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be run, in its order, and run nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

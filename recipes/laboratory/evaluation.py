@@ -1,0 +1,113 @@
+"""What a policy can do on problems that it is not trained on: counts, from which pass@k of any k follows."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
+from pacs.rewards.extract import final_part, last_boxed
+from recipes.laboratory.sampling import sample
+from recipes.starts.read import Problems, grade
+
+SPLITS = ("train", "probe", "test")
+SEED = 0
+#: Responses that are sampled and graded before the next are.
+BATCH_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Of which problems, and by how many samples.
+
+    Raises:
+        UserError: a split that does not exist, or a count that is not a whole number of at least 1.
+    """
+
+    split: str = "test"  # the file <start>/<split>.parquet
+    problems: int = 128  # its first so many
+    samples: int = 256  # responses to each, at the end
+    samples_between: int = 64  # and at the evaluations before it
+
+    def __post_init__(self) -> None:
+        if self.split not in SPLITS:
+            raise UserError(
+                f"split={self.split} is not known: choose one of {', '.join(SPLITS)}.{did_you_mean(self.split, SPLITS)}"
+            )
+        for name in ("problems", "samples", "samples_between"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise UserError(f"{name}={value!r} must be a whole number of at least 1")
+
+
+def evaluate(
+    policy: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    problems: Problems,
+    *,
+    samples: int,
+    max_tokens: int,
+) -> dict[str, Any]:
+    """Sample at T=1, and greedily, with random numbers of its own, the same at each call.
+
+    Args:
+        policy: to be evaluated; left as it is.
+        tokenizer: its tokenizer.
+        problems: P of them.
+        samples: S responses to each.
+        max_tokens: of a response.
+
+    Returns:
+        `greedy`, the share of problems that greedy decoding solves; `entropy`, nats a token, and
+        `response_tokens_mean`, both over the samples; `right`, how many samples of each problem are, and `samples`, S;
+        `distinct`, how many different right answers each has; and `right_entropy`, the entropy in nats of the right
+        samples' answers, a mean over the problems with any, None without one.
+    """
+    generator = torch.Generator().manual_seed(SEED)
+    greedy, entropy, tokens = 0.0, 0.0, 0
+    right: list[int] = []
+    answers: list[Counter[str]] = []
+    step = max(1, BATCH_ROWS // samples)
+    for first in range(0, len(problems), step):
+        part = problems.of(range(first, min(first + step, len(problems))))
+        once = sample(policy, tokenizer, part.messages, samples=1, max_tokens=max_tokens, generator=None)
+        greedy += float(grade(once.texts, part.answers, part.verifiers).sum())
+        many = sample(policy, tokenizer, part.messages, samples=samples, max_tokens=max_tokens, generator=generator)
+        each = problems.of([first + row // samples for row in range(len(many))])
+        labels = grade(many.texts, each.answers, each.verifiers).view(len(part), samples)
+        right += labels.sum(1).int().tolist()
+        rows = labels.flatten().tolist()
+        for start in range(0, len(many), samples):
+            of_one = range(start, start + samples)
+            answers.append(Counter(answer(many.texts[row]) for row in of_one if rows[row] == 1))
+        entropy += float(many.entropies.double().sum())
+        tokens += int(many.response_mask.sum())
+    solved = [entropy_of(counts.values()) for counts in answers if counts]
+    return {
+        "greedy": greedy / len(problems),
+        "entropy": entropy / tokens,
+        "response_tokens_mean": tokens / (len(problems) * samples),
+        "right": right,
+        "samples": samples,
+        "distinct": [len(counts) for counts in answers],
+        "right_entropy": sum(solved) / len(solved) if solved else None,
+    }
+
+
+def answer(response: str) -> str:
+    r"""What a response answers, to compare answers by, without white space: the last `\boxed{}`, or else all of it."""
+    part = final_part(response)
+    boxed = last_boxed(part)
+    return "".join((part if boxed is None else boxed).split())
+
+
+def entropy_of(counts: Iterable[int]) -> float:
+    """Of the distribution with these counts, in nats."""
+    counts = list(counts)
+    total = sum(counts)
+    return -sum(count / total * math.log(count / total) for count in counts)

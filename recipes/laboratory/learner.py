@@ -1,0 +1,130 @@
+"""A step's updates: the policy, what it is compared with, and Adam, for every method."""
+
+import copy
+
+import torch
+from transformers import PreTrainedModel
+
+from pacs.algorithm import Method, ReferenceSchedule, method_loss, weigh_rows
+from recipes.laboratory.policy_gradient import PolicyGradient
+from recipes.laboratory.ppo import Ppo, Values, policy_loss
+from recipes.laboratory.rollouts import Batch
+from recipes.laboratory.sampling import Samples, log_probs
+from recipes.laboratory.seconds import Clock
+from recipes.laboratory.settings import Settings
+from recipes.laboratory.signals import Updated
+
+#: |sigma(psi) - R| below which a row counts as saturated, as in a run of `pacs train`.
+SATURATED_RESIDUAL = 0.01
+
+
+class Learner:
+    """Trains a policy in place.
+
+    Args:
+        policy: the start; also the first reference, where the method has one.
+        settings: of the run.
+        method: with its settings.
+        max_response_tokens: of a response.
+        clock: is told what the reference takes.
+    """
+
+    def __init__(
+        self, policy: PreTrainedModel, settings: Settings, method: Method, max_response_tokens: int, clock: Clock
+    ) -> None:
+        self._policy, self._settings, self._method, self._clock = policy, settings, method, clock
+        self._max_response_tokens = max_response_tokens
+        self._schedule = ReferenceSchedule(method.reference)
+        self._reference = copy.deepcopy(policy) if self._schedule.needs_model else None
+        self._values = Values(policy, method, settings.clip_grad) if isinstance(method, Ppo) else None
+        self._new_optimizer()
+
+    def step(self, step: int, batch: Batch) -> Updated:
+        """The updates of step `step` (from 1) on its batch, and the reset of the reference where it is due.
+
+        Raises:
+            ValueError: the policy has diverged: a log-probability is not finite.
+        """
+        weights = (
+            self._values.judge(batch.samples, batch.labels)
+            if self._values is not None
+            else weigh_rows(batch.labels, batch.groups, self._method)[1]
+        )
+        # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
+        own_samples = self._settings.staleness == 0
+        by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
+        losses, norms, columns = [], [], []
+        for number, rows in enumerate(torch.arange(len(batch.labels)).chunk(self._settings.updates_per_step)):
+            part = batch.samples.of(rows)
+            reference = self._reference_log_probs(part) if by_model else part.log_probs
+            own = log_probs(self._policy, part)
+            if own_samples and not by_model and number == 0:
+                reference = own.detach()
+            loss, known = self._loss(own, reference, part, batch, rows, weights[rows])
+            losses.append(loss.item())
+            norms.append(self._descend(step, loss))
+            columns.append(known)
+        rows_known = {name: torch.cat([known[name] for known in columns]) for name in columns[0]}
+        return Updated(losses, norms, rows_known, self._reset(step, rows_known))
+
+    def _loss(
+        self,
+        own: torch.Tensor,
+        reference: torch.Tensor,
+        part: Samples,
+        batch: Batch,
+        rows: torch.Tensor,
+        weights: torch.Tensor,
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """A mini-batch's loss, and what is known of its rows."""
+        method, mask, labels = self._method, part.response_mask, batch.labels[rows]
+        denominator = None  # the rows that count
+        if isinstance(method, PolicyGradient):
+            denominator = method.denominator(mask, self._max_response_tokens)
+        if self._values is None:
+            return method_loss(
+                own, reference, mask, labels, batch.groups[rows], method, denominator=denominator, weights=weights
+            )
+        assert isinstance(method, Ppo)
+        assert denominator is not None
+        self._values.update(part, rows, denominator)
+        loss = policy_loss(own, reference, weights[:, : mask.shape[1]], mask, method, denominator)
+        log_ratios = torch.where(mask, own.detach() - reference, 0).sum(1)
+        return loss, {"log_ratio": log_ratios, "correct": labels}
+
+    def _reference_log_probs(self, part: Samples) -> torch.Tensor:
+        assert self._reference is not None
+        with self._clock.of("reference"), torch.no_grad():
+            return log_probs(self._reference, part)
+
+    def _new_optimizer(self) -> None:
+        """Adam without moments; the warm-up of its learning rate begins with it."""
+        self._optimizer = torch.optim.AdamW(self._policy.parameters(), lr=self._settings.lr, weight_decay=0.0)
+        self._updates = 0
+
+    def _descend(self, step: int, loss: torch.Tensor) -> float:
+        """An update; the gradient's norm before it is clipped."""
+        self._optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self._policy.parameters(), self._settings.clip_grad)
+        self._updates += 1
+        warm = min(1.0, self._updates / max(1, self._settings.lr_warmup_updates))
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._settings.lr * warm * self._schedule.learning_rate_factor(step)
+        self._optimizer.step()
+        return float(norm)
+
+    def _reset(self, step: int, rows: dict[str, torch.Tensor]) -> bool:
+        """Replace the reference where that is due after the updates of a step."""
+        saturated = 0.0
+        if "score" in rows:
+            residuals = (rows["score"].sigmoid() - rows["correct"]).abs()
+            saturated = float((residuals < SATURATED_RESIDUAL).float().mean())
+        event = self._schedule.after_updates(step, saturated=saturated, log_ratio=float(rows["log_ratio"].mean()))
+        if event is None:
+            return False
+        if self._reference is not None:
+            self._reference.load_state_dict(self._policy.state_dict())
+        if self._method.reference.reset_optimizer:
+            self._new_optimizer()
+        return True

@@ -1,0 +1,154 @@
+"""From a question to its runs: which there are, in which order, and what the runs that tune have chosen."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from typing import Any, Literal
+
+from recipes.laboratory.evaluation import Evaluation
+from recipes.laboratory.methods import resolved
+from recipes.laboratory.questions import Arm, Question
+from recipes.laboratory.settings import Settings
+from recipes.laboratory.statistics import measures
+
+Stage = Literal["tuning", "fresh"]
+#: Sections of a method's options that the loop here does not read.
+OF_THE_STACK = ("update", "metrics")
+#: A run's record, as far as there is one.
+Found = Callable[["Run"], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that decides a run but the code and the bits of its start; no question's name is part of it."""
+
+    task: str
+    start_seed: int
+    settings: Settings
+    evaluation: Evaluation
+
+    def asked(self) -> dict[str, Any]:
+        """It as JSON, with every setting of its method, also those left at their defaults: these may change."""
+        options = {name: value for name, value in resolved(self.settings).items() if name not in OF_THE_STACK}
+        settings = {**asdict(self.settings), "options": options}
+        settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}
+        evaluation = asdict(self.evaluation)
+        return {"task": self.task, "start_seed": self.start_seed, "settings": settings, "evaluation": evaluation}
+
+    def rollouts(self) -> int:
+        """Responses that it samples, to train and to be evaluated: what its time goes into."""
+        settings, evaluation = self.settings, self.evaluation
+        # Before the first step, and after every so many but the last.
+        between = 1 + (settings.steps - 1) // settings.evaluate_every if settings.evaluate_every else 0
+        evaluated = evaluation.problems * (evaluation.samples + between * evaluation.samples_between)
+        return settings.steps * settings.prompts * settings.responses + evaluated
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    """16 hexadecimal digits of the SHA-256 of a JSON object, whatever the order of its keys.
+
+    What is off (null, false, 0) counts as not there: a new setting that is off leaves the digests as they were.
+    """
+    return hashlib.sha256(json.dumps(_on(value), sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
+
+
+def _on(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _on(each) for name, each in value.items() if each is not None and each != 0}
+    return value
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run as a question wants it."""
+
+    run: Run
+    arm: str
+    stage: Stage
+    ready: bool = True  # False: its learning rate is not chosen yet, and that of `run` stands for it
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Of the learning rate of an arm.
+
+    Attributes:
+        lr: the chosen one; None: the runs that choose are not all there, or of every rate some run failed.
+        complete: whether they are all there, finished or failed.
+        values: learning rate -> the criterion of each tuning seed; None where the run failed or is not there.
+        states: learning rate -> the state of each of these runs: finished, failed, or missing.
+    """
+
+    lr: float | None
+    complete: bool
+    values: Mapping[float, list[float | None]]
+    states: Mapping[float, list[str]]
+
+    @property
+    def edge(self) -> str:
+        """`lowest` or `highest` where the chosen rate is the first or the last of several, else nothing."""
+        rates = list(self.values)
+        if self.lr is None or len(rates) < 2 or self.lr not in (rates[0], rates[-1]):
+            return ""
+        return "lowest" if self.lr == rates[0] else "highest"
+
+
+def tuning_run(question: Question, task: str, arm: Arm, lr: float, seed: int) -> Run:
+    """A run that helps to choose."""
+    settings = replace(arm.tuning.settings, lr=lr, seed=seed)
+    return Run(task, question.start_seed(seed), settings, arm.tuning.evaluation)
+
+
+def fresh_run(question: Question, task: str, arm: Arm, lr: float, seed: int) -> Run:
+    """A run that is compared."""
+    return Run(task, question.start_seed(seed), replace(arm.settings, lr=lr, seed=seed), question.evaluation)
+
+
+def choose(question: Question, task: str, arm: Arm, found: Found) -> Choice:
+    """The learning rate with the highest mean of the criterion over the tuning seeds, of equal ones the lowest.
+
+    A rate with a run that failed is not chosen.
+    """
+    tuning = arm.tuning
+    if len(tuning.lr) == 1:
+        return Choice(tuning.lr[0], True, {tuning.lr[0]: []}, {tuning.lr[0]: []})
+    values: dict[float, list[float | None]] = {lr: [] for lr in tuning.lr}
+    states: dict[float, list[str]] = {lr: [] for lr in tuning.lr}
+    for lr in tuning.lr:
+        for seed in tuning.seeds:
+            record = found(tuning_run(question, task, arm, lr, seed))
+            state = "missing" if record is None else str(record["state"])
+            values[lr].append(criterion_of(record, tuning.criterion) if record and state == "finished" else None)
+            states[lr].append(state)
+    complete = not any("missing" in each for each in states.values())
+    means = {lr: sum(v for v in each if v is not None) for lr, each in values.items() if None not in each}
+    best = max(means, key=means.__getitem__) if complete and means else None
+    return Choice(best, complete, values, states)
+
+
+def criterion_of(record: Mapping[str, Any], criterion: str) -> float:
+    """A measure of a finished run's last evaluation."""
+    return measures(record["result"]["evaluations"][-1])[criterion]
+
+
+def jobs(question: Question, task: str, found: Found) -> Iterator[Job]:
+    """All runs of a question, in the order that makes the most of being cut short.
+
+    Tuning comes first, of all arms with the first seed, then with the second; then the runs that are compared, one seed
+    after the other over all arms. An arm of which no learning rate can be chosen has none of these.
+    """
+    arms = question.arms.values()
+    for turn in zip_longest(*(arm.tuning.seeds if len(arm.tuning.lr) > 1 else () for arm in arms)):
+        for arm, seed in zip(arms, turn, strict=True):
+            if seed is not None:
+                for lr in arm.tuning.lr:
+                    yield Job(tuning_run(question, task, arm, lr, seed), arm.name, "tuning")
+    choices = {arm.name: choose(question, task, arm, found) for arm in arms}
+    for seed in question.seeds:
+        for arm in arms:
+            choice = choices[arm.name]
+            if choice.lr is not None or not choice.complete:
+                lr = choice.lr or arm.tuning.lr[0]
+                yield Job(fresh_run(question, task, arm, lr, seed), arm.name, "fresh", choice.lr is not None)

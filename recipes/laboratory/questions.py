@@ -1,0 +1,176 @@
+"""Questions: files of questions/ that say which runs answer them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pacs.algorithm.settings import nearest_word
+from pacs.base.errors import UserError
+from recipes.laboratory.evaluation import Evaluation
+from recipes.laboratory.settings import Settings
+
+FOLDER = Path(__file__).parent / "questions"
+KEYS = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baseline", "arms", "pairs", "own_starts", "bar")
+NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baseline", "arms")
+TUNING_KEYS = ("lr", "seeds", "criterion", "evaluation")
+#: What an arm may say beside the settings of its runs.
+ARM_KEYS = ("lr", "lr_from")
+#: What the runner sets, run by run.
+NOT_SET_HERE = ("lr", "seed")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the learning rate of an arm is chosen."""
+
+    lr: tuple[float, ...]  # to choose from, ascending; of a single one nothing is run
+    seeds: tuple[int, ...]  # of the runs that choose, none of which is compared with anything else
+    criterion: str  # a measure of the evaluation at the end; the highest mean over the seeds is chosen
+    evaluation: Evaluation
+    settings: Settings  # of these runs
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One of the things that are compared."""
+
+    name: str
+    settings: Settings  # of its runs; lr and seed are set by run
+    tuning: Tuning
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared, on which tasks, over which seeds."""
+
+    name: str
+    title: str
+    about: str  # the comment on top of the file
+    tasks: tuple[str, ...]
+    evaluation: Evaluation
+    seeds: tuple[int, ...]
+    arms: Mapping[str, Arm]
+    baseline: str  # the arm that the others are compared with
+    pairs: bool  # whether runs of the same seed are compared as pairs
+    own_starts: bool  # whether each seed has a start of its own, made with that seed; else all begin at start 0
+    bar: tuple[str, float] | None  # a measure, and what each seed is to reach in it
+
+    def start_seed(self, seed: int) -> int:
+        """Of the start that a run with `seed` begins at."""
+        return seed if self.own_starts else 0
+
+
+def names() -> list[str]:
+    """Of all questions."""
+    return sorted(file.stem for file in FOLDER.glob("*.yaml"))
+
+
+def read(name: str) -> Question:
+    """The question of a file of `FOLDER`.
+
+    Raises:
+        UserError: there is none of that name, or the file says something that cannot be run.
+    """
+    content = _content(name)
+    arms = {arm: _arm(name, content, arm, stated or {}) for arm, stated in content["arms"].items()}
+    if content["baseline"] not in arms:
+        raise UserError(f"questions/{name}.yaml: baseline {content['baseline']} is none of its arms: {', '.join(arms)}")
+    bar = content.get("bar")
+    if set(content["seeds"]) & {seed for arm in arms.values() for seed in arm.tuning.seeds}:
+        raise UserError(f"questions/{name}.yaml: a seed is both of tuning and of seeds: take others for one of them")
+    text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    about = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
+    return Question(
+        name=name,
+        title=content["title"],
+        about="\n".join(about),
+        tasks=tuple(content["tasks"]),
+        evaluation=_evaluation(f"questions/{name}.yaml: evaluation", content["evaluation"]),
+        seeds=tuple(content["seeds"]),
+        arms=arms,
+        baseline=content["baseline"],
+        pairs=content.get("pairs", False),
+        own_starts=content.get("own_starts", False),
+        bar=None if bar is None else (bar["measure"], bar["at_least"]),
+    )
+
+
+def _content(name: str) -> dict[str, Any]:
+    """A question file's content, with all that it needs."""
+    file = FOLDER / f"{name}.yaml"
+    if name not in names():
+        nearest = nearest_word(name, names())
+        hint = f" (did you mean {nearest}?)" if nearest else ""
+        raise UserError(f"there is no question {name}{hint}: choose one of {', '.join(names())}")
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    _refuse_unknown(f"questions/{name}.yaml", content, KEYS)
+    _refuse_unknown(f"questions/{name}.yaml: tuning", content.get("tuning") or (), TUNING_KEYS)
+    missing = [key for key in NEEDED if not content.get(key)]
+    if missing:
+        raise UserError(f"questions/{name}.yaml has no {missing[0]}: add it")
+    return dict(content)
+
+
+def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[str, Any]) -> Arm:
+    """An arm, with the tuning of its own or of the arm that `lr_from` names."""
+    where = f"questions/{question}.yaml: arm {name}"
+    settings = _settings(where, content["settings"], stated)
+    if "lr_from" not in stated:
+        return Arm(name, settings, _tuning(where, content["tuning"], stated, settings))
+    if "lr" in stated:
+        raise UserError(f"{where} has both lr and lr_from: leave one out")
+    other_question, _, other = str(stated["lr_from"]).partition("/")
+    content_there = content if other_question == question else _content(other_question)
+    other = other or name
+    if other not in content_there["arms"]:
+        raise UserError(f"{where}: lr_from {stated['lr_from']} has no arm {other}: name one, as {other_question}/ARM")
+    source = content_there["arms"][other] or {}
+    if "lr_from" in source:
+        raise UserError(f"{where}: lr_from {stated['lr_from']} is not tuned itself: take {source['lr_from']}")
+    tuned = _settings(where, content_there["settings"], source)
+    return Arm(name, settings, _tuning(where, content_there["tuning"], source, tuned))
+
+
+def _tuning(where: str, tuning: Mapping[str, Any], stated: Mapping[str, Any], settings: Settings) -> Tuning:
+    rates = stated.get("lr", tuning["lr"])
+    for lr in rates:
+        if not isinstance(lr, float) or not lr > 0:
+            raise UserError(f"{where}: lr {lr} is not a number above 0 as YAML has it: write it like 1.0e-4")
+    return Tuning(
+        lr=tuple(sorted(rates)),
+        seeds=tuple(tuning["seeds"]),
+        criterion=tuning["criterion"],
+        evaluation=_evaluation(f"{where}: tuning.evaluation", tuning["evaluation"]),
+        # What is evaluated on the way decides nothing here.
+        settings=replace(settings, evaluate_every=0),
+    )
+
+
+def _settings(where: str, common: Mapping[str, Any], stated: Mapping[str, Any]) -> Settings:
+    """The settings of an arm: the common ones, and over them its own."""
+    known = [field.name for field in fields(Settings) if field.name not in NOT_SET_HERE]
+    _refuse_unknown(where, {key: value for key, value in stated.items() if key not in ARM_KEYS}, known)
+    _refuse_unknown(f"{where}: the common settings", common, known)
+    try:
+        return Settings(**{**common, **{key: value for key, value in stated.items() if key not in ARM_KEYS}})
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from error
+
+
+def _evaluation(where: str, stated: Mapping[str, Any]) -> Evaluation:
+    _refuse_unknown(where, stated, [field.name for field in fields(Evaluation)])
+    try:
+        return Evaluation(**stated)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from error
+
+
+def _refuse_unknown(where: str, stated: Iterable[str], known: Iterable[str]) -> None:
+    for key in stated:
+        if key not in (known := list(known)):
+            nearest = nearest_word(key, known)
+            hint = f" (did you mean {nearest}?)" if nearest else ""
+            raise UserError(f"{where}: {key} is not known{hint}: it has {', '.join(known)}")

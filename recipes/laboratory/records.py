@@ -1,0 +1,200 @@
+"""Records of runs: one JSON object a line in results/QUESTION-TASK.jsonl, of a finished run or of one that failed.
+
+A record holds `key` (the digest of `run` and `start`), `run` (`Run.asked`: task, settings, evaluation), `start` (the
+digest of the weights and problems it began with), `state` (finished or failed), `result` (of `loop.run`) or `cause`,
+`wall_seconds`, `date`, `machine`, `commit`, and `code`, the digest of the code that ran.
+"""
+
+import hashlib
+import json
+import math
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pacs.base.commit import git_commit
+from pacs.base.errors import UserError
+from pacs.base.files import Appender
+from recipes.laboratory.plan import Run, digest
+
+FOLDER = Path(__file__).parent / "results"
+ROOT = Path(__file__).parents[2]
+#: Files of this folder that run and report; the others are the loop.
+AROUND = (
+    *("__init__.py", "__main__.py", "child.py", "compared.py", "critic.py", "figures.py", "plan.py", "progress.py"),
+    *("questions.py", "records.py", "report.py", "runner.py", "statistics.py", "tables.py"),
+)
+DIGITS = 4
+POINTS = 20
+#: What a curve has that evaluations have, too.
+COSTS = ("rollouts", "tokens", "seconds")
+
+
+class Records:
+    """All records of a folder. Of several of one run the last counts, a finished one before one that failed.
+
+    Args:
+        folder: of .jsonl files; it need not be there.
+
+    Raises:
+        UserError: a line of a file is no record.
+    """
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.all: list[dict[str, Any]] = [record for file in sorted(folder.glob("*.jsonl")) for record in read(file)]
+        self.by_key: dict[str, dict[str, Any]] = {}
+        #: Digest of `run` -> its records, whatever start they began at.
+        self.by_run: dict[str, list[dict[str, Any]]] = {}
+        #: (task, seed of the start) -> its digest in the newest record.
+        self.newest_start: dict[tuple[str, int], str] = {}
+        for record in sorted(self.all, key=lambda record: str(record["date"])):
+            self.add(record)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take up a record that is newer than all others."""
+        there = self.by_key.get(record["key"])
+        if there is None or there["state"] == "failed" or record["state"] == "finished":
+            self.by_key[record["key"]] = record
+        self.by_run.setdefault(digest(record["run"]), []).append(record)
+        self.newest_start[record["run"]["task"], record["run"]["start_seed"]] = record["start"]
+
+    def of(self, run: Run, start: str | None = None) -> dict[str, Any] | None:
+        """The record of a run, or None.
+
+        Args:
+            run: of which.
+            start: the digest of what it begins at; None: that of the newest record of the same task.
+        """
+        start = start or self.newest_start.get((run.task, run.start_seed))
+        return None if start is None else self.by_key.get(key_of(run, start))
+
+    def failures(self, run: Run) -> list[dict[str, Any]]:
+        """The records of a run that say that it failed, also where it was finished later."""
+        return [record for record in self.by_run.get(digest(run.asked()), []) if record["state"] == "failed"]
+
+    def expected_seconds(self, run: Run) -> float | None:
+        """How long a run is likely to take by the clock; None where nothing is known of its task.
+
+        By the median of the seconds a rollout over finished runs of the task: of those of its method with as many
+        rollouts, else of as many rollouts, else of its method, else of all.
+        """
+        same = [r for r in self.by_key.values() if r["state"] == "finished" and r["run"]["task"] == run.task]
+        of_method = [r for r in same if r["run"]["settings"]["method"] == run.settings.method]
+        as_long = [r for r in same if r["rollouts"] == run.rollouts()]
+        nearest = [r for r in of_method if r in as_long] or as_long or of_method or same
+        rates = [r["wall_seconds"] / r["rollouts"] for r in nearest]
+        return median(rates) * run.rollouts() if rates else None
+
+
+def key_of(run: Run, start: str) -> str:
+    """The digest of all that decides a run but the code."""
+    return digest({"run": run.asked(), "start": start})
+
+
+def record_of(run: Run, start: str, *, wall_seconds: float, **outcome: Any) -> dict[str, Any]:
+    """The record of a run that has ended.
+
+    Args:
+        run: of which.
+        start: the digest of its start.
+        wall_seconds: by the clock.
+        outcome: `result` of a finished run, or the `cause` of why it failed.
+    """
+    if "result" in outcome:
+        outcome["result"] = compact(outcome["result"])
+    return {
+        "key": key_of(run, start),
+        "state": "finished" if "result" in outcome else "failed",
+        "run": run.asked(),
+        "start": start,
+        "rollouts": run.rollouts(),
+        **outcome,
+        "wall_seconds": round(wall_seconds, 1),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine(),
+        "commit": git_commit(),
+        "code": code_digest(),
+    }
+
+
+def compact(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result that is short enough to keep.
+
+    Numbers have `DIGITS` significant digits. `curve` is name -> its values at no more than `POINTS` steps, the last one
+    among them (None where a step has none), without its costs; `bands` is band -> the places of its problems.
+    """
+    curve, bands = result["curve"], result["bands"]
+    stride = math.ceil(len(curve) / POINTS) if curve else 1
+    kept = [point for place, point in enumerate(reversed(curve)) if place % stride == 0][::-1]
+    names = dict.fromkeys(name for point in kept for name in point if name not in COSTS)
+    columns = {name: [point.get(name) for point in kept] for name in names}
+    places = {band: [place for place, each in enumerate(bands) if each == band] for band in dict.fromkeys(bands)}
+    short: dict[str, Any] = _rounded({**result, "curve": columns, "bands": places})
+    return short
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def machine() -> dict[str, Any]:
+    """What ran it, by no name of its own."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(), "torch": version("torch")}
+
+
+def code_digest() -> str:
+    """12 hexadecimal digits of the code that decides a result beside the settings."""
+    files = [*loop_files(), *sorted((ROOT / "pacs" / "algorithm").glob("*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+def loop_files() -> list[Path]:
+    """The files that decide a result beside the settings and `pacs.algorithm`."""
+    return [file for file in sorted(Path(__file__).parent.glob("*.py")) if file.name not in AROUND]
+
+
+def append(file: Path, record: Mapping[str, Any]) -> None:
+    """Add a record as the last line of a file, whole or not at all for whoever reads it with `read`."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Appender(file).close()  # which cuts off a last line that was not written to its end
+    with file.open("ab") as stream:
+        stream.write(json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def file_of(question: str, task: str, folder: Path = FOLDER) -> Path:
+    """Where the records of the runs that a question has asked for go."""
+    return folder / f"{question}-{task}.jsonl"
+
+
+def read(file: Path) -> Iterator[dict[str, Any]]:
+    """The records of a file, without a last line that was not written to its end.
+
+    Raises:
+        UserError: a line is no record.
+    """
+    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), start=1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            record = json.loads(line)
+            if digest({"run": record["run"], "start": record["start"]}) != record["key"]:
+                raise ValueError("its key is not that of its run")
+        except (ValueError, LookupError, TypeError) as error:
+            raise UserError(
+                f"{file.name}: line {number} is no record ({error}): remove it, and the same command makes up for it"
+            ) from error
+        yield record

@@ -1,0 +1,213 @@
+"""Responses of a causal language model, at T=1 without truncation or greedily, faster than `model.generate`.
+
+A prompt is read once for all its responses, keys and values stay in one buffer, and a response that has ended leaves
+the batch. What the model's distribution was at each token is kept with the responses, so that nothing has to be read
+again for it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import pad
+from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase, Qwen3ForCausalLM
+
+from recipes.laboratory.decoding import Decoder
+
+#: Responses that are sampled at a time: more would not fit a processor's cache.
+CHUNK_ROWS = 1024
+#: Responses that a pass reads at a time.
+PASS_ROWS = 32
+#: Responses that have ended leave the batch where at least this share of it has.
+ENDED_SHARE = 0.125
+
+
+@dataclass(frozen=True)
+class Samples:
+    """B responses of P tokens of prompt and T of response.
+
+    The fields of `recipes.arithmetic.measure.Responses`: `ids` (B, P+T) int64, prompts padded on the left and responses
+    on the right; `attention_mask` (B, P+T) int64, of what the model may see; `response_mask` (B, T) bool, true through
+    the end-of-turn token; `texts` (B), without special tokens. And of the model that sampled: `log_probs` (B, T) of the
+    tokens, and `entropies` (B, T) of the distributions they were drawn from, in nats; 0 outside the response mask.
+    """
+
+    ids: torch.Tensor
+    attention_mask: torch.Tensor
+    response_mask: torch.Tensor
+    texts: list[str]
+    log_probs: torch.Tensor
+    entropies: torch.Tensor
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def inputs(self) -> dict[str, torch.Tensor]:
+        """What a model is called with."""
+        positions = (self.attention_mask.cumsum(1) - 1).clamp(min=0)
+        return {"input_ids": self.ids, "attention_mask": self.attention_mask, "position_ids": positions}
+
+    def of(self, rows: torch.Tensor) -> "Samples":
+        """Those of (B',) int64 rows, without the columns that are padding in all of them."""
+        width = self.response_mask.shape[1]
+        mask, response_mask = self.attention_mask[rows], self.response_mask[rows]
+        first = int(mask.any(0).int().argmax())
+        longest = int(response_mask.sum(1).max())
+        columns = slice(first, self.ids.shape[1] - width + longest)
+        return Samples(
+            self.ids[rows, columns],
+            mask[:, columns],
+            response_mask[:, :longest],
+            [self.texts[row] for row in rows.tolist()],
+            self.log_probs[rows, :longest],
+            self.entropies[rows, :longest],
+        )
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """The rows of all parts, padded alike."""
+    widths = [(part.ids.shape[1] - part.response_mask.shape[1], part.response_mask.shape[1]) for part in parts]
+    left, right = max(prompt for prompt, _ in widths), max(response for _, response in widths)
+
+    def cat(name: str, whole: bool) -> torch.Tensor:
+        values = [getattr(part, name) for part in parts]
+        margins = [(left - prompt if whole else 0, right - response) for prompt, response in widths]
+        return torch.cat([pad(value, margin) for value, margin in zip(values, margins, strict=True)])
+
+    return Samples(
+        ids=cat("ids", True),
+        attention_mask=cat("attention_mask", True),
+        response_mask=cat("response_mask", False),
+        texts=[text for part in parts for text in part.texts],
+        log_probs=cat("log_probs", False),
+        entropies=cat("entropies", False),
+    )
+
+
+@torch.no_grad()
+def sample(
+    model: Qwen3ForCausalLM,
+    tokenizer: PreTrainedTokenizerBase,
+    messages: list[list[dict[str, str]]],
+    *,
+    samples: int,
+    max_tokens: int,
+    generator: torch.Generator | None,
+) -> Samples:
+    """Sample responses; the model is called without changing it or any random numbers but the generator's.
+
+    Args:
+        model: a Qwen3, as `recipes.laboratory.decoding` takes it.
+        tokenizer: its tokenizer.
+        messages: one conversation a prompt.
+        samples: responses a prompt; those of one prompt are consecutive.
+        max_tokens: after so many a response is cut off.
+        generator: of the random numbers; None: the likeliest token is taken.
+    """
+    prompts = max(1, CHUNK_ROWS // samples)
+    parts = [
+        _sample_chunk(model, tokenizer, messages[start : start + prompts], samples, max_tokens, generator)
+        for start in range(0, len(messages), prompts)
+    ]
+    return joined(parts)
+
+
+def _sample_chunk(
+    model: Qwen3ForCausalLM,
+    tokenizer: PreTrainedTokenizerBase,
+    messages: list[list[dict[str, str]]],
+    samples: int,
+    max_tokens: int,
+    generator: torch.Generator | None,
+) -> Samples:
+    encoded = tokenizer.apply_chat_template(
+        messages,
+        add_generation_prompt=True,
+        tokenize=True,
+        padding=True,
+        padding_side="left",
+        return_tensors="pt",
+        return_dict=True,
+    )
+    prompt_ids, prompt_mask = encoded["input_ids"], encoded["attention_mask"]
+    width, rows = prompt_ids.shape[1], len(messages) * samples
+    positions = (prompt_mask.cumsum(1) - 1).clamp(min=0)
+    read = DynamicCache(config=model.config)
+    first = model(
+        input_ids=prompt_ids,
+        attention_mask=prompt_mask,
+        position_ids=positions,
+        past_key_values=read,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    decoder = Decoder(model, read, samples, max_tokens)
+    logits = first.logits[:, 0].repeat_interleave(samples, 0)
+    mask = pad(prompt_mask.repeat_interleave(samples, 0), (0, max_tokens), value=1).bool()
+    position = prompt_mask.sum(1).repeat_interleave(samples)
+    tokens = torch.full((rows, max_tokens), tokenizer.pad_token_id)
+    log_probs, entropies = torch.zeros(rows, max_tokens), torch.zeros(rows, max_tokens)
+    lengths = torch.full((rows,), max_tokens)
+    alive = torch.arange(rows)  # rows of the result that the rows of the batch are
+    running = torch.ones(rows, dtype=torch.bool)  # of those, the ones that have not ended
+    for t in range(max_tokens):
+        known = logits.log_softmax(-1)
+        likely = known.exp()
+        drawn = known.argmax(-1) if generator is None else _draw(likely, generator)
+        into = alive[running]
+        tokens[into, t] = drawn[running]
+        log_probs[into, t] = known.gather(1, drawn[:, None])[running, 0]
+        entropies[into, t] = -(likely * known).sum(1)[running]
+        ended = running & (drawn == tokenizer.eos_token_id)
+        lengths[alive[ended]] = t + 1
+        running = running & ~ended
+        left = int(running.sum())
+        if left == 0 or t + 1 == max_tokens:
+            break
+        if left <= (1 - ENDED_SHARE) * len(running):
+            decoder.keep(running)
+            alive, drawn, position, mask = alive[running], drawn[running], position[running], mask[running]
+            running = running[running]
+        logits = decoder.step(drawn, position, mask[:, : width + t + 1])
+        position = position + 1
+    longest = int(lengths.max())
+    response_mask = torch.arange(longest) < lengths[:, None]
+    return Samples(
+        ids=torch.cat([prompt_ids.repeat_interleave(samples, 0), tokens[:, :longest]], dim=1),
+        attention_mask=torch.cat([prompt_mask.repeat_interleave(samples, 0), response_mask.long()], dim=1),
+        response_mask=response_mask,
+        texts=tokenizer.batch_decode(tokens[:, :longest], skip_special_tokens=True),
+        log_probs=log_probs[:, :longest],
+        entropies=entropies[:, :longest],
+    )
+
+
+def _draw(likely: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """(B,) tokens by (B, V) probabilities: where their sums, added up in double precision, pass a random number."""
+    sums = likely.double().cumsum(1)
+    at = torch.rand(len(likely), 1, dtype=torch.float64, generator=generator) * sums[:, -1:]
+    return torch.searchsorted(sums, at, right=True)[:, 0].clamp(max=likely.shape[1] - 1)
+
+
+def log_probs(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+    """log pi(o_it), the log-probability of each response token given all before it: (B, T) float32, 0 after its end."""
+
+    def of(part: Samples) -> torch.Tensor:
+        width = part.response_mask.shape[1]
+        logits: torch.Tensor = model(**part.inputs(), logits_to_keep=width + 1).logits[:, :-1]
+        return logits.log_softmax(-1).gather(-1, part.ids[:, -width:, None]).squeeze(-1)
+
+    return by_length(samples, of)
+
+
+def by_length(samples: Samples, values: Callable[[Samples], torch.Tensor]) -> torch.Tensor:
+    """(B, T) values of all tokens, calculated of a few rows of like length at a time: less padding is read.
+
+    Args:
+        samples: B responses.
+        values: from B' of them, as `Samples.of` trims them, to (B', T'); may carry a gradient.
+    """
+    order = samples.response_mask.sum(1).argsort(stable=True)
+    width = samples.response_mask.shape[1]
+    parts = [values(samples.of(rows)) for rows in order.split(PASS_ROWS)]
+    return torch.cat([pad(part, (0, width - part.shape[1])) for part in parts])[order.argsort()]

@@ -1,0 +1,67 @@
+"""What decides a run, but for its start: the same settings and start give the same numbers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pacs.base.errors import UserError
+from recipes.laboratory.methods import method_named
+
+#: Whole numbers, and the least that each may be.
+LEAST = {
+    "steps": 1,
+    "prompts": 1,
+    "responses": 1,
+    "updates_per_step": 1,
+    "lr_warmup_updates": 0,
+    "staleness": 0,
+    "evaluate_every": 0,
+    "seed": 0,
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a run, checked when they are made.
+
+    Raises:
+        UserError: a setting that is of another type or out of its bounds, a method or an option that does not exist,
+            prompts that the updates do not divide, fewer responses than the method compares.
+    """
+
+    method: str = "pacs"  # a name of recipes/laboratory/methods.py
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the method; those left out have its defaults
+    steps: int = 40  # each samples new responses
+    prompts: int = 32  # a step
+    responses: int = 8  # G of each prompt: a group
+    updates_per_step: int = 2  # mini-batches of whole groups that a step is cut into; divides prompts
+    lr: float = 1e-4  # Adam's learning rate
+    lr_warmup_updates: int = 0  # of a new Adam, over which its learning rate rises to lr; 0: it starts there
+    clip_grad: float = math.inf  # the gradient's largest norm; a larger gradient is scaled down to it
+    staleness: int = 0  # a step samples by the policy as it was that many steps before (at most the start)
+    evaluate_every: int = 0  # steps; 0: at the end alone
+    seed: int = 0  # of each step's prompts and of the responses
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise UserError(f"{name}={value!r} must be a whole number of at least {least}")
+        for name in ("lr", "clip_grad"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not value > 0:
+                raise UserError(f"{name}={value!r} must be a number above 0")
+        if self.lr == math.inf:
+            raise UserError("lr=inf must be a finite number")
+        if self.prompts % self.updates_per_step:
+            raise UserError(
+                f"updates_per_step={self.updates_per_step} does not divide prompts={self.prompts}: every update takes "
+                "as many prompts; change one of the two"
+            )
+        smallest = method_named(self.method, self.options).smallest_group
+        if self.responses < smallest:
+            raise UserError(
+                f"responses={self.responses}: {self.method} with these options compares at least {smallest} responses "
+                "to a prompt; raise it"
+            )

@@ -1,0 +1,158 @@
+"""The loop's record: what was sampled and how often, the same each time; and what is refused."""
+
+import json
+import random
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from pacs.base.errors import UserError
+from recipes.laboratory import loop, rollouts
+from recipes.laboratory.evaluation import Evaluation
+from recipes.laboratory.loop import run
+from recipes.laboratory.settings import Settings
+from recipes.laboratory.starts import start_digest
+from tests.recipes.laboratory.recorded import EVALUATION, SMALL, Recorded
+from tests.recipes.laboratory.tiny import make_tiny_start, odd
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_start(tmp_path_factory.mktemp("start"))
+
+
+@pytest.fixture(autouse=True)
+def labels_of_both_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollouts, "grade", odd)
+
+
+def test_dapo_replaces_prompts_whose_responses_are_all_alike(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the prompts drawn one after the other, those of odd number give groups of one class, in the first rounds."""
+    calls: list[int] = []
+
+    def grade(texts: list[str], *_: Any) -> torch.Tensor:
+        prompts = len(texts) // 3
+        calls.append(prompts)
+        mixed = torch.tensor([1.0, 0, 1])
+        return torch.cat([mixed if i % 2 == 0 else torch.ones(3) for i in range(prompts)])
+
+    settings = Settings(method="dapo", steps=1, prompts=6, responses=3, updates_per_step=3)
+    recorded = Recorded(start, settings, grade)
+    assert calls == [6, 3, 1]  # of one class: the 3 of the first round, and 1 of the second
+    order = random.Random(0)
+    begun = loop.read_beginning(start, prompts=1, split="test", problems=1)
+    drawn = [[begun.train.messages[i][0]["content"] for i in order.sample(range(24), n)] for n in calls]
+    assert recorded.prompts == drawn
+    [point] = recorded.result["curve"]
+    assert point["rollouts"] == 30
+    assert point["tokens"] == sum(int(samples.response_mask.sum()) for samples in recorded.samples)
+    assert point["mixed_groups_fraction"] == 1
+    assert point["reward"] == pytest.approx((3 * 2 + 3 * 3 + 2 * 2 + 3 + 2) / 30)
+
+    monkeypatch.setattr(rollouts, "grade", lambda texts, *_: torch.ones(len(texts)))
+    [point] = run(start, settings, EVALUATION, print)["curve"]  # three rounds of six, and then as they are
+    assert (point["rollouts"], point["mixed_groups_fraction"], point["gradient_norm"]) == (54, 0, 0)
+
+
+# The record
+
+
+def without_seconds(result: dict[str, Any]) -> dict[str, Any]:
+    """A result without what differs from one run to the next."""
+    kept = {name: value for name, value in result.items() if name != "seconds"}
+    for name in ("curve", "evaluations"):
+        kept[name] = [{key: value for key, value in entry.items() if key != "seconds"} for entry in kept[name]]
+    return kept
+
+
+@pytest.mark.parametrize(("method", "staleness"), [("pacs", 0), ("ppo", 2), ("dapo", 0)])
+def test_the_same_settings_give_the_same_record_however_often_it_is_evaluated(
+    method: str, staleness: int, start: Path
+) -> None:
+    settings = {**SMALL, "method": method, "staleness": staleness}
+    torch.manual_seed(1)
+    once = without_seconds(run(start, Settings(**settings), EVALUATION, print))
+    torch.manual_seed(2)
+    often = without_seconds(run(start, Settings(**settings, evaluate_every=2), EVALUATION, print))
+    assert [seen["step"] for seen in once["evaluations"]] == [5]
+    assert [(seen["step"], seen["samples"]) for seen in often["evaluations"]] == [(0, 3), (2, 3), (4, 3), (5, 6)]
+    assert often["evaluations"][-1:] == once["evaluations"]
+    assert {**often, "evaluations": []} == {**once, "evaluations": []}
+    other = without_seconds(run(start, Settings(**{**settings, "seed": 4}), EVALUATION, print))
+    assert other["curve"] != once["curve"]
+
+
+def test_the_record_says_what_was_sampled(start: Path) -> None:
+    recorded = Recorded(start, Settings(**SMALL))
+    result = recorded.result
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert result["start"] == start_digest(start)
+    assert len(result["bands"]) == 4
+    assert set(result["seconds"]) == {"sample", "update", "reference", "evaluate"}
+    assert all(seconds > 0 for seconds in result["seconds"].values())
+    tokens = [int(samples.response_mask.sum()) for samples in recorded.samples]
+    for step, (point, samples) in enumerate(zip(result["curve"], recorded.samples, strict=True), start=1):
+        labels = odd(samples.texts)
+        assert (point["step"], point["rollouts"], point["tokens"]) == (step, 24 * step, sum(tokens[:step]))
+        assert point["reward"] == pytest.approx(float(labels.mean()))
+        assert point["response_tokens_mean"] == tokens[step - 1] / 24
+        assert point["entropy"] == pytest.approx(float(samples.entropies.sum()) / tokens[step - 1])
+        shares = labels.view(6, 4).mean(1)
+        assert point["mixed_groups_fraction"] == float(((shares > 0) & (shares < 1)).float().mean())
+    spent = [point["seconds"] for point in result["curve"]]
+    assert spent == sorted(spent)
+    last = result["evaluations"][-1]
+    assert (last["rollouts"], last["tokens"], last["seconds"]) == (120, sum(tokens), spent[-1])
+    assert spent[-1] == pytest.approx(sum(result["seconds"].values()) - result["seconds"]["evaluate"])
+    mixed = sum(24 * point["mixed_groups_fraction"] for point in result["curve"])
+    assert sum(count for count, _, _ in result["calibration"]) == pytest.approx(mixed)
+    assert [line.partition(":")[0] for line in recorded.lines] == [*(f"step {i}/5" for i in range(1, 6)), "step 5"]
+    assert run(start, Settings(method="grpo", **SMALL), EVALUATION, print)["calibration"] is None
+
+
+def test_the_start_is_left_as_it_is(start: Path) -> None:
+    before = {file: file.read_bytes() for file in start.rglob("*") if file.is_file()}
+    run(start, Settings(**SMALL, evaluate_every=1), EVALUATION, print)
+    assert {file: file.read_bytes() for file in start.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "evaluation", "said"),
+    [
+        ({"prompts": 26}, {}, "prompts=26 is more than the 24 training problems of"),
+        ({}, {"problems": 7}, "problems=7 is more than the 6 of .*test.parquet"),
+        ({}, {"split": "probe"}, "probe.parquet: no such file"),
+    ],
+)
+def test_a_start_that_lacks_something_is_refused(
+    settings: dict[str, Any], evaluation: dict[str, Any], said: str, start: Path
+) -> None:
+    with pytest.raises(UserError, match=said):
+        run(start, Settings(**SMALL | settings), Evaluation(**{"problems": 2} | evaluation), print)
+
+
+def test_a_policy_that_diverges_ends_the_run(start: Path) -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        run(start, Settings(**SMALL | {"lr": 1e30}), EVALUATION, print)
+
+
+def test_a_response_may_be_as_long_as_the_starts_task_says(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "recipes.made_up", SimpleNamespace())
+    task = SimpleNamespace(TASK=SimpleNamespace(max_response_tokens=5))
+    monkeypatch.setitem(sys.modules, "recipes.made_up.problems", task)
+    monkeypatch.setattr("recipes.laboratory.beginning.read_json", lambda _: {"task": "made_up", "seed": 0})
+    recorded = Recorded(start, Settings(**SMALL))
+    assert {samples.response_mask.shape[1] for samples in recorded.samples} == {5}
+
+
+def test_settings_come_back_from_json(start: Path) -> None:
+    """As the runner hands them to the process of a run."""
+    settings = Settings(**SMALL, clip_grad=1.0, options={"reference": {"reset_every": 2}})
+    again = Settings(**json.loads(json.dumps(asdict(settings))))
+    results = [without_seconds(run(start, each, EVALUATION, print)) for each in (settings, again)]
+    assert results[0] == results[1]

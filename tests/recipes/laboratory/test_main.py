@@ -1,0 +1,92 @@
+"""The command: what it lists, what it says, and what it refuses."""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from recipes.laboratory import __main__ as command
+from recipes.laboratory import records as files
+from recipes.laboratory import report
+from recipes.laboratory.plan import jobs
+from recipes.laboratory.records import Records
+from tests.recipes.laboratory.made import QUESTION, ask, recorded, records_of
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of records, with those of the first half of the tuning runs: each took a minute."""
+    question = ask(tmp_path / "questions", monkeypatch)
+    folder = tmp_path / "results"
+    first = [job.run for job in jobs(question, "countdown", lambda run: None)][:6]
+    records_of(folder, recorded(first[0], cause="killed by SIGKILL"), *map(recorded, first[1:]))
+    monkeypatch.setattr(Records.__init__, "__defaults__", (folder,))
+    monkeypatch.setattr(report.write, "__defaults__", ("", folder))
+    return folder
+
+
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What the command prints, whatever it ends with."""
+    monkeypatch.setattr(sys, "argv", ["laboratory", *words])
+    with suppress(SystemExit):
+        command.main()
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+@pytest.mark.usefixtures("results")
+def test_without_arguments_it_lists_what_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """12 more runs at about a minute's rate; the longer, with evaluations of more samples, take longer."""
+    (line,) = [line for line in said(monkeypatch, capsys).splitlines() if line.startswith("better")]
+    assert line.split() == ["better", "countdown", "Better", "6/18", "1", "13", "min"]
+    tuning, fresh = 4 * 2 * 2 + 6 * 8, 4 * 2 * 2 + 2 * 6 * 8 + 6 * 16
+    assert round((6 * 60 + 6 * 60 / tuning * fresh) / 2 / 60) == 13
+
+
+@pytest.mark.usefixtures("results")
+def test_a_dry_run_names_what_would_be_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(monkeypatch, capsys, "better", "--dry-run").splitlines()
+    assert lines[0] == "countdown: never (tuning), lr 0.0001, seed 101, about 60 s"
+    assert "grpo (fresh), lr to be chosen, seed 2" in lines[-2]
+    assert lines[-1].startswith("better countdown: 6 of 18 runs are there, 12 left, about 13 min, 1 failed (--retry")
+    again = said(monkeypatch, capsys, "better", "--dry-run", "--retry").splitlines()
+    assert again[0] == "countdown: never (tuning), lr 0.0001, seed 100, about 60 s"
+
+
+def test_report_writes_pages(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(monkeypatch, capsys, "report").split() == [str(results / "better-countdown.md")]
+    assert (results / "better-countdown.md").read_text().startswith("# Better: countdown")
+
+
+@pytest.mark.usefixtures("results")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["bettr"], "there is no question bettr (did you mean better?): choose one of better"),
+        (["better", "--task", "chess"], "--task chess is none of better: choose one of countdown"),
+        (["better", "other"], "a second word is for `report` alone"),
+        (["report", "nothing"], "there is no question nothing"),
+        (["better", "--minutes", "0"], "give a whole number of at least 1"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in said(monkeypatch, capsys, *words)
+
+
+def test_help_names_the_questions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(monkeypatch, capsys, "--help")
+    for words in ("methods", "quickstart", "--minutes", "python -m recipes.laboratory report", "Ctrl-C"):
+        assert words in text
+
+
+def test_the_records_of_the_tests_are_not_those_that_are_kept(results: Path) -> None:
+    assert results != files.FOLDER
+    assert len(Records().all) == 6
+    assert QUESTION

@@ -1,0 +1,89 @@
+"""Questions: those that are kept can be run, and what is wrong with one is said with its mend."""
+
+from pathlib import Path
+
+import pytest
+
+from pacs.base.errors import UserError
+from recipes.laboratory import questions
+from recipes.laboratory.plan import Run, digest, fresh_run, jobs, tuning_run
+from tests.recipes.laboratory.made import QUESTION, ask
+
+
+@pytest.mark.parametrize("name", questions.names())
+def test_a_question_that_is_kept_can_be_run(name: str) -> None:
+    """Every run of it has settings that are accepted, on at least four learning rates where one is chosen."""
+    question = questions.read(name)
+    assert question.about.endswith(("?", "."))
+    for task in question.tasks:
+        assert all(job.run.asked() for job in jobs(question, task, lambda run: None))
+    assert all(len(arm.tuning.lr) in (1, *range(4, 9)) for arm in question.arms.values())
+    assert len(question.seeds) >= 8
+    keys = [digest(fresh_run(question, "countdown", arm, 1.0, 0).asked()) for arm in question.arms.values()]
+    assert len(set(keys)) == len(keys) or name == "quickstart", "two arms are the same run"
+
+
+def test_the_issue_s_questions_are_there() -> None:
+    assert {"methods", "resets", "objectives", "settings", "staleness", "critic", "quickstart"} <= set(
+        questions.names()
+    )
+    assert {arm.settings.staleness for arm in questions.read("staleness").arms.values()} == {0, 1, 2, 4, 8}
+    assert len(questions.read("quickstart").seeds) == 10
+
+
+def test_the_critic_s_runs_are_those_of_methods() -> None:
+    """Those that are compared, and those that tune: run for one question, they are there for the other."""
+    asked = {name: _asked(name, "countdown") for name in ("methods", "critic")}
+    assert asked["critic"] < asked["methods"]
+
+
+def _asked(name: str, task: str) -> set[str]:
+    return {digest(job.run.asked()) for job in jobs(questions.read(name), task, lambda run: None)}
+
+
+def test_lr_from_is_tuned_with_the_settings_of_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = "  old: {method: grpo, staleness: 4, lr_from: better/grpo}\n"
+    question = ask(tmp_path, monkeypatch, QUESTION + more)
+    old, grpo = question.arms["old"], question.arms["grpo"]
+    assert tuning_run(question, "countdown", old, 1e-4, 100) == tuning_run(question, "countdown", grpo, 1e-4, 100)
+    assert fresh_run(question, "countdown", old, 1e-4, 0).settings.staleness == 4
+
+
+def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def starts(text: str) -> set[int]:
+        question = ask(tmp_path, monkeypatch, text)
+        runs: list[Run] = [job.run for job in jobs(question, "countdown", lambda run: None)]
+        return {run.start_seed for run in runs}
+
+    assert starts(QUESTION) == {0}
+    assert starts("own_starts: true\n" + QUESTION) == {0, 1, 2, 100, 101}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("seeds: [0, 1, 2]", "seads: [0, 1, 2]", "seads is not known .did you mean seeds"),
+        ("baseline: grpo", "baseline: ppo", "baseline ppo is none of its arms: never, grpo"),
+        ("1.0e-4", "1e-4", "lr 1e-4 is not a number above 0 as YAML has it: write it like 1.0e-4"),
+        ("seeds: [0, 1, 2]", "seeds: [0, 100]", "a seed is both of tuning and of seeds"),
+        ("title: Better\n", "", "has no title: add it"),
+        ("{method: grpo}", "{method: grppo}", "arm grpo: method=grppo is not known"),
+        ("{method: grpo}", "{method: grpo, lr: [1.0e-4], lr_from: x}", "both lr and lr_from"),
+        ("{method: grpo}", "{method: grpo, seed: 3}", "arm grpo: seed is not known"),
+        ("{method: grpo}", "{method: grpo, lr_from: better/neverr}", "has no arm neverr"),
+        ("{method: grpo}", "{method: grpo, lr_from: bettter}", "there is no question bettter .did you mean better"),
+        ("steps: 4", "stepz: 4", "stepz is not known .did you mean steps"),
+        ("split: test", "spilt: test", "evaluation: spilt is not known .did you mean split"),
+        ("split: probe", "split: prob", "tuning.evaluation: split=prob is not known"),
+        ("criterion:", "criterium:", "criterium is not known .did you mean criterion"),
+    ],
+)
+def test_what_is_wrong_is_said(old: str, new: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert old in QUESTION
+    with pytest.raises(UserError, match=words):
+        ask(tmp_path, monkeypatch, QUESTION.replace(old, new))
+
+
+def test_a_question_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"there is no question method .did you mean methods"):
+        questions.read("method")

@@ -1,0 +1,180 @@
+"""Records: what a key is of, and that none is lost, mixed up or grown too long."""
+
+import json
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from pacs.base.errors import UserError
+from recipes.laboratory.evaluation import Evaluation
+from recipes.laboratory.plan import Run, digest, jobs
+from recipes.laboratory.questions import Question
+from recipes.laboratory.records import ROOT, Records, compact, key_of, loop_files, machine
+from recipes.laboratory.settings import Settings
+from tests.house import imported_modules
+from tests.recipes.laboratory.made import START, ask, recorded, records_of
+
+RUN = Run("countdown", 0, Settings(), Evaluation())
+#: Another value of each setting.
+OTHER: dict[str, Any] = {
+    "method": "grpo",
+    "options": {"beta": 2.0},
+    "steps": 41,
+    "prompts": 64,
+    "responses": 4,
+    "updates_per_step": 4,
+    "lr": 2e-4,
+    "lr_warmup_updates": 1,
+    "clip_grad": 1.0,
+    "staleness": 1,
+    "evaluate_every": 10,
+    "seed": 1,
+}
+
+
+@pytest.fixture
+def question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Question:
+    return ask(tmp_path / "questions", monkeypatch)
+
+
+@pytest.fixture
+def run(question: Question) -> Run:
+    return next(iter(jobs(question, "countdown", lambda run: None))).run
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Settings)])
+def test_each_setting_is_part_of_the_key(name: str) -> None:
+    other = replace(RUN, settings=replace(RUN.settings, **{name: OTHER[name]}))
+    assert key_of(other, START) != key_of(RUN, START)
+
+
+def test_so_are_the_task_the_start_and_the_evaluation() -> None:
+    evaluations = [replace(RUN.evaluation, samples=8), replace(RUN.evaluation, split="probe")]
+    others = [replace(RUN, task="chain_sums"), replace(RUN, start_seed=1)]
+    others += [replace(RUN, evaluation=each) for each in evaluations]
+    keys = {key_of(other, START) for other in others} | {key_of(RUN, START), key_of(RUN, "another start")}
+    assert len(keys) == 6
+
+
+def test_an_option_at_its_default_is_the_same_run_as_one_left_out() -> None:
+    """So that records do not stand for runs whose defaults have changed since."""
+    said = replace(RUN, settings=Settings(options={"beta": 1.0}))
+    assert key_of(said, START) == key_of(RUN, START)
+    assert RUN.asked()["settings"]["options"]["reference"]["reset_optimizer"] is True
+
+
+def test_a_new_setting_that_is_off_leaves_the_keys_as_they_were() -> None:
+    """And one that is on does not; nor does a default that has changed."""
+    asked = RUN.asked()
+    options = asked["settings"]["options"]
+    for new in ({"reset_at_loss": None}, {"smoothing": 0.0}, {"clipped": False}):
+        assert digest({**asked, "settings": {**asked["settings"], "options": {**options, **new}}}) == digest(asked)
+    for other in ({"smoothing": 0.1}, {"beta": 2.0}, {"reference": {**options["reference"], "reset_every": None}}):
+        assert digest({**asked, "settings": {**asked["settings"], "options": {**options, **other}}}) != digest(asked)
+    assert not {"update", "metrics"} & set(options), "they are the stack's"
+
+
+def test_a_run_is_found_in_any_file(run: Run, tmp_path: Path) -> None:
+    """Whichever question asked for it; not at another start, and not with other settings."""
+    assert Records(tmp_path / "results").of(run) is None
+    record = recorded(run)
+    records = records_of(tmp_path / "results", record)
+    assert records.of(run, START) == record
+    assert records.of(run) == record
+    assert records.of(run, "another start") is None
+    assert records.of(replace(run, settings=replace(run.settings, steps=5))) is None
+
+
+def test_only_the_newest_start_counts(run: Run, tmp_path: Path) -> None:
+    """A start that was made anew leaves the old records behind, in whatever order they stand."""
+    old, other = recorded(run), recorded(replace(run, settings=replace(run.settings, seed=102)))
+    newer = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    other |= {"start": "newer", "date": newer}
+    other["key"] = digest({"run": other["run"], "start": "newer"})
+    records = records_of(tmp_path / "results", other, old)
+    assert records.of(run) is None
+    assert records.of(run, START) is not None
+
+
+def test_a_run_that_was_finished_later_has_not_failed(run: Run, tmp_path: Path) -> None:
+    failed, finished = recorded(run, cause="killed by SIGKILL"), recorded(run)
+    assert records_of(tmp_path / "a", failed).of(run) == failed
+    for name, order in (("b", [failed, finished]), ("c", [finished, failed])):
+        records = records_of(tmp_path / name, *order)
+        assert records.of(run) == finished
+        assert records.failures(run) == [failed]
+
+
+def test_a_line_that_was_cut_off_is_none(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "better-countdown.jsonl"
+    line = json.dumps(recorded(run))
+    file.write_text(line + "\n" + line[:100])
+    assert len(Records(tmp_path).all) == 1
+
+
+@pytest.mark.parametrize("damage", ["{}", "not JSON", "a setting of another run"])
+def test_a_damaged_line_is_refused(damage: str, run: Run, tmp_path: Path) -> None:
+    record = recorded(run)
+    if damage.startswith("a setting"):
+        record["run"]["settings"]["lr"] = 5e-4
+        damage = json.dumps(record)
+    (tmp_path / "better-countdown.jsonl").write_text(json.dumps(recorded(run)) + f"\n{damage}\n")
+    with pytest.raises(UserError, match=r"better-countdown.jsonl: line 2 is no record .*remove it"):
+        Records(tmp_path)
+
+
+def test_a_record_of_a_usual_run_is_short() -> None:
+    """Four evaluations of 128 problems, 40 steps with a dozen numbers each."""
+    evaluation = {"right": [123] * 128, "distinct": [12] * 128, **{f"measure {i}": 1 / 3 for i in range(8)}}
+    point = {f"signal_{i}": 1234567.89 / (i + 1) for i in range(12)}
+    result = {"curve": [{"step": s, **point} for s in range(40)], "evaluations": [evaluation] * 4}
+    record = recorded(RUN, result={**result, "bands": ["band of some words"] * 128})
+    assert len(json.dumps(record)) < 11_000
+
+
+def test_curves_are_thinned_to_their_end() -> None:
+    curve = [{"step": step, "loss": 1 / 3, "reset": False} for step in range(1, 81)]
+    kept = compact({"curve": curve, "bands": ["a", "b", "a"]})
+    assert kept["curve"] == {"step": list(range(4, 81, 4)), "loss": [0.3333] * 20, "reset": [False] * 20}
+    assert kept["bands"] == {"a": [0, 2], "b": [1]}
+    assert compact({"curve": curve[:30], "bands": []})["curve"]["step"] == list(range(2, 31, 2))
+
+
+def test_how_long_a_run_is_expected_to_take(question: Question, tmp_path: Path) -> None:
+    """As long as others of its method and size; else by rollouts; else nothing is known."""
+    every = [job.run for job in jobs(question, "countdown", recorded)]
+    tuning, fresh = every[0], every[-1]
+    assert (tuning.settings.method, fresh.settings.method) == ("pacs", "grpo")
+    records = Records(tmp_path)
+    assert records.expected_seconds(tuning) is None
+    records.add(recorded(tuning))
+    assert records.expected_seconds(tuning) == pytest.approx(60)
+    assert records.expected_seconds(fresh) == pytest.approx(60 / tuning.rollouts() * fresh.rollouts())
+    records.add({**recorded(fresh), "wall_seconds": 7.0})
+    assert records.expected_seconds(fresh) == pytest.approx(7)
+    assert records.expected_seconds(replace(tuning, task="chain_sums")) is None
+
+
+def test_the_code_that_is_noted_is_all_that_the_loop_is_made_of() -> None:
+    """Files of this folder that loop.py imports, and those that these import."""
+    seen: set[str] = set()
+    new = {"loop"}
+    while new:
+        seen |= new
+        files = [PurePosixPath(f"recipes/laboratory/{name}.py") for name in new]
+        modules = {module for file in files for module in imported_modules((ROOT / file).read_text(), file)}
+        ours = {module.split(".")[2] for module in modules if module.startswith("recipes.laboratory.")}
+        new = {name for name in ours if (ROOT / f"recipes/laboratory/{name}.py").exists()} - seen
+    assert {f"{name}.py" for name in seen} == {file.name for file in loop_files()}
+
+
+def test_no_record_names_the_machine(run: Run) -> None:
+    import socket
+
+    record = recorded(run)
+    assert socket.gethostname() not in json.dumps(record)
+    assert set(machine()) == {"cpu", "cores", "torch"}
+    assert record["machine"]["cores"] >= 1
