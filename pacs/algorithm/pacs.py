@@ -27,7 +27,7 @@ class Pacs(Method):
     weight_scope: Scope = "group"
     #: Divide the reward proxy of a response by its length in tokens.
     normalize_by_length: bool = False
-    #: Add the first term of Eq. 5, the policy gradient weighted by the loss of each response.
+    #: Add the first term of Eq. 5 as the paper writes it: the policy gradient, each response weighted by its own loss.
     policy_gradient_term: bool = False
     #: What groups of one class do: keep (weight 1, counted in N) or drop (out of both).
     single_class_groups: Literal["keep", "drop"] = "keep"
@@ -82,7 +82,8 @@ class Pacs(Method):
         """Eq. 8, and with `policy_gradient_term` the gradient of Eq. 5's first term.
 
         That term is (1/N) sum_i stopgrad(w_i l_i) * log pi(o_i), the score-function estimator, in which the
-        log-likelihood of a response is a sum whatever the proxy is. It adds nothing to the value.
+        log-likelihood of a response is a sum whatever the proxy is. It adds nothing to the value. Where responses are
+        compared, l_j depends on o_i, too: the exact term has sum_j w_j l_j in the place of w_i l_i (docs/theory.md).
         """
         scores = group_scores(self.rewards(rows), rows.groups, self.estimator)
         # Selected before the operation: without a comparison, a row of no weight may not be finite beside others.
