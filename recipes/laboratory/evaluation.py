@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
+from pacs.rewards.countdown import canonical
 from pacs.rewards.extract import final_part, last_boxed
 from recipes.laboratory.sampling import sample
 from recipes.starts.read import Problems, grade
@@ -84,7 +86,8 @@ def evaluate(
         rows = labels.flatten().tolist()
         for start in range(0, len(many), samples):
             of_one = range(start, start + samples)
-            answers.append(Counter(answer(many.texts[row]) for row in of_one if rows[row] == 1))
+            verifier = each.verifiers[start]
+            answers.append(Counter(answer(many.texts[row], verifier) for row in of_one if rows[row] == 1))
         entropy += float(many.entropies.double().sum())
         tokens += int(many.response_mask.sum())
     solved = [entropy_of(counts.values()) for counts in answers if counts]
@@ -99,11 +102,18 @@ def evaluate(
     }
 
 
-def answer(response: str) -> str:
-    r"""What a response answers, to compare answers by, without white space: the last `\boxed{}`, or else all of it."""
+@cache
+def answer(response: str, verifier: str) -> str:
+    r"""What a right response answers, to compare answers by: the last `\boxed{}`, or else all of it.
+
+    Args:
+        response: that the verifier accepts.
+        verifier: by name. An answer to `countdown` is its canonical form, any other is as written, without white space.
+    """
     part = final_part(response)
     boxed = last_boxed(part)
-    return "".join((part if boxed is None else boxed).split())
+    text = part if boxed is None else boxed
+    return canonical(text) if verifier == "countdown" else "".join(text.split())
 
 
 def entropy_of(counts: Iterable[int]) -> float:

@@ -64,10 +64,15 @@ def test_counts_of_known_responses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_is_what_is_boxed_without_white_space() -> None:
-    assert answer(r"3*2=6 \boxed{ (3 * 2) + 1 }") == "(3*2)+1"
-    assert answer(r"\boxed{1} then \boxed{2}") == "2"
-    assert answer(r"<think>\boxed{1}</think> \boxed{\frac{1}{2}}") == r"\frac{1}{2}"
-    assert answer(" the answer is 7 ") == "theansweris7"
+    assert answer(r"3*2=6 \boxed{ (3 * 2) + 1 }", "math") == "(3*2)+1"
+    assert answer(r"\boxed{1} then \boxed{2}", "math") == "2"
+    assert answer(r"<think>\boxed{1}</think> \boxed{\frac{1}{2}}", "math") == r"\frac{1}{2}"
+    assert answer(" the answer is 7 ", "math") == "theansweris7"
+
+
+def test_expressions_that_differ_in_order_alone_are_one_answer() -> None:
+    one, same, other = r"\boxed{(3*2)+1}", r"so \boxed{1 + 2*3 = 7}", r"\boxed{(2+1)*3-2}"
+    assert answer(one, "countdown") == answer(same, "countdown") != answer(other, "countdown")
 
 
 def test_a_model_is_counted_as_by_naive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
