@@ -22,15 +22,21 @@ from pacs.algorithm import METHODS, method_of
 from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
+from pacs.integration.checks.models import recipe_command
 from pacs.integration.checks.preflight import how_to_prepare
 from pacs.integration.schema import BASELINES, algorithm_section
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.planning.architecture import PUBLISHED
 from pacs.verl_keys.changes import plain
+from recipes.arithmetic_mixed import problems as arithmetic_mixed
+from recipes.chain_sums import problems as chain_sums
+from recipes.countdown import problems as countdown
+from recipes.starts.task import Task
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("pacs", *BASELINES)
+TASKS = {task.name: task for task in (arithmetic_mixed.TASK, chain_sums.TASK, countdown.TASK)}
 GPU_MACHINES = ("h200x1", "h200x8", "h200x64", "a100x8", "h100x8")
 PAPER: dict[str, Any] = json.loads((files("pacs.paper") / "training.json").read_text())
 
@@ -64,7 +70,7 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke"}
+    assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", *TASKS}
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
     assert options("data") == {"arithmetic", "math"}
     assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}
@@ -80,6 +86,20 @@ def test_recipes_on_a_cpu_are_sound(algorithm: str) -> None:
     sound(composed(algorithm, "recipe=arithmetic"))
     sound(composed(algorithm, "recipe=math_smoke"))
     sound(composed(algorithm, "recipe=arithmetic", "data=math", "data.max_response_length=256"))
+
+
+@pytest.mark.parametrize("algorithm", ["pacs", "grpo"])
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_a_task_s_recipe_is_the_task_s(task: Task, algorithm: str) -> None:
+    config = composed(algorithm, f"recipe={task.name}")
+    sound(config)
+    lengths = config.data.max_prompt_length, config.data.max_response_length
+    assert lengths == (task.max_prompt_tokens, task.max_response_tokens)
+    made = f"outputs/{task.name}"
+    assert config.actor_rollout_ref.model.path == f"{made}/model"
+    assert (config.data.train_files, config.data.val_files) == (f"{made}/train.parquet", f"{made}/test.parquet")
+    for path in (config.actor_rollout_ref.model.path, config.data.train_files):
+        assert recipe_command(Path(path)) == f"`python -m recipes.{task.name}.make --out {made}`"
 
 
 @pytest.mark.parametrize("machine", GPU_MACHINES)

@@ -13,6 +13,10 @@ from pacs.checkpoints.model_folder import model_problems as folder_problems
 MADE_BY = {
     Path("outputs/arithmetic"): "python -m recipes.arithmetic.make",
     Path("outputs/math_smoke"): "python -m recipes.math_smoke.make FILE",
+    **{
+        Path("outputs") / task: f"python -m recipes.{task}.make"
+        for task in ("arithmetic_mixed", "countdown", "chain_sums")
+    },
 }
 
 
