@@ -83,10 +83,15 @@ def origin(module: str) -> Path:
 
 @cache
 def options_of(file: Path) -> frozenset[str]:
-    """The options that a script's source declares."""
-    calls = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call))
+    """The options that a script's source declares, or the source that its `main` is from."""
+    nodes = list(ast.walk(ast.parse(file.read_text())))
+    calls = (node for node in nodes if isinstance(node, ast.Call))
     words = (word.value for call in calls for word in call.args if isinstance(word, ast.Constant))
-    return frozenset(word for word in words if isinstance(word, str) and word.startswith("--"))
+    own = frozenset(word for word in words if isinstance(word, str) and word.startswith("--"))
+    imports = [
+        node for node in nodes if isinstance(node, ast.ImportFrom) and [each.name for each in node.names] == ["main"]
+    ]
+    return own.union(*(options_of(origin(str(node.module))) for node in imports))
 
 
 @cache
