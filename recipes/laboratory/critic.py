@@ -46,25 +46,32 @@ def _quarter(arm: Compared, key: str, place: int) -> list[float]:
 
 
 def calibration(comparison: Comparison) -> str:
-    """Of the responses of mixed groups, how many of each range of sigma(psi) were right; empty where none is known."""
+    """Of the responses of mixed groups, how many of each range of sigma(psi) were right; empty where none is known.
+
+    And how far sigma(psi) is from that, once as it is and once with the classes of each group balanced.
+    """
     rows = []
     heads: list[str] = []
     for arm in comparison.with_runs:
         bins = summed([r["calibration"] for r in arm.runs.values() if r.get("calibration")])
         if bins:
             heads = [f"{i / len(bins):g} to {(i + 1) / len(bins):g}" for i in range(len(bins))]
-            total = sum(count for count, _, _ in bins)
-            cells = [f"{right / count:.2f} ({count / total:.0%})" if count else ABSENT for count, _, right in bins]
-            rows.append([arm.name, f"{calibration_error(bins):.3f}", *cells])
-    return table(["arm", "error", *heads], rows) if rows else ""
+            total = sum(each[0] for each in bins)
+            cells = [
+                f"{right / count:.2f} ({count / total:.0%})" if count else ABSENT for count, _, right, _, _ in bins
+            ]
+            rows.append([arm.name, *(f"{error:.3f}" for error in calibration_errors(bins)), *cells])
+    return table(["arm", "error", "error, balanced", *heads], rows) if rows else ""
 
 
-def summed(tables: Sequence[Sequence[Sequence[float]]]) -> list[tuple[float, float, float]]:
-    """Bins of several runs added up: (count, sum of sigma(psi), right ones) each."""
-    summed_bins = (tuple(map(sum, zip(*bins, strict=True))) for bins in zip(*tables, strict=True))
-    return [(count, score, right) for count, score, right in summed_bins]
+def summed(tables: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
+    """The bins of several runs added up, as `signals.Calibration.bins` has them."""
+    return [[sum(column) for column in zip(*bins, strict=True)] for bins in zip(*tables, strict=True)]
 
 
-def calibration_error(bins: Sequence[tuple[float, float, float]]) -> float:
-    """The mean over responses of |mean sigma(psi) of its bin - share of right ones in it|."""
-    return sum(abs(score - right) for _, score, right in bins) / sum(count for count, _, _ in bins)
+def calibration_errors(bins: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """The mean over responses of |mean sigma(psi) of its bin - share of right ones in it|; and with balanced classes."""
+    total = sum(each[0] for each in bins)
+    plain = sum(abs(score - right) for _, score, right, _, _ in bins) / total
+    balanced = sum(count * abs(score / count - right / weight) for count, score, _, weight, right in bins if count)
+    return plain, balanced / total

@@ -10,11 +10,11 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from pacs.base.commit import git_commit
@@ -125,17 +125,25 @@ def record_of(run: Run, start: str, *, wall_seconds: float, **outcome: Any) -> d
 def compact(result: Mapping[str, Any]) -> dict[str, Any]:
     """A result that is short enough to keep.
 
-    Numbers have `DIGITS` significant digits. `curve` is name -> its values at no more than `POINTS` steps, the last one
-    among them (None where a step has none), without its costs; `bands` is band -> the places of its problems.
+    Numbers have `DIGITS` significant digits. `curve` is name -> its means over no more than `POINTS` blocks of steps
+    (None where no step of a block has a value), without its costs; its `step` is the last of each block. `resets` are
+    the steps after which the reference was reset; `bands` is band -> the places of its problems.
     """
     curve, bands = result["curve"], result["bands"]
-    stride = math.ceil(len(curve) / POINTS) if curve else 1
-    kept = [point for place, point in enumerate(reversed(curve)) if place % stride == 0][::-1]
-    names = dict.fromkeys(name for point in kept for name in point if name not in COSTS)
-    columns = {name: [point.get(name) for point in kept] for name in names}
+    size = math.ceil(len(curve) / POINTS) if curve else 1
+    blocks = [curve[max(0, end - size) : end] for end in range(len(curve), 0, -size)][::-1]
+    names = dict.fromkeys(name for point in curve for name in point if name not in (*COSTS, "step", "reset"))
+    columns = {name: [_mean(point.get(name) for point in block) for block in blocks] for name in names}
+    columns["step"] = [block[-1]["step"] for block in blocks]
+    resets = [point["step"] for point in curve if point.get("reset")]
     places = {band: [place for place, each in enumerate(bands) if each == band] for band in dict.fromkeys(bands)}
-    short: dict[str, Any] = _rounded({**result, "curve": columns, "bands": places})
+    short: dict[str, Any] = _rounded({**result, "curve": columns, "resets": resets, "bands": places})
     return short
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
 def _rounded(value: Any) -> Any:

@@ -35,10 +35,12 @@ evaluation.""",
 Over the steps' own samples, from the first quarter of the run to the last. Of PACS: the residual is the mean of
 |sigma(psi) - R| in mixed groups, the critic's ranking is the share of pairs of a right and a wrong response of a group
 that psi ranks rightly: that of the group's mean, which is the same for both, is 1/2, and an oracle's is 1. Brier: the
-mean of (sigma(psi) - R)^2, and of (group's mean - R)^2; an oracle's is 0.""",
+mean of (sigma(psi) - R)^2, and of (mean of the rest of the group - R)^2; an oracle's is 0, that of 1/2 is 1/4. Groups
+whose scores are all 0, as in the first mini-batch after a reset, are left out.""",
     "calibration": """\
 Responses of mixed groups by sigma(psi): the share that was right (and how many of the responses these are), over all
-steps and seeds. error: the mean distance of sigma(psi) from that share, which is the same of a critic that knows.""",
+steps and seeds. error: the mean distance of sigma(psi) from that share, 0 of a critic that knows it. Balanced weights
+train sigma(psi) to another share, that of a group in which both classes are as many: "error, balanced" is from that.""",
 }
 UNPAIRED = "Runs of one seed share the order of their prompts and nothing else, so they are not taken as pairs."
 PAIRED = "Runs of one seed begin at the same start of their own."

@@ -48,7 +48,9 @@ def point(batch: Batch, updated: Updated) -> dict[str, Any]:
 
 
 def critic(scores: torch.Tensor, labels: torch.Tensor, size: int) -> dict[str, float | None]:
-    """What scores know of the labels in groups that have both; None without such a group.
+    """What scores know of the labels in groups that have both, and a score other than 0; None without such a group.
+
+    All scores are 0 in the first mini-batch after a reset, by construction.
 
     Args:
         scores: (B,) psi.
@@ -58,7 +60,7 @@ def critic(scores: torch.Tensor, labels: torch.Tensor, size: int) -> dict[str, f
     Returns:
         `residual_mean`, of |sigma(psi) - R|; `critic_accuracy`, the share of pairs of a right and a wrong response of
         one group of which the right one scores higher, equal ones a half; `critic_brier`, the mean of
-        (sigma(psi) - R)^2; and `group_mean_brier`, what it would be of the group's mean label.
+        (sigma(psi) - R)^2; and `group_mean_brier`, what it would be of the mean label of the rest of the group.
     """
     names = ("residual_mean", "critic_accuracy", "critic_brier", "group_mean_brier")
     chances, right = _mixed(scores, labels, size)
@@ -71,30 +73,36 @@ def critic(scores: torch.Tensor, labels: torch.Tensor, size: int) -> dict[str, f
         (chances - right).abs().mean(),
         (pairs * (higher + equal / 2)).sum() / pairs.sum(),
         (chances - right).square().mean(),
-        (right.mean(1, keepdim=True) - right).square().mean(),
+        ((right.sum(1, keepdim=True) - right) / (size - 1) - right).square().mean(),
     )
     return {name: float(value) for name, value in zip(names, values, strict=True)}
 
 
 class Calibration:
-    """How often responses of mixed groups are right, by sigma(psi), over a whole run."""
+    """How often responses are right, by sigma(psi), over a whole run, in the groups that `critic` takes.
+
+    Once as they are, and once with both classes of a group weighing the same: what PACS's balanced weights train it to.
+    """
 
     def __init__(self) -> None:
-        self._sums = torch.zeros(BINS, 3, dtype=torch.float64)
+        self._sums = torch.zeros(BINS, 5, dtype=torch.float64)
 
     def add(self, scores: torch.Tensor, labels: torch.Tensor, size: int) -> None:
         """Rows as `critic` takes them."""
-        chances, right = (values.flatten() for values in _mixed(scores, labels, size))
-        bins = (chances * BINS).long().clamp(max=BINS - 1)
-        self._sums.index_add_(0, bins, torch.stack([torch.ones_like(chances), chances, right], dim=1))
+        chances, right = _mixed(scores, labels, size)
+        alike = torch.where(right == 1, right.sum(1, keepdim=True), (1 - right).sum(1, keepdim=True))
+        weights = size / (2 * alike)
+        columns = (torch.ones_like(chances), chances, right, weights, weights * right)
+        bins = (chances.flatten() * BINS).long().clamp(max=BINS - 1)
+        self._sums.index_add_(0, bins, torch.stack([column.flatten() for column in columns], dim=1))
 
     def bins(self) -> list[list[float]]:
-        """[count, sum of sigma(psi), sum of R] of each tenth of sigma(psi)."""
-        return [[int(count), chance, int(right)] for count, chance, right in self._sums.tolist()]
+        """[count, sum of sigma(psi), of R, of w, of w R] of each tenth of sigma(psi); w balances a group's classes."""
+        return [[int(count), chance, int(right), *weighed] for count, chance, right, *weighed in self._sums.tolist()]
 
 
 def _mixed(scores: torch.Tensor, labels: torch.Tensor, size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(K, size) float64 sigma(psi) and labels of the K groups with both classes."""
+    """(K, size) float64 sigma(psi) and labels of the K groups with both classes and a score other than 0."""
     chances, right = scores.double().sigmoid().view(-1, size), labels.double().view(-1, size)
-    mixed = (right.mean(1) > 0) & (right.mean(1) < 1)
+    mixed = (right.mean(1) > 0) & (right.mean(1) < 1) & (scores.view(-1, size) != 0).any(1)
     return chances[mixed], right[mixed]

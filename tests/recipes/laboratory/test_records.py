@@ -136,11 +136,19 @@ def test_a_record_of_a_usual_run_is_short() -> None:
 
 
 def test_curves_are_thinned_to_their_end() -> None:
-    curve = [{"step": step, "loss": 1 / 3, "reset": False} for step in range(1, 81)]
+    """Means over blocks, where a value is known; resets are kept whole."""
+    curve = [{"step": step, "loss": step / 3, "reset": step in (7, 80), "rank": None} for step in range(1, 81)]
+    curve[0]["rank"] = 0.25
     kept = compact({"curve": curve, "bands": ["a", "b", "a"]})
-    assert kept["curve"] == {"step": list(range(4, 81, 4)), "loss": [0.3333] * 20, "reset": [False] * 20}
+    assert kept["curve"]["step"] == list(range(4, 81, 4))
+    assert kept["curve"]["loss"][:2] == [0.8333, 2.167]
+    assert kept["curve"]["rank"] == [0.25, *[None] * 19]
+    assert set(kept["curve"]) == {"step", "loss", "rank"}
+    assert kept["resets"] == [7, 80]
     assert kept["bands"] == {"a": [0, 2], "b": [1]}
-    assert compact({"curve": curve[:30], "bands": []})["curve"]["step"] == list(range(2, 31, 2))
+    odd = compact({"curve": curve[:29], "bands": []})["curve"]
+    assert odd["step"] == [1, *range(3, 30, 2)]
+    assert odd["loss"][:2] == [0.3333, 0.8333]
 
 
 def test_how_long_a_run_is_expected_to_take(question: Question, tmp_path: Path) -> None:

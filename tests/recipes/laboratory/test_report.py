@@ -160,15 +160,16 @@ def test_what_the_critic_knows(made: Made) -> None:
     def record(run: Run) -> dict[str, Any]:
         one = recorded(run)
         if run.settings.method == "pacs":
-            one["result"]["calibration"] = [[10, 2.0, 5], [20, 16.0, 15]]
+            one["result"]["calibration"] = [[10, 2.0, 5, 12.0, 9.0], [20, 16.0, 15, 18.0, 9.0]]
             one["result"]["curve"] |= {"residual_mean": [0.5, 0.4, 0.3, 0.2 + run.settings.seed / 100]}
         return one
 
     comparison = made(record)
     table = critic.calibration(comparison)
-    assert row(table, "never") == ["0.133", "0.50 (33%)", "0.75 (67%)"]
+    assert row(table, "never") == ["0.133", "0.383", "0.50 (33%)", "0.75 (67%)"]
     assert "grpo" not in table
     assert (30 * abs(0.2 - 0.5) + 60 * abs(0.8 - 0.75)) / 90 == pytest.approx(0.1333, abs=1e-4)
+    assert (30 * abs(0.2 - 0.75) + 60 * abs(0.8 - 0.5)) / 90 == pytest.approx(0.3833, abs=1e-4)
     signals = critic.signals(comparison)
     assert cell(signals, "never", "residual").startswith("0.500 → 0.210 ± ")
     assert cell(signals, "grpo", "residual") == "–"

@@ -9,9 +9,10 @@ import torch
 from recipes.laboratory.signals import Calibration, critic
 
 SIZE = 4
-LABELS = torch.tensor([[1, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0]]).float()
+LABELS = torch.tensor([[1, 0, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 0]]).float()
+#: Those of the last group are 0, as after a reset.
 SCORES = torch.tensor(
-    [[0.0, 0.0, 0.0, 2.0], [9.0, -9, 9, 9], [1.0, 2, 3, 4], [-3.0, 0.5, 4, 0.5], [30.0, -30, 0.1, 0.2]]
+    [[0.0, 0.0, 0.0, 2.0], [9.0, -9, 9, 9], [1.0, 2, 3, 4], [-3.0, 0.5, 4, 0.5], [30.0, -30, 0.1, 0.2], [0.0] * 4]
 )
 MIXED = (0, 3, 4)
 
@@ -21,7 +22,11 @@ def sigma(score: float) -> float:
 
 
 def test_the_critic_beside_naive_loops() -> None:
-    rows = [(sigma(SCORES[g, i]), float(LABELS[g, i]), float(LABELS[g].mean())) for g in MIXED for i in range(SIZE)]
+    rows = []
+    for g in MIXED:
+        for i in range(SIZE):
+            rest = [float(LABELS[g, j]) for j in range(SIZE) if j != i]
+            rows.append((sigma(SCORES[g, i]), float(LABELS[g, i]), sum(rest) / len(rest)))
     ranked = []
     for g in MIXED:
         for i, j in product(range(SIZE), range(SIZE)):
@@ -48,11 +53,13 @@ def test_calibration_adds_up_mixed_groups() -> None:
     for _ in range(2):
         calibration.add(SCORES.flatten(), LABELS.flatten(), SIZE)
     calibration.add(SCORES[1:3].flatten(), LABELS[1:3].flatten(), SIZE)
-    bins = [[0, 0.0, 0] for _ in range(10)]
+    bins = [[0.0] * 5 for _ in range(10)]
     for g in MIXED:
         for i in range(SIZE):
-            chance = sigma(SCORES[g, i])
+            chance, right = sigma(SCORES[g, i]), float(LABELS[g, i])
+            weight = SIZE / 2 / sum(1 for label in LABELS[g] if label == right)
             place = bins[min(9, int(chance * 10))]
-            place[0], place[1], place[2] = place[0] + 2, place[1] + 2 * chance, place[2] + 2 * int(LABELS[g, i])
+            for column, value in enumerate((1, chance, right, weight, weight * right)):
+                place[column] += 2 * value
     for found, expected in zip(calibration.bins(), bins, strict=True):
         assert found == pytest.approx(expected)
