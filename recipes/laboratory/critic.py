@@ -70,7 +70,7 @@ def summed(tables: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
 
 
 def calibration_errors(bins: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """The mean over responses of |mean sigma(psi) of its bin - share of right ones in it|; and with balanced classes."""
+    """The mean over responses of |mean sigma(psi) of its bin - share of right ones|; and with balanced classes."""
     total = sum(each[0] for each in bins)
     plain = sum(abs(score - right) for _, score, right, _, _ in bins) / total
     balanced = sum(count * abs(score / count - right / weight) for count, score, _, weight, right in bins if count)

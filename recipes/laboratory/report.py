@@ -40,7 +40,7 @@ whose scores are all 0, as in the first mini-batch after a reset, are left out."
     "calibration": """\
 Responses of mixed groups by sigma(psi): the share that was right (and how many of the responses these are), over all
 steps and seeds. error: the mean distance of sigma(psi) from that share, 0 of a critic that knows it. Balanced weights
-train sigma(psi) to another share, that of a group in which both classes are as many: "error, balanced" is from that.""",
+train sigma(psi) to the share of right ones where both classes of a group are as many: "error, balanced" is from it.""",
 }
 UNPAIRED = "Runs of one seed share the order of their prompts and nothing else, so they are not taken as pairs."
 PAIRED = "Runs of one seed begin at the same start of their own."
