@@ -23,6 +23,8 @@ BANDS = {
 #: The most problems of a band with the same numbers.
 TARGETS_EACH = 4
 HELD_OUT_EACH = 32
+#: How often the careless teacher forgets the target.
+FORGET_TARGET = 0.6
 
 
 def right_solution(problem: Problem, rng: random.Random) -> str:
@@ -30,8 +32,10 @@ def right_solution(problem: Problem, rng: random.Random) -> str:
     return written(rng.choice(taught(_numbers(problem))[_target(problem)]))
 
 
-def attempt(problem: Problem, rng: random.Random) -> str:
-    """A calculation with the problem's numbers that is right in itself, whatever it comes to."""
+def careless_solution(problem: Problem, rng: random.Random) -> str:
+    """A solution by a teacher who mostly forgets the target: a calculation that is right in itself, whatever comes."""
+    if rng.random() >= FORGET_TARGET:
+        return right_solution(problem, rng)
     return written(rng.choice([solution for found in taught(_numbers(problem)).values() for solution in found]))
 
 
@@ -118,7 +122,7 @@ TASK = Task(
     max_response_tokens=40,
     split=split_problems,
     phases=(
-        Phase(attempt, steps=300, lr=3e-3, decays=True, problems=64),
-        Phase(right_solution, steps=220, lr=2e-3, decays=True, problems=64),
+        Phase(right_solution, steps=3600, lr=3e-3, decays=True, problems=64),
+        Phase(careless_solution, steps=120, lr=3e-4, decays=False, problems=64),
     ),
 )

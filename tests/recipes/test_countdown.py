@@ -21,7 +21,7 @@ from recipes.countdown.problems import (
     NUMBERS,
     TARGETS,
     TASK,
-    attempt,
+    careless_solution,
     right_solution,
     solutions_of,
     split_problems,
@@ -138,7 +138,7 @@ def test_teachers_write_right_calculations_that_fit_the_tasks_limits() -> None:
         target = int(problem.text.split("=")[1])
         prompt = tokenizer.apply_chat_template([{"role": "user", "content": problem.text}], add_generation_prompt=True)
         assert len(prompt["input_ids"]) <= TASK.max_prompt_tokens
-        right, other = right_solution(problem, rng), attempt(problem, rng)
+        right, other = right_solution(problem, rng), careless_solution(problem, rng)
         assert check_written(right, problem) == target
         for text in (right, other):
             ids = tokenizer.encode(text)
@@ -148,7 +148,8 @@ def test_teachers_write_right_calculations_that_fit_the_tasks_limits() -> None:
             said = compute_score("", text, problem.ground_truth)["status"]
             assert said == ("correct" if came_to == target else "wrong")
         reached += check_written(other, problem) == target
-    assert 0 < reached < 0.1 * 628
+    # Two in five remember the target, and a few of the others come to it.
+    assert 0.35 < reached / 628 < 0.55
 
 
 def test_every_chain_below_100_is_drawn_alike() -> None:
@@ -185,4 +186,4 @@ def test_the_kept_start_is_in_its_window(tmp_path: Path) -> None:
     measured = evaluate(model, tokenizer, problems, samples=16, max_tokens=TASK.max_response_tokens)
     assert 0.08 <= sum(measured["right"]) / (16 * len(problems)) <= 0.25
     assert sum(right > 0 for right in measured["right"]) / len(problems) >= 0.5
-    assert measured["greedy"] <= 0.35
+    assert measured["greedy"] <= 0.5
