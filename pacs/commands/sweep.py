@@ -103,6 +103,7 @@ def _sweep(args: argparse.Namespace) -> int:
     from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
+    from pacs.sweeps.collect import read
     from pacs.sweeps.elsewhere import take_results
     from pacs.sweeps.evaluate import check_evaluations
     from pacs.sweeps.grid import plan_runs, recipe_of
@@ -113,9 +114,11 @@ def _sweep(args: argparse.Namespace) -> int:
     evaluation = _evaluation(args, sweep.tasks if recipe == sweep.recipe else [])
     out = args.out or Path(OUT) / f"{sweep.name}-{recipe.replace(',', '_')}"
     check_folder(out)
+    for file in args.results:
+        read(file)
     runs = plan_runs(sweep, args.overrides, out)
-    take_results(runs, args.results, [task.name for task in evaluation.tasks] if evaluation else [])
-    check_configs([run for run in runs if run.elsewhere is None])
+    check_configs(runs)
+    take_results(runs, args.results, evaluation.tasks if evaluation else [])
     if evaluation:
         check_evaluations(runs, evaluation)
     if args.dry_run:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pacs.rewards import expressions
+from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import final_part, last_boxed
 from pacs.rewards.verdict import verdict
 
@@ -93,6 +94,7 @@ def _read(answer: str) -> tuple[expressions.Expression, int | None]:
     """An answer's expression, and the result behind it, if there is one. Raises ValueError if it is of another form."""
     if len(answer) > expressions.MAX_CHARS:
         raise ValueError(f"more than {expressions.MAX_CHARS} characters")
+    answer = bare(answer)
     result = _RESULT.fullmatch(answer)
     return (expressions.read(result[1]), int(result[2])) if result else (expressions.read(answer), None)
 

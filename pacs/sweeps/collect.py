@@ -26,6 +26,8 @@ from pacs.verl_keys.names import DATA_SEED, TRAIN_FILES, VALIDATION_FILES
 
 FORMAT = "pacs sweep results, version 1"
 GRADED = "pacs/rows/graded_count"
+#: What a run of a results.json has, at least.
+NEEDED = ("name", "state", "command", "settings", "measures", "evaluation", "curves")
 
 
 def collect(
@@ -104,9 +106,13 @@ def read(file: Path) -> dict[str, Any]:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UserError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
-    if not isinstance(results, dict) or results.get("format") != FORMAT:
+    if not isinstance(results, dict) or results.get("format") != FORMAT or not _runs_are_whole(results.get("runs")):
         raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
     return results
+
+
+def _runs_are_whole(runs: Any) -> bool:
+    return isinstance(runs, list) and all(isinstance(run, dict) and {*NEEDED} <= run.keys() for run in runs)
 
 
 def as_text(results: Mapping[str, Any]) -> str:

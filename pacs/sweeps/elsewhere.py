@@ -6,41 +6,45 @@ from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.redaction import redacted_command
+from pacs.evaluation.tasks import Task
 from pacs.sweeps.collect import read
 from pacs.sweeps.grid import OURS, PlannedRun
 
 
-def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Iterable[str]) -> None:
-    """Take runs that are finished in `files` as they are there; the others are left as they are.
+def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Sequence[Task]) -> None:
+    """Take runs that are finished in `files`, and not here, as they are there; the others are left as they are.
 
     Args:
         runs: of the sweep; `elsewhere` of those that are found is set.
         files: results.json of the same sweep; of a run that is in several, the first counts.
-        tasks: names of those that each run is to be evaluated on.
+        tasks: that each run is to be evaluated on.
 
     Raises:
         UserError: a file cannot be read or is of another sweep; a run of it has other settings, or lacks an evaluation.
     """
-    wanted = list(tasks)
     for file in files:
         finished = {one["name"]: one for one in read(file)["runs"] if one["state"] == "finished"}
         if finished and not any(run.folder.name in finished for run in runs):
             raise UserError(f"--results {file}: none of its runs is one of these: give a results.json of this sweep")
         for run in runs:
             there = finished.get(run.folder.name)
-            if there is None or run.elsewhere is not None:
+            if there is None or run.is_finished:
                 continue
-            if _decisive(there["command"]) != _decisive(redacted_command(run.command)):
-                differing = set(_decisive(there["command"])) ^ set(_decisive(redacted_command(run.command)))
+            which = f"--results {file}: its run {run.folder.name}"
+            ours, theirs = _decisive(redacted_command(run.command)), _decisive(there["command"])
+            if ours != theirs:
+                differing = ", ".join(sorted({*ours} ^ {*theirs})) or "in another order"
                 raise UserError(
-                    f"--results {file}: its run {run.folder.name} has other settings ({', '.join(sorted(differing))}): "
-                    "give the overrides that it was trained with, or leave the file out"
+                    f"{which} has other settings ({differing}): give the overrides that it was trained with, as they "
+                    "were, or leave the file out"
                 )
-            if missing := [task for task in wanted if task not in there["evaluation"]]:
-                raise UserError(
-                    f"--results {file}: its run {run.folder.name} is not evaluated on {', '.join(missing)}: evaluate "
-                    "it where it was trained, or leave the task out (--tasks)"
-                )
+            for task in tasks:
+                if (samples := there["evaluation"].get(task.name, {}).get("samples")) != task.samples:
+                    found = "not evaluated" if samples is None else f"evaluated by {samples} samples a problem"
+                    raise UserError(
+                        f"{which} is {found} on {task.name}, and {task.samples} are asked for: evaluate it where it "
+                        "was trained, give --samples as it was there, or leave the task out (--tasks)"
+                    )
             run.elsewhere = {**there, "label": run.label, "folder": str(run.folder)}
 
 

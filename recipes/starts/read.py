@@ -37,15 +37,16 @@ def read_problems(path: Path) -> Problems:
         UserError: there is no such file, or it is of another schema.
     """
     if not path.is_file():
-        raise UserError(f"{path}: no such file: `python -m recipes.countdown.make --help` and its like make one")
+        raise UserError(f"{path}: no such file: `python -m recipes.countdown.make`, or another task's, makes one")
     for problem in schema_problems(path, prompt="prompt", graded=True):
         raise UserError(f"{path} {problem}")
-    rows = pq.read_table(path, columns=["prompt", "reward_model", "extra_info"]).to_pylist()
+    rows = pq.read_table(path).to_pylist()
+    about = [row.get("extra_info") or {} for row in rows]
     return Problems(
         messages=[row["prompt"] for row in rows],
         answers=[row["reward_model"]["ground_truth"] for row in rows],
-        bands=[row["extra_info"].get("band") or "" for row in rows],
-        verifiers=[row["extra_info"].get("verifier") or DEFAULT for row in rows],
+        bands=[each.get("band") or "" for each in about],
+        verifiers=[each.get("verifier") or DEFAULT for each in about],
     )
 
 

@@ -1,6 +1,7 @@
 """Runs that were trained on another machine are taken from its results.json."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from pacs import cli
 from pacs.base.errors import UserError
+from pacs.evaluation.tasks import Task
 from pacs.sweeps.collect import as_text, collect
 from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.elsewhere import take_results
@@ -50,6 +52,25 @@ def test_what_is_not_finished_there_is_left_to_train(sweep: Sweep, make_run: Mak
     assert results_of(sweep, planned)["runs"][1]["state"] == "not started"
 
 
+def test_what_is_finished_here_is_not_taken_from_there(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run("1", 0)
+    (tmp_path / "results.json").write_text(as_text(results_of(sweep, [run])))
+    take_results([run], [tmp_path / "results.json"], [])
+    assert run.elsewhere is None
+
+
+def test_a_file_with_parts_missing_is_none(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    results = results_of(sweep, [make_run("1", 0)])
+    for part in ("state", "command"):
+        broken = {**results, "runs": [{key: value for key, value in results["runs"][0].items() if key != part}]}
+        (tmp_path / "results.json").write_text(json.dumps(broken))
+        with pytest.raises(UserError, match="has no results of a sweep"):
+            take_results([], [tmp_path / "results.json"], [])
+    (tmp_path / "results.json").write_text(json.dumps({key: value for key, value in results.items() if key != "runs"}))
+    with pytest.raises(UserError, match="has no results of a sweep"):
+        take_results([], [tmp_path / "results.json"], [])
+
+
 def test_the_first_file_that_has_a_run_counts(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run("1", 0)
     results = results_of(sweep, [run])
@@ -72,8 +93,19 @@ def test_other_settings_other_sweeps_and_missing_evaluations_are_refused(
     other.overrides.append("trainer.total_training_steps=9")
     with pytest.raises(UserError, match=r"has other settings \(trainer.total_training_steps=9\): give"):
         take_results([other], [file], [])
-    with pytest.raises(UserError, match=r"is not evaluated on math500: evaluate it where it was trained"):
-        take_results([moved(run, tmp_path / "here")], [file], ["math500"])
+    backwards = moved(run, tmp_path / "here")
+    backwards.overrides.reverse()
+    with pytest.raises(UserError, match=r"has other settings \(in another order\)"):
+        take_results([backwards], [file], [])
+    task = Task("math500", Path("math500.parquet"), 16, (1,))
+    with pytest.raises(UserError, match=r"is not evaluated on math500, and 16 are asked for: evaluate it where"):
+        take_results([moved(run, tmp_path / "here")], [file], [task])
+    results = json.loads(file.read_text())
+    results["runs"][0]["evaluation"] = {"math500": {"problems": 500, "samples": 4, "pass_at": {}}}
+    file.write_text(json.dumps(results))
+    with pytest.raises(UserError, match=r"is evaluated by 4 samples a problem on math500, and 16 are asked for"):
+        take_results([moved(run, tmp_path / "here")], [file], [task])
+    take_results([moved(run, tmp_path / "here")], [file], [replace(task, samples=4)])
     with pytest.raises(UserError, match=r"none of its runs is one of these"):
         take_results([moved(make_run("10", 1), tmp_path / "here")], [file], [])
     with pytest.raises(UserError, match=r"none.json cannot be read"):
