@@ -1,6 +1,6 @@
 """The runs of a question on a task as they are compared: arm by arm, from the records alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,19 +19,26 @@ COSTS = {"rollouts": ("rollouts", 1.0), "thousand tokens": ("tokens", 1e3), "min
 
 @dataclass(frozen=True)
 class Compared:
-    """An arm: how its learning rate was chosen, and its finished runs.
+    """An arm: how its learning rate was chosen, its finished runs, and which have failed.
 
     Attributes:
         name: of the arm.
         choice: of its learning rate.
         runs: seed -> `result` of the run that is compared.
         tuning: learning rate -> `result` of each finished run that chose.
+        failed: seeds of the runs to be compared that failed, and are in no mean.
     """
 
     name: str
     choice: Choice
     runs: Mapping[int, Mapping[str, Any]]
     tuning: Mapping[float, list[Mapping[str, Any]]]
+    failed: Sequence[int] = ()
+
+    @property
+    def ended(self) -> int:
+        """Runs to be compared that finished or failed."""
+        return len(self.runs) + len(self.failed)
 
     def finals(self) -> dict[str, dict[int, float]]:
         """Measure -> seed -> its value at the end, with what training has cost."""
@@ -63,6 +70,17 @@ class Comparison:
         return [arm for arm in self.arms if arm.runs]
 
     @property
+    def with_ended(self) -> list[Compared]:
+        """Those, and the arms whose runs have all failed."""
+        return [arm for arm in self.arms if arm.ended]
+
+    @property
+    def bands(self) -> Mapping[str, Sequence[int]]:
+        """Band -> the places of its problems, the same of all runs; there has to be one."""
+        bands: Mapping[str, Sequence[int]] = next(iter(self.with_runs[0].runs.values()))["bands"]
+        return bands
+
+    @property
     def large_k(self) -> int:
         """`LARGE_K`, or the largest of `KS` that all runs have the samples for, also on the way."""
         evaluations = [e for arm in self.with_runs for result in arm.runs.values() for e in result["evaluations"]]
@@ -79,6 +97,7 @@ def compare(question: Question, task: str, records: Records) -> Comparison:
     """Collect what there is of a question's runs on a task."""
     runs: dict[str, dict[int, Mapping[str, Any]]] = {arm: {} for arm in question.arms}
     tuning: dict[str, dict[float, list[Mapping[str, Any]]]] = {arm: {} for arm in question.arms}
+    failed: dict[str, list[int]] = {arm: [] for arm in question.arms}
     used: dict[str, Mapping[str, Any]] = {}
     failures: list[tuple[str, Mapping[str, Any], bool]] = []
     missing, seen = 0, set()
@@ -98,8 +117,10 @@ def compare(question: Question, task: str, records: Records) -> Comparison:
                 runs[job.arm][seed] = record["result"]
             else:
                 tuning[job.arm].setdefault(lr, []).append(record["result"])
+        elif job.stage == "fresh":
+            failed[job.arm].append(job.run.settings.seed)
     arms = [
-        Compared(arm.name, choose(question, task, arm, records.of), runs[arm.name], tuning[arm.name])
-        for arm in question.arms.values()
+        Compared(name, choose(question, task, arm, records.of), runs[name], tuning[name], failed[name])
+        for name, arm in question.arms.items()
     ]
     return Comparison(question, task, arms, list(used.values()), failures, missing)

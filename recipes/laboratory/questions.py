@@ -13,11 +13,11 @@ from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.settings import Settings
 
 FOLDER = Path(__file__).parent / "questions"
-KEYS = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baseline", "arms", "pairs", "own_starts", "bar")
-NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baseline", "arms")
+NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baselines", "arms")
+KEYS = (*NEEDED, "pairs", "own_starts", "bar")
 TUNING_KEYS = ("lr", "seeds", "criterion", "evaluation")
 #: What an arm may say beside the settings of its runs.
-ARM_KEYS = ("lr", "lr_from")
+ARM_KEYS = ("lr", "lr_from", "compare_with")
 #: What the runner sets, run by run.
 NOT_SET_HERE = ("lr", "seed")
 
@@ -40,6 +40,8 @@ class Arm:
     name: str
     settings: Settings  # of its runs; lr and seed are set by run
     tuning: Tuning
+    stated: Mapping[str, Any]  # what the file says of it
+    compare_with: str | None = None  # an arm; None: the baselines
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,11 @@ class Question:
     title: str
     about: str  # the comment on top of the file
     tasks: tuple[str, ...]
+    settings: Mapping[str, Any]  # of all arms that do not say otherwise, as the file has them
     evaluation: Evaluation
     seeds: tuple[int, ...]
     arms: Mapping[str, Arm]
-    baseline: str  # the arm that the others are compared with
+    baselines: tuple[str, ...]  # arms that each other one is compared with, but for what it says itself
     pairs: bool  # whether runs of the same seed are compared as pairs
     own_starts: bool  # whether each seed has a start of its own, made with that seed; else all begin at start 0
     bar: tuple[str, float] | None  # a measure, and what each seed is to reach in it
@@ -61,6 +64,15 @@ class Question:
     def start_seed(self, seed: int) -> int:
         """Of the start that a run with `seed` begins at."""
         return seed if self.own_starts else 0
+
+    def against(self) -> dict[str, list[str]]:
+        """Arm -> those that are compared with it; two baselines are compared once, under the first of them."""
+        found: dict[str, list[str]] = {base: [] for base in self.baselines}
+        for name, arm in self.arms.items():
+            before = self.baselines[: self.baselines.index(name)] if name in self.baselines else self.baselines
+            for base in before if arm.compare_with is None else (arm.compare_with,):
+                found.setdefault(base, []).append(name)
+        return {base: names for base, names in found.items() if names}
 
 
 def names() -> list[str]:
@@ -76,8 +88,7 @@ def read(name: str) -> Question:
     """
     content = _content(name)
     arms = {arm: _arm(name, content, arm, stated or {}) for arm, stated in content["arms"].items()}
-    if content["baseline"] not in arms:
-        raise UserError(f"questions/{name}.yaml: baseline {content['baseline']} is none of its arms: {', '.join(arms)}")
+    _check_comparisons(f"questions/{name}.yaml", content["baselines"], arms)
     bar = content.get("bar")
     if set(content["seeds"]) & {seed for arm in arms.values() for seed in arm.tuning.seeds}:
         raise UserError(f"questions/{name}.yaml: a seed is both of tuning and of seeds: take others for one of them")
@@ -88,10 +99,11 @@ def read(name: str) -> Question:
         title=content["title"],
         about="\n".join(about),
         tasks=tuple(content["tasks"]),
+        settings=content["settings"],
         evaluation=_evaluation(f"questions/{name}.yaml: evaluation", content["evaluation"]),
         seeds=tuple(content["seeds"]),
         arms=arms,
-        baseline=content["baseline"],
+        baselines=tuple(content["baselines"]),
         pairs=content.get("pairs", False),
         own_starts=content.get("own_starts", False),
         bar=None if bar is None else (bar["measure"], bar["at_least"]),
@@ -114,12 +126,25 @@ def _content(name: str) -> dict[str, Any]:
     return dict(content)
 
 
+def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> None:
+    if not isinstance(baselines, list) or len(set(baselines)) < len(baselines):
+        raise UserError(
+            f"{where}: baselines {baselines} is no list of different arms: write it like [{next(iter(arms))}]"
+        )
+    for name in baselines:
+        if name not in arms:
+            raise UserError(f"{where}: baseline {name} is none of its arms: {', '.join(arms)}")
+    for arm in arms.values():
+        if arm.compare_with is not None and arm.compare_with not in set(arms) - {arm.name}:
+            raise UserError(f"{where}: arm {arm.name}: compare_with {arm.compare_with} is none of the other arms")
+
+
 def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[str, Any]) -> Arm:
     """An arm, with the tuning of its own or of the arm that `lr_from` names."""
     where = f"questions/{question}.yaml: arm {name}"
-    settings = _settings(where, content["settings"], stated)
+    settings, compare_with = _settings(where, content["settings"], stated), stated.get("compare_with")
     if "lr_from" not in stated:
-        return Arm(name, settings, _tuning(where, content["tuning"], stated, settings))
+        return Arm(name, settings, _tuning(where, content["tuning"], stated, settings), stated, compare_with)
     if "lr" in stated:
         raise UserError(f"{where} has both lr and lr_from: leave one out")
     other_question, _, other = str(stated["lr_from"]).partition("/")
@@ -131,7 +156,7 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
     if "lr_from" in source:
         raise UserError(f"{where}: lr_from {stated['lr_from']} is not tuned itself: take {source['lr_from']}")
     tuned = _settings(where, content_there["settings"], source)
-    return Arm(name, settings, _tuning(where, content_there["tuning"], source, tuned))
+    return Arm(name, settings, _tuning(where, content_there["tuning"], source, tuned), stated, compare_with)
 
 
 def _tuning(where: str, tuning: Mapping[str, Any], stated: Mapping[str, Any], settings: Settings) -> Tuning:

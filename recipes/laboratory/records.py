@@ -26,8 +26,18 @@ FOLDER = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[2]
 #: Files of this folder that run and report; the others are the loop.
 AROUND = (
-    *("__init__.py", "__main__.py", "child.py", "compared.py", "critic.py", "figures.py", "plan.py", "progress.py"),
-    *("questions.py", "records.py", "report.py", "runner.py", "statistics.py", "tables.py"),
+    *("__init__.py", "__main__.py", "child.py", "compared.py", "critic.py", "described.py", "differences.py"),
+    *(
+        "figures.py",
+        "plan.py",
+        "progress.py",
+        "questions.py",
+        "records.py",
+        "report.py",
+        "runner.py",
+        "statistics.py",
+        "tables.py",
+    ),
 )
 DIGITS = 4
 POINTS = 20
@@ -164,12 +174,17 @@ def machine() -> dict[str, Any]:
 
 def code_digest() -> str:
     """12 hexadecimal digits of the code that decides a result beside the settings."""
-    files = [*loop_files(), *sorted((ROOT / "pacs" / "algorithm").glob("*.py"))]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in code_files())).hexdigest()[:12]
+
+
+def code_files() -> list[Path]:
+    """The loop, the methods, and the verifiers."""
+    outside = [file for folder in ("algorithm", "rewards") for file in sorted((ROOT / "pacs" / folder).glob("*.py"))]
+    return [*loop_files(), *outside, ROOT / "recipes" / "starts" / "read.py"]
 
 
 def loop_files() -> list[Path]:
-    """The files that decide a result beside the settings and `pacs.algorithm`."""
+    """The files of this folder that decide a result beside the settings."""
     return [file for file in sorted(Path(__file__).parent.glob("*.py")) if file.name not in AROUND]
 
 

@@ -115,15 +115,18 @@ class Runner:
 
     @contextmanager
     def _alone(self) -> Iterator[Path]:
-        folder = self.work / f"{self.question.name}-{self.task}"
+        name = f"{self.question.name}-{self.task}"
+        folder = self.work / name
         try:
-            lock = locked(folder)
+            # Beside the records, not in the checkout's own folder: checkouts may share their records.
+            lock = locked(self.results / f".{name}")
         except Taken as taken:
             raise UserError(f"{taken} runs {self.question.name} on {self.task}: wait for it, or end it") from taken
         with lock:
             lock.truncate(0)
             lock.write(f"process {os.getpid()}")
             lock.flush()
+            folder.mkdir(parents=True, exist_ok=True)
             for left_over in folder.glob("run-*"):  # by a runner that was killed
                 shutil.rmtree(left_over)
             yield folder

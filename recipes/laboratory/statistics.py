@@ -5,6 +5,7 @@ of that: over seeds, how far a mean may be off by the luck of training, on these
 the choice of the problems as well.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,9 @@ OTHERS = {
 LEVEL = 0.95
 RESAMPLES = 10_000
 SEED = 0
+#: Fewest seeds of each arm for a p-value of their difference, and for the bootstrap of seeds.
+LEAST_FOR_P = 3
+LEAST_FOR_BOOTSTRAP = 5
 
 Array = npt.NDArray[np.float64]
 
@@ -66,12 +70,15 @@ def over_seeds(values: Sequence[float]) -> Mean:
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two means over seeds, its 95% interval, and the p-value of none (two-sided)."""
+    """The difference of two means over seeds, its 95% interval, and the p-value of none (two-sided).
+
+    p is None with fewer than `LEAST_FOR_P` seeds.
+    """
 
     mean: float
     low: float
     high: float
-    p: float
+    p: float | None
 
 
 def difference(ours: Mapping[int, float], theirs: Mapping[int, float], *, pairs: bool) -> Difference | None:
@@ -90,12 +97,13 @@ def difference(ours: Mapping[int, float], theirs: Mapping[int, float], *, pairs:
     if min(len(a), len(b)) < 2:
         return None
     mean = float(np.mean(a) - np.mean(b))
+    enough = min(len(a), len(b)) >= LEAST_FOR_P
     spread = np.ptp(np.subtract(a, b)) if pairs else max(np.ptp(a), np.ptp(b))
     if spread < ROUNDING:  # no variance to divide by
-        return Difference(mean, mean, mean, 0.0 if abs(mean) > ROUNDING else 1.0)
+        return Difference(mean, mean, mean, float(abs(mean) <= ROUNDING) if enough else None)
     test = ttest_rel(a, b) if pairs else ttest_ind(a, b, equal_var=False)
     interval = test.confidence_interval(LEVEL)
-    return Difference(mean, float(interval.low), float(interval.high), float(test.pvalue))
+    return Difference(mean, float(interval.low), float(interval.high), float(test.pvalue) if enough else None)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -107,23 +115,37 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def over_seeds_and_problems(ours: Array, theirs: Array | None = None) -> Estimate:
+def over_seeds_and_problems(ours: Array, theirs: Array | None = None, *, bands: Sequence[Sequence[int]]) -> Estimate:
     """The mean of a table of seeds and problems, or the difference of two, with a 95% interval for both choices.
 
     Seeds and problems are drawn anew independently of each other, since all seeds have the same problems (the bootstrap
-    of crossed factors: Owen 2007, Annals of Applied Statistics 1, 386-411; a little too wide rather than too narrow).
+    of crossed factors: Owen 2007, Annals of Applied Statistics 1, 386-411). Problems are drawn within their bands, of
+    which a set of problems has fixed numbers. Drawing S seeds of S gives their mean a variance that is too small by
+    (S - 1) / S; their deviations are widened for that. The tails are still not those of Student's t: on simulated
+    normal tables with 96 problems in 8 bands, intervals of 95% held the mean .93 to .98 of the time with 5 and 8 seeds,
+    but .87 to .94 where seeds differ by more than problems do, and .81 to .86 there with 3.
+
     The problems drawn are the same for both tables, the seeds are not. The same tables give the same interval.
 
     Args:
         ours: (S, P) a value a seed and problem.
         theirs: (S', P) of the same problems, taken off.
+        bands: the places of the problems of each band, each of the P places in one.
     """
-    columns = _shares(ours.shape[1], 0)
-    drawn = ((_shares(len(ours), 1) @ ours) * columns).sum(1)
+    columns = np.empty((RESAMPLES, ours.shape[1]))
+    for stream, places in enumerate(bands, start=2):
+        columns[:, list(places)] = _shares(len(places), stream) * (len(places) / ours.shape[1])
+    drawn = ((_seed_weights(len(ours), 0) @ ours) * columns).sum(1)
     if theirs is not None:
-        drawn = drawn - ((_shares(len(theirs), 2) @ theirs) * columns).sum(1)
+        drawn = drawn - ((_seed_weights(len(theirs), 1) @ theirs) * columns).sum(1)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(float(ours.mean() - (0 if theirs is None else theirs.mean())), float(low), float(high))
+
+
+def _seed_weights(count: int, stream: int) -> Array:
+    """(RESAMPLES, count) shares whose deviations from the mean are widened by sqrt(S / (S - 1)); of one seed, 1."""
+    widened: Array = 1 / count + (_shares(count, stream) - 1 / count) * math.sqrt(count / max(count - 1, 1))
+    return widened
 
 
 @cache

@@ -1,12 +1,13 @@
 """The tables of a page, in Markdown. Numbers are means over seeds, `a ± b` with half of the 95% interval (t)."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from statistics import fmean
 
 from pacs.base.markdown import ABSENT, table
-from pacs.base.statistics import ROUNDING, Estimate
+from pacs.base.statistics import ROUNDING
 from recipes.laboratory.compared import COSTS, Compared, Comparison, point
-from recipes.laboratory.statistics import KS, difference, holm, over_seeds, over_seeds_and_problems, rates, reached
+from recipes.laboratory.statistics import KS, over_seeds, rates, reached
 
 FINAL = (*(f"pass@{k}" for k in KS), "greedy", "entropy", "distinct", "right entropy", "response tokens", *COSTS)
 
@@ -50,59 +51,25 @@ def _of_rate(arm: Compared, lr: float) -> str:
 
 
 def finals(comparison: Comparison) -> str:
-    """Where each arm ended."""
-    every = [(arm, arm.finals()) for arm in comparison.with_runs]
+    """Where each arm ended, and how many of its runs did not."""
+    every = [(arm, arm.finals()) for arm in comparison.with_ended]
     shown = [name for name in FINAL if any(name in values for _, values in every)]
     rows = [
-        [arm.name, str(len(arm.runs)), *(plus_minus(list(values.get(name, {}).values())) for name in shown)]
+        [arm.name, _seeds(arm), *(plus_minus(list(values.get(name, {}).values())) for name in shown)]
         for arm, values in every
     ]
     return table(["arm", "seeds", *shown], rows)
 
 
-def choice_of_problems(comparison: Comparison) -> str:
-    """The same means with the interval for the choice of seeds and of problems."""
-    ks = [1, comparison.large_k]
-    rows = [
-        [arm.name, *(_interval(over_seeds_and_problems(arm.table(k))) for k in ks)]
-        for arm in comparison.with_runs
-        if len(arm.runs) > 1
-    ]
-    return table(["arm", *(f"pass@{k}" for k in ks)], rows)
-
-
-def differences(comparison: Comparison) -> str:
-    """Each arm less the baseline, with p-values corrected for all comparisons of the table; empty without one."""
-    question, ks = comparison.question, (1, comparison.large_k)
-    base = next(arm for arm in comparison.arms if arm.name == question.baseline)
-    theirs = base.finals()
-    found = [
-        (arm, k, compared)
-        for arm in comparison.with_runs
-        for k in ks
-        if arm is not base
-        and base.runs
-        and (compared := difference(arm.finals()[f"pass@{k}"], theirs[f"pass@{k}"], pairs=question.pairs))
-    ]
-    corrected = holm([compared.p for _, _, compared in found])
-    cells: dict[str, list[str]] = {}
-    for (arm, k, compared), p in zip(found, corrected, strict=True):
-        both = over_seeds_and_problems(arm.table(k), base.table(k))
-        cells.setdefault(arm.name, []).extend(
-            [
-                f"{_signed(compared.mean)} [{_signed(compared.low)}, {_signed(compared.high)}]",
-                "< .0001" if p < 1e-4 else f"{p:.4f}",
-                f"[{_signed(both.low)}, {_signed(both.high)}]",
-            ]
-        )
-    heads = [f"pass@{k}{head}" for k in ks for head in ("", ": p (Holm)", ": seeds and problems")]
-    return table(["arm", *heads], [[name, *row] for name, row in cells.items()]) if cells else ""
+def _seeds(arm: Compared) -> str:
+    """How many runs finished, and of how many that ended where others failed."""
+    failed = f" of {arm.ended}, {len(arm.failed)} failed" if arm.failed else ""
+    return f"{len(arm.runs)}{failed}"
 
 
 def by_band(comparison: Comparison, k: int) -> str:
     """pass@k by the band of difficulty that a problem was made in; empty where there are none."""
-    # The same of all runs: they are evaluated on the same problems.
-    bands: Mapping[str, Sequence[int]] = next(iter(comparison.with_runs[0].runs.values()))["bands"]
+    bands = comparison.bands
     rows = [
         [arm.name, *(plus_minus(_of_band(arm, places, k)) for places in bands.values())] for arm in comparison.with_runs
     ]
@@ -117,15 +84,20 @@ def _of_band(arm: Compared, places: Sequence[int], k: int) -> list[float]:
 def levels(comparison: Comparison) -> list[float]:
     """Two values of pass@1 that the arms are compared at, where there are several evaluations.
 
-    One is the lowest final mean among the arms that gained at least half of what the best one gained: what has
-    collapsed does not count. The other is halfway to it from the start.
+    One is the lowest end of a run of the arms that gained, in the mean, at least half of what the best one gained: what
+    has collapsed does not count, and all finished runs of the others get there. The other is halfway to it from the
+    start. Where each seed has a start of its own they begin at other values, and there are none.
     """
-    ends = [fmean(arm.finals()["pass@1"].values()) for arm in comparison.with_runs]
+    if comparison.question.own_starts:
+        return []
+    ends = [list(arm.finals()["pass@1"].values()) for arm in comparison.with_runs]
     start = min(
         point(result["evaluations"][0])["pass@1"] for arm in comparison.with_runs for result in arm.runs.values()
     )
-    high = min(end for end in ends if end - start >= (max(ends) - start) / 2)
-    return [round(start + (high - start) / 2, 3), round(high, 3)] if high > start else []
+    best = max(map(fmean, ends))
+    lowest = min(min(each) for each in ends if fmean(each) - start >= (best - start) / 2)
+    high = math.floor(lowest * 1000) / 1000  # rounded up, the run that ends there would not get there
+    return [round(start + (high - start) / 2, 3), high] if high > start else []
 
 
 def at_level(comparison: Comparison, level: float) -> str:
@@ -139,7 +111,7 @@ def at_level(comparison: Comparison, level: float) -> str:
         early = any(one.at_first for one in there)
         cells = [plus_minus([one.values[name] for one in there if name in one.values]) for name in shown]
         marked = [f"≤ {cell}" if early and name in COSTS else cell for name, cell in zip(shown, cells, strict=True)]
-        rows.append([arm.name, f"{len(there)} of {len(each)}", *marked])
+        rows.append([arm.name, f"{len(there)} of {arm.ended}", *marked])
     return table(["arm", "seeds there", *shown], rows)
 
 
@@ -149,16 +121,9 @@ def bar(comparison: Comparison) -> str:
         return ""
     measure, least = comparison.question.bar
     rows = []
-    for arm in comparison.with_runs:
-        values = list(arm.finals()[measure].values())
+    for arm in comparison.with_ended:
+        values = list(arm.finals().get(measure, {}).values())
         passed = sum(value >= least for value in values)
-        rows.append([arm.name, f"{passed} of {len(values)}", f"{min(values):.3f}", plus_minus(values)])
+        lowest = "failed" if arm.failed else f"{min(values):.3f}"
+        rows.append([arm.name, f"{passed} of {arm.ended}", lowest, plus_minus(values)])
     return table(["arm", f"{measure} at least {least:g}", "lowest", "mean"], rows)
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")

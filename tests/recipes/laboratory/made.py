@@ -28,7 +28,7 @@ tuning:
   criterion: pass@1
   evaluation: {split: probe, problems: 6, samples: 8, samples_between: 8}
 seeds: [0, 1, 2]
-baseline: grpo
+baselines: [grpo]
 arms:
   never: {method: pacs, options: {reference: {reset_every: null}}}
   grpo: {method: grpo}

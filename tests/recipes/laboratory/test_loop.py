@@ -110,7 +110,10 @@ def test_the_record_says_what_was_sampled(start: Path) -> None:
     assert (last["rollouts"], last["tokens"], last["seconds"]) == (120, sum(tokens), spent[-1])
     assert spent[-1] == pytest.approx(sum(result["seconds"].values()) - result["seconds"]["evaluate"])
     mixed = sum(24 * point["mixed_groups_fraction"] for point in result["curve"])
-    assert sum(count for count, _, _ in result["calibration"]) == pytest.approx(mixed)
+    # Without the first of two mini-batches: the policy is the reference there, and every score 0.
+    shares = odd(recorded.samples[0].texts).view(6, 4).mean(1)[:3]
+    mixed -= 4 * int(((shares > 0) & (shares < 1)).sum())
+    assert sum(count for count, *_ in result["calibration"]) == pytest.approx(mixed)
     assert [line.partition(":")[0] for line in recorded.lines] == [*(f"step {i}/5" for i in range(1, 6)), "step 5"]
     assert run(start, Settings(method="grpo", **SMALL), EVALUATION, print)["calibration"] is None
 

@@ -32,7 +32,7 @@ def test_a_question_that_is_not_complete_says_so(tmp_path: Path, monkeypatch: py
     first = next(iter(jobs(question, "countdown", lambda run: None)))
     records = records_of(tmp_path / "results", recorded(first.run))
     page = report.page(compare(question, "countdown", records))
-    assert "**Not complete: 17 runs are still missing.**" in page
+    assert "**Not complete: 17 runs are missing; nothing is concluded yet.**" in page
     assert "missing" in tables.learning_rates(compare(question, "countdown", records))
 
 

@@ -12,7 +12,7 @@ from pacs.base.errors import UserError
 from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.plan import Run, digest, jobs
 from recipes.laboratory.questions import Question
-from recipes.laboratory.records import ROOT, Records, compact, key_of, loop_files, machine
+from recipes.laboratory.records import ROOT, Records, code_files, compact, key_of, loop_files, machine
 from recipes.laboratory.settings import Settings
 from tests.house import imported_modules
 from tests.recipes.laboratory.made import START, ask, recorded, records_of
@@ -127,12 +127,13 @@ def test_a_damaged_line_is_refused(damage: str, run: Run, tmp_path: Path) -> Non
 
 
 def test_a_record_of_a_usual_run_is_short() -> None:
-    """Four evaluations of 128 problems, 40 steps with a dozen numbers each."""
-    evaluation = {"right": [123] * 128, "distinct": [12] * 128, **{f"measure {i}": 1 / 3 for i in range(8)}}
-    point = {f"signal_{i}": 1234567.89 / (i + 1) for i in range(12)}
-    result = {"curve": [{"step": s, **point} for s in range(40)], "evaluations": [evaluation] * 4}
-    record = recorded(RUN, result={**result, "bands": ["band of some words"] * 128})
-    assert len(json.dumps(record)) < 11_000
+    """Of `methods`: five evaluations of 96 problems in eight bands, 40 steps with a dozen numbers each, bins."""
+    evaluation = {"right": [123] * 96, "distinct": [1] * 96, **{f"measure {i}": 1 / 3 for i in range(8)}}
+    point = {f"signal number {i}": 0.0123456 / (i + 1) for i in range(12)}
+    result = {"curve": [{"step": s, **point} for s in range(40)], "evaluations": [evaluation] * 5}
+    result["calibration"] = [[123, 12.34567, 12, 12.34567, 12.34567]] * 10
+    record = recorded(RUN, result={**result, "bands": [f"{i}, band of some words" for i in range(8)] * 12})
+    assert len(json.dumps(record, separators=(",", ":"))) < 8_000
 
 
 def test_curves_are_thinned_to_their_end() -> None:
@@ -177,6 +178,10 @@ def test_the_code_that_is_noted_is_all_that_the_loop_is_made_of() -> None:
         ours = {module.split(".")[2] for module in modules if module.startswith("recipes.laboratory.")}
         new = {name for name in ours if (ROOT / f"recipes/laboratory/{name}.py").exists()} - seen
     assert {f"{name}.py" for name in seen} == {file.name for file in loop_files()}
+    noted = {str(file.relative_to(ROOT)) for file in code_files()}
+    assert {str(file.relative_to(ROOT)) for file in loop_files()} < noted
+    others = {"pacs/rewards/countdown.py", "pacs/rewards/registry.py", "pacs/algorithm/names.py"}
+    assert others | {"recipes/starts/read.py"} < noted
 
 
 def test_no_record_names_the_machine(run: Run) -> None:

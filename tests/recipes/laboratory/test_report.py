@@ -1,7 +1,6 @@
 """Pages: what they say is what the records say, by another way; and those that are kept are of today's records."""
 
 import math
-import re
 from collections.abc import Callable
 from statistics import fmean, stdev
 from typing import Any
@@ -11,31 +10,11 @@ import pytest
 from recipes.laboratory import critic, figures, report, tables
 from recipes.laboratory.compared import Comparison
 from recipes.laboratory.plan import Run
+from tests.recipes.laboratory.cells import T2, cell, finals, heads, row
 from tests.recipes.laboratory.light import right_of
 from tests.recipes.laboratory.made import QUESTION, recorded
 
-#: Student's t, 97.5th percentile with 2 degrees of freedom.
-T2 = 4.302653
 Made = Callable[..., Comparison]
-
-
-def row(table: str, name: str) -> list[str]:
-    """The cells of the row of a name."""
-    (line,) = [line for line in table.splitlines() if re.match(rf"\| {name} +\|", line)]
-    return [cell.strip() for cell in line.strip("|").split("|")][1:]
-
-
-def heads(table: str) -> list[str]:
-    return [cell.strip() for cell in table.splitlines()[0].strip("|").split("|")][1:]
-
-
-def cell(table: str, name: str, head: str) -> str:
-    return row(table, name)[heads(table).index(head)]
-
-
-def finals(method: str, samples: int = 16) -> list[list[int]]:
-    """How many samples of each problem are right at the end of seeds 0, 1 and 2."""
-    return [right_of({"method": method, "lr": 2e-4, "seed": seed}, samples, 4) for seed in range(3)]
 
 
 def test_where_the_runs_ended(made: Made) -> None:
@@ -68,39 +47,6 @@ def test_learning_rates_are_all_shown_and_the_chosen_one_is_marked(made: Made) -
     assert "- grpo (tuning), lr 0.0002, seed 101: `killed by SIGKILL`\n" in page
 
 
-def test_differences_from_the_baseline(made: Made) -> None:
-    from scipy.stats import ttest_ind
-
-    comparison = made()
-    table = tables.differences(comparison)
-    ours, theirs = ([fmean(right) / 16 for right in finals(method)] for method in ("pacs", "grpo"))
-    test = ttest_ind(ours, theirs, equal_var=False)
-    low, high = test.confidence_interval()
-    assert cell(table, "never", "pass@1") == f"+{fmean(ours) - fmean(theirs):.3f} [+{low:.3f}, +{high:.3f}]"
-    eights = [
-        [fmean(1 - math.comb(16 - c, 8) / math.comb(16, 8) for c in right) for right in finals(method)]
-        for method in ("pacs", "grpo")
-    ]
-    ps = sorted([test.pvalue, ttest_ind(*eights, equal_var=False).pvalue])
-    corrected = [min(1, 2 * ps[0]), min(1, max(2 * ps[0], ps[1]))]
-    shown = {cell(table, "never", f"pass@{k}: p (Holm)") for k in (1, 8)}
-    assert shown == {"< .0001" if p < 1e-4 else f"{p:.4f}" for p in corrected}
-    assert "grpo " not in table.split("\n", 2)[2]
-    assert "Welch's t-test" in report.page(comparison)
-
-
-def test_pairs_only_where_the_question_says_so(made: Made) -> None:
-    """Of runs that differ by the same in each seed a pair's interval has no width."""
-    comparison = made(text="pairs: true\n" + QUESTION)
-    shown = cell(tables.differences(comparison), "never", "pass@1")
-    ours, theirs = ([fmean(right) / 16 for right in finals(method)] for method in ("pacs", "grpo"))
-    differences = [a - b for a, b in zip(ours, theirs, strict=True)]
-    half = T2 * stdev(differences) / math.sqrt(3)
-    mean = fmean(differences)
-    assert shown == f"+{mean:.3f} [+{mean - half:.3f}, +{mean + half:.3f}]"
-    assert "the t-test of pairs" in report.page(comparison)
-
-
 def test_by_difficulty(made: Made) -> None:
     table = tables.by_band(made(), 1)
     easy = [fmean(right[:3]) / 16 for right in finals("grpo")]
@@ -109,14 +55,16 @@ def test_by_difficulty(made: Made) -> None:
 
 
 def test_at_equal_pass_at_1(made: Made) -> None:
-    """The levels are where the worse of two arms ends, and halfway to it from the start."""
+    """The levels are where the worst run of two arms ends, so that all get there, and halfway to it from the start."""
     comparison = made()
     low, high = tables.levels(comparison)
-    ends = fmean(fmean(right) / 16 for right in finals("grpo"))
+    lowest = min(fmean(right) / 16 for right in finals("grpo"))
     first = fmean(right_of({}, 8, 0)) / 8
-    assert (low, high) == (round(first + (ends - first) / 2, 3), round(ends, 3))
-    there = sum(fmean(right) / 16 >= high for right in finals("grpo"))
-    assert cell(tables.at_level(comparison, high), "grpo", "seeds there") == f"{there} of 3"
+    assert high == pytest.approx(lowest, abs=1e-3)
+    assert high <= lowest
+    assert low == pytest.approx(first + (lowest - first) / 2, abs=1e-3)
+    for name in ("grpo", "never"):
+        assert cell(tables.at_level(comparison, high), name, "seeds there") == "3 of 3"
     table = tables.at_level(comparison, low)
     minutes = []
     for seed in range(3):
@@ -127,6 +75,59 @@ def test_at_equal_pass_at_1(made: Made) -> None:
     assert cell(table, "grpo", "seeds there") == f"{len(minutes)} of 3"
     assert cell(table, "grpo", "minutes").startswith(f"{fmean(minutes):.3f}")
     assert cell(tables.at_level(comparison, first / 2), "grpo", "minutes").startswith("≤ ")
+
+
+def test_what_has_collapsed_has_no_part_in_the_level(made: Made) -> None:
+    """An arm that gained nothing in the mean, while a run that did in one that gained keeps its say."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        last = one["result"]["evaluations"][-1]
+        if run.evaluation.split == "test" and run.settings.method == "grpo":
+            last["right"] = [2] * 6
+        return one
+
+    comparison = made(record)
+    lowest = min(fmean(right) / 16 for right in finals("pacs"))
+    assert tables.levels(comparison)[1] == pytest.approx(lowest, abs=1e-3)
+    assert cell(tables.at_level(comparison, lowest), "grpo", "seeds there") == "0 of 3"
+
+
+def test_starts_of_their_own_have_no_level_in_common(made: Made) -> None:
+    assert tables.levels(made(text="own_starts: true\n" + QUESTION)) == []
+
+
+def failing(method: str, *seeds: int) -> Callable[[Run], dict[str, Any]]:
+    """Records of which those of a method and these seeds say that the run failed."""
+
+    def record(run: Run) -> dict[str, Any]:
+        fails = run.settings.method == method and run.settings.seed in seeds
+        return recorded(run, cause="not finite") if fails else recorded(run)
+
+    return record
+
+
+def test_runs_that_failed_are_counted(made: Made) -> None:
+    """In the number of seeds, as not having reached the bar, and as not having reached a level."""
+    comparison = made(failing("pacs", 1), text="bar: {measure: pass@1, at_least: 0.0}\n" + QUESTION)
+    ended = tables.finals(comparison)
+    assert cell(ended, "never", "seeds") == "2 of 3, 1 failed"
+    assert cell(ended, "grpo", "seeds") == "3"
+    assert row(tables.bar(comparison), "never")[:2] == ["2 of 3", "failed"]
+    assert row(tables.bar(comparison), "grpo")[0] == "3 of 3"
+    assert cell(tables.at_level(comparison, 0.0), "never", "seeds there") == "2 of 3"
+    assert "A run that failed is in no mean" in report.page(comparison)
+
+
+def test_an_arm_whose_runs_have_all_failed_is_not_left_out(made: Made) -> None:
+    comparison = made(failing("pacs", 0, 1, 2), text="bar: {measure: pass@1, at_least: 0.0}\n" + QUESTION)
+    assert row(tables.finals(comparison), "never")[:2] == ["0 of 3, 3 failed", "–"]
+    assert row(tables.bar(comparison), "never") == ["0 of 3", "failed", "–"]
+    assert "## Against" not in report.page(comparison)
+    both = made(
+        lambda run: failing("grpo", 0, 1, 2)(run) if run.settings.method == "grpo" else failing("pacs", 0, 1, 2)(run)
+    )
+    assert "0 of 3, 3 failed" in report.page(both)
 
 
 def test_the_bar_that_each_seed_is_to_reach(made: Made) -> None:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from pacs.base.errors import UserError
+from pacs.base.locks import locked
 from recipes.laboratory import progress
 from recipes.laboratory.plan import jobs
 from recipes.laboratory.questions import Question
@@ -74,7 +75,7 @@ def test_a_question_is_run_to_its_end_and_not_twice(
     before = file.read_bytes()
     assert make(QUESTION).run() == 0
     assert file.read_bytes() == before
-    assert left_in_work(tmp_path) == [".lock"]
+    assert left_in_work(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -174,7 +175,7 @@ def test_a_signal_ends_the_runs_and_leaves_nothing_behind(
     assert runner_process.wait(30) == 128 + number
     assert gone(children)
     assert all(state == "finished" for *_, state in states(tmp_path))
-    assert left_in_work(tmp_path) == [".lock"]
+    assert left_in_work(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -193,7 +194,7 @@ def test_runs_end_with_a_runner_that_is_killed_and_the_next_one_goes_on(
     monkeypatch.setenv("FAKE_CHILD", "{}")
     assert make(SHORT.replace("[0, 1]", "[0, 1, 2]")).run() == 0
     assert sorted(states(tmp_path)) == [(method, s, "finished") for method in ("grpo", "pacs") for s in (0, 1, 2)]
-    assert left_in_work(tmp_path) == [".lock"]
+    assert left_in_work(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -203,6 +204,13 @@ def test_two_runners_do_not_run_the_same(runner_process: "subprocess.Popen[bytes
         make().run()
     runner_process.terminate()
     runner_process.wait(30)
+
+
+def test_nor_do_two_checkouts_that_share_their_records(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "results").symlink_to(tmp_path / "results")
+    with locked(tmp_path / "results" / ".better-countdown"), pytest.raises(UserError, match="wait for it, or end it"):
+        make(work=tmp_path / "there" / "work", results=tmp_path / "there" / "results").run()
 
 
 def test_the_question_of_the_tests_has_the_runs_that_are_expected(tmp_path: Path, make: Make) -> None:

@@ -66,12 +66,20 @@ def test_pairs_are_of_equal_seeds() -> None:
 
 
 def test_what_never_varies_differs_for_certain() -> None:
-    found = difference({0: 1.0, 1: 1.0}, {0: 0.5, 1: 0.5}, pairs=False)
+    found = difference(dict.fromkeys(range(3), 1.0), dict.fromkeys(range(3), 0.5), pairs=False)
     assert found is not None
     assert (found.low, found.high, found.p) == (0.5, 0.5, 0.0)
-    same = difference({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}, pairs=True)
+    same = difference(dict.fromkeys(range(3), 1.0), dict.fromkeys(range(3), 1.0), pairs=True)
     assert same is not None
     assert same.p == 1.0
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [((0.5, 0.7), (0.1, 0.2, 0.4)), ((1.0, 1.0, 1.0), (0.5, 0.5))])
+def test_two_seeds_have_a_difference_and_no_p_value(ours: tuple[float, ...], theirs: tuple[float, ...]) -> None:
+    found = difference(dict(enumerate(ours)), dict(enumerate(theirs)), pairs=False)
+    assert found is not None
+    assert found.mean == pytest.approx(fmean(ours) - fmean(theirs))
+    assert found.p is None
 
 
 @pytest.mark.parametrize("ps", [[0.01], [0.04, 0.01, 0.03], [0.5, 0.5, 0.001, 0.02], [0.2, 0.9, 0.9]])
@@ -90,26 +98,54 @@ def test_holm_is_the_closed_test_of_bonferroni(ps: list[float]) -> None:
     assert holm(ps) == pytest.approx(closed)
 
 
+#: Places of 20 problems in two bands, which take turns unevenly.
+BANDS = [[place for place in range(20) if place % 4], list(range(0, 20, 4))]
+
+
 def test_the_bootstrap_of_seeds_and_problems() -> None:
-    """Its spread is that of a table's mean over drawn rows and drawn columns, here drawn one by one."""
+    """Its spread is that of the mean over drawn rows and over columns drawn in their bands, here one by one.
+
+    The part of the rows alone is widened by sqrt(6 / 5).
+    """
     generator = np.random.default_rng(1)
     table = generator.random((6, 1)) * 0.3 + generator.random((1, 20)) + generator.random((6, 20)) * 0.2
-    drawn = [
-        table[np.ix_(generator.integers(6, size=6), generator.integers(20, size=20))].mean() for _ in range(10_000)
-    ]
-    found = over_seeds_and_problems(table)
+    drawn = []
+    for _ in range(10_000):
+        columns = [place for band in BANDS for place in generator.choice(band, size=len(band))]
+        rows = generator.integers(6, size=6)
+        of_columns = table[:, columns].mean()
+        drawn.append(of_columns + (table[np.ix_(rows, columns)].mean() - of_columns) * (6 / 5) ** 0.5)
+    found = over_seeds_and_problems(table, bands=BANDS)
     assert found.mean == pytest.approx(table.mean())
     assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.01)
-    assert found == over_seeds_and_problems(table)
+    assert found == over_seeds_and_problems(table, bands=BANDS)
+
+
+def test_problems_are_drawn_in_their_bands() -> None:
+    """Where bands are all that problems differ by, a choice of as many of each changes nothing."""
+    table = np.zeros((5, 20))
+    table[:, BANDS[1]] = 1.0
+    found = over_seeds_and_problems(table, bands=BANDS)
+    assert (found.mean, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+    anyhow = over_seeds_and_problems(table, bands=[range(20)])
+    assert anyhow.high - anyhow.low > 0.3
+
+
+def test_the_spread_of_seeds_is_that_of_a_sample() -> None:
+    """The bootstrap's standard deviation is the standard error with S - 1 in it, not with S."""
+    seeds = np.random.default_rng(3).normal(size=(5, 1))
+    found = over_seeds_and_problems(np.tile(seeds, 20), bands=BANDS)
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * (variance(seeds[:, 0]) / 5) ** 0.5, rel=0.05)
 
 
 def test_the_same_problems_are_drawn_for_a_difference() -> None:
     """Tables that differ by a constant, whatever the problem, differ by that alone."""
     problems = np.random.default_rng(2).random(50)
     ours, theirs = np.tile(problems + 0.1, (3, 1)), np.tile(problems, (4, 1))
-    found = over_seeds_and_problems(ours, theirs)
+    found = over_seeds_and_problems(ours, theirs, bands=[range(50)])
     assert (found.mean, found.low, found.high) == pytest.approx((0.1, 0.1, 0.1))
-    assert over_seeds_and_problems(ours).high - over_seeds_and_problems(ours).low > 0.05
+    alone = over_seeds_and_problems(ours, bands=[range(50)])
+    assert alone.high - alone.low > 0.05
 
 
 def test_where_a_level_is_first_reached() -> None:
