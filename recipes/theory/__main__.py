@@ -13,8 +13,8 @@ from pathlib import Path
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from recipes.theory import (
-    flow_runs,
-    ranking_runs,
+    flow,
+    ranking,
     section_gradient,
     section_optimum,
     section_ranking,
@@ -27,7 +27,7 @@ from recipes.theory.toy_task import WORLDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "theory.md"
-RUNS = {"flow": flow_runs.run, "ranking": ranking_runs.run, "toy": toy.run}
+RUNS = {"flow": flow.run, "ranking": ranking.run, "toy": toy.run}
 
 
 def page() -> str:
@@ -42,7 +42,7 @@ def figures() -> dict[str, bytes]:
     from recipes.theory.figures import flow_figure, toy_figure  # matplotlib is slow to import
 
     return {
-        section_optimum.FIGURE: flow_figure(read_runs(flow_runs.RESULTS, flow_runs.SETTINGS, flow_runs.CASES)["runs"]),
+        section_optimum.FIGURE: flow_figure(read_runs(flow.RESULTS, flow.SETTINGS, flow.CASES)["runs"]),
         section_toy.FIGURE: toy_figure(read_runs(toy.RESULTS, toy.SETTINGS, WORLDS)["runs"]),
     }
 

@@ -42,13 +42,11 @@ class Solved(NamedTuple):
     Attributes:
         losses: w l of each response.
         slopes: derivative of the sum of a group's losses by the log-likelihood of each response.
-        scores: psi; 0 of a method without.
         counted: 1 if the response counts in N.
     """
 
     losses: torch.Tensor
     slopes: torch.Tensor
-    scores: torch.Tensor
     counted: torch.Tensor
 
 
@@ -72,8 +70,7 @@ def solve_groups(
     mask = torch.ones_like(rows)
     loss, columns = method_loss(rows, of_reference, mask, targets, ids, method, denominator=1)
     slopes = torch.autograd.grad(loss, rows)[0]
-    scores = columns.get("score", torch.zeros_like(columns["loss"]))
-    parts = (columns["loss"], slopes, scores, columns["counted"])
+    parts = (columns["loss"], slopes, columns["counted"])
     return Solved(*(part.detach().reshape(shape) for part in parts))
 
 

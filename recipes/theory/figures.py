@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from recipes.theory.flow import SETTINGS as FLOW
 from recipes.theory.flow import start, state
-from recipes.theory.flow_runs import SETTINGS as FLOW
 from recipes.theory.toy import METHODS
 from recipes.theory.toy_task import WORLDS
 

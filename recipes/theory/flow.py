@@ -1,15 +1,26 @@
-"""Where a policy of 12 responses, 5 of them right, comes to by the expected update, for each period of resets."""
+"""Where a policy of 12 responses, 5 of them right, comes to by the expected update, for each period of resets.
+
+The flows of the theory page are kept in flow.json as they come.
+"""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 
-from pacs.algorithm import Method
-from recipes.theory.enumeration import Groups, log_softmax, sampled_gradient
+from pacs.algorithm import Method, Pacs
+from pacs.base.terminal import print
+from recipes.laboratory.policy_gradient import Rloo
+from recipes.theory.enumeration import Groups, all_groups, log_softmax, sampled_gradient
+from recipes.theory.kept import read_runs, write_runs
 
 ANSWERS, RIGHT = 12, 5
 LABELS = (torch.arange(ANSWERS) < RIGHT).double()
+
+RESULTS = Path(__file__).with_name("flow.json")
+PERIODS: tuple[int | None, ...] = (1, 20, 1000, None)
+SETTINGS: dict[str, Any] = {"lr": 1.0, "updates": [100, 300, 1000, 3000, 10_000, 20_000], "updates_of_4": [3000]}
 
 
 def start() -> torch.Tensor:
@@ -76,3 +87,41 @@ def descend(
         theta = theta - lr * sampled_gradient(method, log_softmax(theta), log_softmax(reference), labels, groups)
         if update in marks:
             yield theta, reference.clone()
+
+
+class Case(NamedTuple):
+    """A method, and the size of its groups."""
+
+    method: Method
+    size: int
+    periods: tuple[int | None, ...] = PERIODS
+
+
+CASES = {
+    "policy gradient (RLOO)": Case(Rloo(), 2, (1,)),
+    "balanced, all groups": Case(Pacs(), 2),
+    "balanced, mixed groups alone": Case(Pacs(single_class_groups="drop"), 2),
+    "w = 1/q, all groups": Case(Pacs(objective="log_pass_rate"), 2),
+    "w = 1/q, mixed groups alone": Case(Pacs(objective="log_pass_rate", single_class_groups="drop"), 2),
+    "balanced, all groups, G = 4": Case(Pacs(), 4),
+    "w = 1/q, all groups, G = 4": Case(Pacs(objective="log_pass_rate"), 4),
+}
+
+
+def run(file: Path = RESULTS) -> None:
+    """Run what is missing: case -> period -> measure -> a value an update of the settings."""
+    torch.set_num_threads(1)
+    kept = read_runs(file, SETTINGS, CASES)
+    for name, case in CASES.items():
+        if kept["runs"][name]:
+            continue
+        marks = SETTINGS["updates" if case.size == 2 else "updates_of_4"]
+        found: dict[str, dict[str, list[float]]] = {str(period): {} for period in case.periods}
+        groups = all_groups(ANSWERS, case.size)
+        for theta, _ in descend(case.method, case.periods, SETTINGS["lr"], groups, start(), marks):
+            for measure, values in state(theta, start())._asdict().items():
+                for period, value in zip(case.periods, values.tolist(), strict=True):
+                    found[str(period)].setdefault(measure, []).append(round(value, 5))
+        kept["runs"][name] = found
+        write_runs(file, kept)
+        print(name)

@@ -6,8 +6,7 @@ from pacs.algorithm import Pacs
 from pacs.algorithm.class_balance import Objective
 from pacs.algorithm.scores import Estimator
 from pacs.base.markdown import table
-from recipes.theory.equation5 import Along, along, terms
-from recipes.theory.variance import dropped_bias, spread
+from recipes.theory.equation5 import Along, along, dropped_bias, spread, terms
 
 OBJECTIVES: dict[str, Objective] = {"1": "pass_rate", "balanced": "log_odds", "1/q": "log_pass_rate"}
 ESTIMATORS: tuple[Estimator, ...] = ("none", "rloo", "dr_grpo")
@@ -51,13 +50,13 @@ of its covariance by the squared norm of its mean: the squared noise of a batch 
 policy (distance 0), or away from it as in section 1 (1), or twice as far (2).
 """
 VARIANCE = """
-`dr_grpo` is `rloo` with beta * (G-1)/G, so that at distance 0 their noise is the same. {versus} This is one policy
-and one group size; it is no ranking of the estimators.
+`dr_grpo` is `rloo` with beta * (G-1)/G, so that at distance 0 their noise is the same. {versus}
+This is one policy and one group size; it is no ranking of the estimators.
 
 Kept groups of one class count in N, which is then a constant. With `pacs.single_class_groups=drop` N is random, and
 the mean over mini-batches of a ratio is not the ratio of the means. In mini-batches of two groups of two, of one
-prompt, the mean gradient is {drop:.0%} (relative distance) from that of a large batch with drop, and below 1e-14 with
-keep. The bias falls with the number of groups.
+prompt, the mean gradient is {drop:.0%} (relative distance) from that of a large batch with drop, and {keep} with keep.
+The bias falls with the number of groups.
 """
 
 
@@ -92,9 +91,11 @@ def section() -> str:
     ]
     alone = [cells["none", "balanced"][i].variance / cells["rloo", "balanced"][i].variance for i in (0, 2)]
     versus = (
-        f"Without a comparison (`none`) the noise is {alone[0]:.2f} to {alone[1]:.2f} of `rloo`'s here, balanced: at "
-        "distance 0 its residual is 1/2 - R, which is centred between the classes as it is."
+        f"Without a comparison (`none`)\nthe noise is {alone[0]:.2f} to {alone[1]:.2f} of `rloo`'s here, balanced. At "
+        "distance 0 both have the residual 1/2 - R. What differs is that\n`rloo` takes the group's mean weighted "
+        "residual off and scales by G/(G-1), and the scale cancels in this ratio."
     )
+    drop, keep = dropped_bias()
     return "\n".join(
         [
             TERMS,
@@ -104,7 +105,7 @@ def section() -> str:
             OPPOSED,
             SPREADS.format(error=bound(worst)),
             table(["score, weights", *(f"distance {d:.0f}" for d in DISTANCES)], spreads),
-            VARIANCE.format(versus=versus, drop=dropped_bias()[0]),
+            VARIANCE.format(versus=versus, drop=drop, keep=bound(keep)),
         ]
     )
 

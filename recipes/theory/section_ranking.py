@@ -1,28 +1,30 @@
 """Section 4 of the theory page: when the score ranks what the policy samples the wrong way round."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pacs.base.markdown import table
 from recipes.theory.kept import read_runs
-from recipes.theory.ranking_runs import BETAS, PERIODS, RESULTS, SETTINGS
+from recipes.theory.ranking import BETAS, PERIODS, RESULTS, SETTINGS
+from recipes.theory.section_toy import interval, standard_error
 
-SHOWN = ("pass_rate", "gap", "accuracy", "mixed_error")
 LR, STEPS = 0.3, (0, 2, 3, 4)
+RESET = ("1", "5", "20", "100")
 
 IDENTITY = """\
 ## 4. Why the score can rank sampled responses the wrong way round
 
-The mean log-ratio of what pi samples is KL(pi, pi_ref), which is never negative: right or wrong, what is sampled
-often has become more likely. Between the classes there is an identity, which the test holds to 1e-12 on random
-policies:
+The mean log-ratio of what pi samples is KL(pi, pi_ref), which is never negative: on the mean, over right and wrong
+responses together, what is sampled has become more likely. Between the classes there is an identity, which the test
+holds to 1e-12 on random policies:
 
     E[r | right] - E[r | wrong] = beta * ( logit p - logit p_ref + KL_right - KL_wrong )
 
 KL_right is the divergence of the policy given a right response from the reference given one; KL_wrong that given a
-wrong one. The first part is what was learned since the last reset. KL_right is at most -log of the smallest share
-that a right response has of the right ones in the reference. KL_wrong has no such bound: it is large where the wrong
-responses that are left are others than the reference would give, made likely by mistake. Where the first part is
-small or negative, a score can rank the wrong way round.
+wrong one. The first part is what was learned since the last reset. KL_right and KL_wrong are each at most -log of the
+smallest share that a response has within its class in the reference. In a language model the wrong class has very
+unlikely members, so that its bound is loose: KL_wrong is large where the wrong responses that are left are others than
+the reference would give. Where the first part is small or negative, a score can rank the wrong way round.
 
 **An example.** 8 prompts, 12 answers each, 5 of them right; a policy whose 96 logits are made of 16 features that say
 nothing of the labels, so that each update moves the other prompts, too. Sampled PACS, balanced, 8 responses a prompt,
@@ -49,18 +51,27 @@ What this says, of this example alone:
 - Never reset, the score ranks ever better ({never:.2f} at step 400), at both betas. The first part of the gap is the
   whole of what was learned, and stays. So it is not true that a score cannot rank on-policy, or that it cannot be
   calibrated: with K never and beta 1 its error on mixed groups falls to {error:.2f}.
-- With K = 20 accuracy falls to {low:.2f}, below 1/2 in {count} of {seeds} seeds, when the pass rate was {rate:.2f} at
-  the time. The reset takes away what was learned before it, and once the reference itself solves the prompts little
-  is left to learn. The prompts that still have mixed groups are then those on which pass rates have fallen since:
-  logit p - logit p_ref was {odds:.2f} on them, weighed by p (1 - p), and what is sampled wrong there is what the
-  updates made likely. KL_wrong adds {wrong:.2f} of the {gap:.2f}: by itself it does not explain it. So the reset is
-  what turns the score round here. More frequent ones turn it round earlier (K = 5: {five:.2f} at step 100).
+- With K = 20 accuracy is {twenty} at steps {marks}
+  (± standard errors over seeds). At the lowest of these five marks it is below 1/2 in {count} of {seeds} seeds, at a
+  pass rate of {rate:.2f}. The reset takes away what was learned before it, and once the reference itself solves the
+  prompts little is left to learn. The prompts that still have mixed groups are then those on which pass rates have
+  fallen since: logit p - logit p_ref was {odds:.2f} on them, weighed by p (1 - p), and what is sampled wrong there is
+  what the updates made likely. KL_wrong adds {wrong:.2f} of the {gap:.2f}: by itself it does not explain it. So the
+  reset is what turns the score round here.
+- When, and whether for good, differs by K, at the same marks: K = 5 has
+  {five}; K = 100 comes to {hundred} at the last;
+  K = 1 stays between {one_low:.2f} and {one_high:.2f}, and never really turns.
 - A learning rate of 0.03 gets there late or not at all in 400 steps: what matters is how far the policy has come at
   the reset, and how large the steps after it are.
-- A smaller beta does not mend it with resets ({small:.2f} at K = 20, step 200, beta 0.1), and spoils the calibration
-  without them.
-- It did not cost pass rate here: K = 1 to 100 end at {ends}. Where the score turns round, nearly all groups are of
-  one class, and the update of the others is small.
+- A beta of 0.1 does not mend it by itself. At steps 100, 200 and 400 K = 20 has
+  {small}, of which the last alone is above that with beta 1 ({large}); K = 100
+  has {small_hundred}, which ends lower than with beta 1. Without resets it spoils the
+  calibration.
+- Pass rate at step 400 less never's ({never_rate:.3f}), paired by seed, with 95% intervals (Student's t):
+  {ends}.
+  No difference could be seen for K of 1 to 20; K = 100 ended {more:.3f} higher. At the two lower learning rates, where
+  never had not come as far ({behind}), each K ended higher, by {ahead}. Where the score turns round, nearly all
+  groups are of one class, and the update of the others is small.
 """
 
 
@@ -88,22 +99,35 @@ def section() -> str:
         for i, rate in enumerate(SETTINGS["learning_rates"])
     ]
     seeds, steps = len(SETTINGS["seeds"]), [f"step {SETTINGS['steps'][step]}" for step in STEPS]
-    ends = sorted(mean(kept["1.0"][period]["pass_rate"], 4, lr) for period in ("1", "5", "20", "100"))
     lows = [mean(twenty["accuracy"], step, lr) for step in range(len(SETTINGS["steps"]))]
     at = lows.index(min(lows))
+    ones = [mean(kept["1.0"]["1"]["accuracy"], step, lr) for step in range(len(lows))]
+    ends = {(period, i): pass_rate_gain(kept["1.0"], period, i) for period in RESET for i in range(lr + 1)}
+    nevers = [mean(kept["1.0"]["never"]["pass_rate"], 4, i) for i in range(lr + 1)]
+    gains = [ends[period, i][0] for period in RESET for i in range(lr)]
     says = SAYS.format(
         never=mean(kept["1.0"]["never"]["accuracy"], 4, lr),
         error=mean(kept["1.0"]["never"]["mixed_error"], 4, lr),
-        low=lows[at],
+        twenty=accuracies(twenty, range(len(lows)), lr),
+        marks=", ".join(map(str, SETTINGS["steps"])),
         count=_below(twenty["accuracy"], at, lr),
         seeds=seeds,
         rate=mean(twenty["pass_rate"], at, lr),
-        five=mean(kept["1.0"]["5"]["accuracy"], 2, lr),
+        five=accuracies(kept["1.0"]["5"], range(len(lows)), lr),
+        hundred=accuracies(kept["1.0"]["100"], (4,), lr),
+        one_low=min(ones),
+        one_high=max(ones),
         odds=mean(twenty["odds"], at, lr),
         wrong=-mean(twenty["kl_wrong"], at, lr),
         gap=mean(twenty["gap"], at, lr),
-        small=mean(kept["0.1"]["20"]["accuracy"], 3, lr),
-        ends=f"{ends[0]:.3f} to {ends[-1]:.3f}",
+        small=accuracies(kept["0.1"]["20"], (2, 3, 4), lr),
+        large=accuracies(twenty, (4,), lr),
+        small_hundred=accuracies(kept["0.1"]["100"], (2, 3, 4), lr),
+        never_rate=nevers[lr],
+        ends=";\n  ".join("K = {} {:+.3f} [{:+.3f}, {:+.3f}]".format(period, *ends[period, lr]) for period in RESET),
+        more=ends["100", lr][0],
+        behind=", ".join(f"{rate:.3f}" for rate in nevers[:lr]),
+        ahead=f"{min(gains):.3f} to {max(gains):.3f}",
     )
     return "\n".join(
         [
@@ -134,6 +158,17 @@ def mean(values: Any, step: int, lr: int) -> float:
     """Over seeds."""
     seeds = values[step][lr]
     return float(sum(seeds) / len(seeds))
+
+
+def pass_rate_gain(runs: dict[str, Any], period: str, lr: int) -> tuple[float, float, float]:
+    """Pass rate at the last mark less that of K never: mean over seeds, and its 95% interval, paired by seed."""
+    return interval(*(runs[each]["pass_rate"][-1][lr] for each in (period, "never")))
+
+
+def accuracies(run: dict[str, Any], steps: Iterable[int], lr: int) -> str:
+    """Means at these marks ± their standard errors over seeds."""
+    found = run["accuracy"]
+    return ", ".join(f"{mean(found, step, lr):.2f} ± {standard_error(found[step][lr]):.2f}" for step in steps)
 
 
 def _below(values: Any, step: int, lr: int) -> int:

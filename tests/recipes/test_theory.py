@@ -3,17 +3,17 @@
 import math
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 
-from pacs.algorithm import Pacs, ReferenceConfig
+from pacs.algorithm import Pacs
 from pacs.algorithm.class_balance import Objective
 from pacs.base.errors import UserError
 from recipes.theory import __main__ as theory
-from recipes.theory import equation5, flow_runs, ranking, ranking_runs
+from recipes.theory import equation5, flow
 from recipes.theory.enumeration import (
     all_groups,
     expected_loss,
@@ -25,7 +25,6 @@ from recipes.theory.enumeration import (
 from recipes.theory.flow import LABELS, RIGHT, descend, start, state
 from recipes.theory.kept import read_runs, write_runs
 from recipes.theory.optimum import LR, by_chance, minimum
-from recipes.theory.variance import spread
 
 SIX = equation5.SIX.tolist()
 
@@ -112,7 +111,33 @@ def test_the_variance_is_that_of_samples() -> None:
     units = torch.eye(6, dtype=torch.float64)[drawn] - policy[0].exp()
     gradients = (slopes[..., None] * units).sum(dim=1)
     variance = float(gradients.var(dim=0).sum() / gradients.mean(dim=0).square().sum())
-    assert variance == pytest.approx(spread(Pacs(), 1.0).variance, rel=0.05)
+    assert variance == pytest.approx(equation5.spread(Pacs(), 1.0).variance, rel=0.05)
+
+
+def test_the_bias_of_dropped_groups_by_loops_over_mini_batches() -> None:
+    """Of two pairs in mini-batches; without weights, since those of a pair are 1."""
+    theta, reference = (logits[0].softmax(dim=0).tolist() for logits in equation5.case())
+    mean, total, count = np.zeros(6), np.zeros(6), 0.0
+
+    def pair(a: int, b: int) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+        """Of -log sigma of the difference, twice, by the logits; responses that count."""
+        found = np.zeros(6)
+        if SIX[a] != SIX[b]:
+            winner, loser = (a, b) if SIX[a] else (b, a)
+            odds = theta[winner] / reference[winner] * reference[loser] / theta[loser]
+            found[winner], found[loser] = -2 / (1 + odds), 2 / (1 + odds)
+        return found, 2 * (SIX[a] != SIX[b])
+
+    for a, b, c, d in product(range(6), repeat=4):
+        chance = theta[a] * theta[b] * theta[c] * theta[d]
+        (one, first), (two, second) = pair(a, b), pair(c, d)
+        mean += chance * (one + two) / max(first + second, 1)
+        total, count = total + chance * (one + two), count + chance * (first + second)
+    drop, keep = equation5.dropped_bias()
+    many = total / count
+    assert drop == pytest.approx(np.linalg.norm(mean - many) / np.linalg.norm(many), rel=1e-9)
+    assert drop > 0.3
+    assert keep < 1e-12
 
 
 @pytest.mark.parametrize("dropped", ["keep", "drop"])
@@ -127,10 +152,10 @@ def test_on_the_face_of_right_responses_only_kept_groups_act(dropped: Literal["k
 
 
 def test_a_flow_is_that_which_is_kept() -> None:
-    kept = read_runs(flow_runs.RESULTS, flow_runs.SETTINGS, flow_runs.CASES)["runs"]
-    marks = flow_runs.SETTINGS["updates"][:1]
+    kept = read_runs(flow.RESULTS, flow.SETTINGS, flow.CASES)["runs"]
+    marks = flow.SETTINGS["updates"][:1]
     for name in ("policy gradient (RLOO)", "balanced, mixed groups alone"):
-        case = flow_runs.CASES[name]
+        case = flow.CASES[name]
         ((theta, _),) = descend(case.method, case.periods, 1.0, all_groups(12, 2), start(), marks)
         for measure, values in state(theta, start())._asdict().items():
             expected = [kept[name][str(period)][measure][0] for period in case.periods]
@@ -167,55 +192,6 @@ def test_two_responses_that_are_right_by_chance_rest_where_the_page_says() -> No
     ratios = log_softmax(theta)[0] - log_softmax(first)
     assert float(torch.sigmoid(ratios[0] - ratios[1])) == pytest.approx((1 + 0.9 - 0.3) / 2, abs=1e-8)
     assert by_chance(1.0, updates=500).slope < 1e-9
-
-
-def test_the_ranking_by_loops() -> None:
-    generator = torch.Generator().manual_seed(3)
-    logits = torch.randn(2, 20, 7, generator=generator, dtype=torch.float64)
-    logits[1, :, 2] = logits[0, :, 2]
-    labels = torch.tensor([1.0, 0, 1, 0, 0, 1, 0], dtype=torch.float64).expand(20, -1)
-    policy, reference = (2 * each.log_softmax(dim=1) for each in logits)
-    policy, reference = policy.log_softmax(dim=1), reference.log_softmax(dim=1)
-    found = ranking.ranked(policy, reference, labels)
-    identity = found.right - found.wrong - (found.odds + found.kl_right - found.kl_wrong)
-    assert float(identity.abs().max()) < 1e-12
-    for i in range(20):
-        p, r = policy[i].exp().tolist(), (policy[i] - reference[i]).tolist()
-        right, wrong = ([j for j in range(7) if labels[i, j] == label] for label in (1, 0))
-        share = sum(p[j] for j in right)
-        assert float(found.right[i]) == pytest.approx(sum(p[j] * r[j] for j in right) / share)
-        assert float(found.wrong[i]) == pytest.approx(sum(p[j] * r[j] for j in wrong) / (1 - share))
-        ahead = sum(p[a] * p[b] * ((r[a] > r[b]) + 0.5 * (r[a] == r[b])) for a in right for b in wrong)
-        assert float(found.accuracy[i]) == pytest.approx(ahead / share / (1 - share))
-        assert float(found.kl[i]) == pytest.approx(sum(p[j] * r[j] for j in range(7)))
-
-
-@pytest.mark.parametrize("mixed", [True, False])
-def test_the_calibration_error_by_loops(mixed: bool) -> None:
-    generator = torch.Generator().manual_seed(4)
-    policy, reference = torch.randn(2, 1, 1, 3, 5, generator=generator, dtype=torch.float64).log_softmax(dim=-1)
-    labels = (torch.rand(1, 1, 3, 5, generator=generator) < 0.5).double()
-    sums, total = [0.0] * 10, 0.0
-    for prompt in range(3):
-        p, q = policy[0, 0, prompt].exp().tolist(), reference[0, 0, prompt].exp().tolist()
-        for a, b in product(range(5), repeat=2):
-            right = labels[0, 0, prompt, a]
-            if (right != labels[0, 0, prompt, b]) == mixed:
-                odds = (p[a] / q[a] / (p[b] / q[b])) ** 0.7
-                share = odds / (1 + odds)
-                sums[int(10 * share)] += p[a] * p[b] * (float(right) - share)
-                total += p[a] * p[b]
-    found = ranking.calibration_error(policy, reference, labels, 0.7, mixed=mixed)
-    assert float(found) == pytest.approx(sum(map(abs, sums)) / total)
-
-
-def test_a_ranking_is_that_which_is_kept() -> None:
-    settings = ranking_runs.SETTINGS
-    kept = read_runs(ranking_runs.RESULTS, settings, ranking_runs.BETAS)["runs"]["1.0"]["20"]
-    method = Pacs(reference=ReferenceConfig(reset_every=20))
-    curve = ranking.train(method, settings["learning_rates"], settings["seeds"], settings["steps"][:1])
-    for measure, values in curve._asdict().items():
-        np.testing.assert_allclose(values[0], kept[measure][0], atol=2e-4)
 
 
 def test_kept_runs_of_other_settings_are_refused(tmp_path: Path) -> None:
