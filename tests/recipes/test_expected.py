@@ -28,6 +28,8 @@ RECIPES = (
     "out_of_domain", "diversity",
 )  # fmt: skip
 MAP = ROOT / "docs" / "reproducing.md"
+#: Recipes that the paper has no numbers of.
+WITHOUT_PAPER = {"arithmetic_mixed", "chain_sums", "countdown", "family", "laboratory", "math_smoke", "smoke"}
 
 
 @cache
@@ -55,7 +57,7 @@ def test_every_recipe_is_listed() -> None:
     folders = {file.parent.name for file in FOLDER.glob("*/README.md")}
     listed = re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (FOLDER / "README.md").read_text(), flags=re.MULTILINE)
     assert sorted(listed) == sorted(folders)
-    assert current().keys() == {"arithmetic", *RECIPES} == folders - {"family", "math_smoke", "smoke"}
+    assert current().keys() == {"arithmetic", *RECIPES} == folders - WITHOUT_PAPER
 
 
 def test_the_means_are_the_paper_s_own() -> None:
