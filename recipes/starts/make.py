@@ -20,11 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from pacs.base.errors import UserError
-from pacs.base.files import read_json
+from pacs.base.files import read_json, write_atomically
 from pacs.base.terminal import print
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
@@ -171,7 +171,7 @@ def main(task: Task) -> None:
     try:
         check_own_folder(out, MADE)
         if arguments.keep:
-            save_file(trained_weights(task, KEPT_SEED), kept_weights(task), metadata={"format": "pt"})
+            write_atomically(kept_weights(task), save(trained_weights(task, KEPT_SEED), metadata={"format": "pt"}))
         make(task, out, arguments.seed)
     except (FileExistsError, PermissionError, UserError) as error:  # a full disk is none
         parser.error(str(error))
