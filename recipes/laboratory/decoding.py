@@ -40,11 +40,26 @@ class Decoder:
             gates = [mlp.gate_proj.weight, mlp.up_proj.weight]
             self._layers.append((layer, torch.cat(projections), torch.cat(scales), torch.cat(gates)))
 
-    def keep(self, rows: torch.Tensor) -> None:
-        """Go on with those of (B,) bool rows alone."""
+    def keep(self, rows: torch.Tensor) -> torch.Tensor:
+        """Go on with (B',) int64 rows, in ascending order, of which one may be there several times.
+
+        What does not have to move stays where it is. Returns (B',) int64: the same rows, as they stand from now on.
+        """
+        count = len(rows)
+        again = torch.zeros(count, dtype=torch.bool)
+        again[1:] = rows[1:] == rows[:-1]
+        moves = again | (rows >= count)
+        placed = torch.full((count,), -1)
+        placed[rows[~moves]] = rows[~moves]
+        free = (placed < 0).nonzero()[:, 0]
+        placed[free] = rows[moves]
         for buffer in self._buffers:
-            room = buffer[0].shape[2] - self._length
-            buffer[:] = [_with_room(part[rows, :, : self._length], room) for part in buffer]
+            for i, part in enumerate(buffer):
+                if count > len(part):
+                    buffer[i] = part.new_empty(max(count, 2 * len(part)), *part.shape[1:])
+                    buffer[i][: len(part), :, : self._length] = part[:, :, : self._length]
+                buffer[i][free, :, : self._length] = part[rows[moves], :, : self._length]
+        return placed
 
     def step(self, tokens: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """(B, V) logits of the token after the next.
@@ -64,12 +79,12 @@ class Decoder:
             heads = linear(normed, projections).view(rows, -1, self._size)
             turned = rms_norm(heads[:, : -self._shared], (self._size,), None, self._epsilon) * scales
             turned = turned * cos + turned.roll(half, -1) * sin
-            keys[:, :, last], values[:, :, last] = turned[:, self._heads :], heads[:, -self._shared :]
+            keys[:rows, :, last], values[:rows, :, last] = turned[:, self._heads :], heads[:, -self._shared :]
             # The query heads that share keys and values are as many tokens of one head.
             attended = scaled_dot_product_attention(
                 turned[:, : self._heads].reshape(rows, self._shared, -1, self._size),
-                keys[:, :, : self._length],
-                values[:, :, : self._length],
+                keys[:rows, :, : self._length],
+                values[:rows, :, : self._length],
                 attn_mask=seen[:, None, None],
             )
             hidden = hidden + linear(attended.reshape(rows, -1), layer.self_attn.o_proj.weight)

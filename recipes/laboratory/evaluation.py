@@ -14,13 +14,12 @@ from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
 from pacs.rewards.countdown import canonical
 from pacs.rewards.extract import final_part, last_boxed
+from recipes.laboratory.counting import count
 from recipes.laboratory.sampling import sample
 from recipes.starts.read import Problems, grade
 
 SPLITS = ("train", "probe", "test")
 SEED = 0
-#: Responses that are sampled and graded before the next are.
-BATCH_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -71,31 +70,23 @@ def evaluate(
         samples' answers, a mean over the problems with any, None without one.
     """
     generator = torch.Generator().manual_seed(SEED)
-    greedy, entropy, tokens = 0.0, 0.0, 0
-    right: list[int] = []
+    once = sample(policy, tokenizer, problems.messages, samples=1, max_tokens=max_tokens, generator=None)
+    greedy = float(grade(once.texts, problems.answers, problems.verifiers).mean())
+    many = count(policy, tokenizer, problems.messages, samples=samples, max_tokens=max_tokens, generator=generator)
     answers: list[Counter[str]] = []
-    step = max(1, BATCH_ROWS // samples)
-    for first in range(0, len(problems), step):
-        part = problems.of(range(first, min(first + step, len(problems))))
-        once = sample(policy, tokenizer, part.messages, samples=1, max_tokens=max_tokens, generator=None)
-        greedy += float(grade(once.texts, part.answers, part.verifiers).sum())
-        many = sample(policy, tokenizer, part.messages, samples=samples, max_tokens=max_tokens, generator=generator)
-        each = problems.of([first + row // samples for row in range(len(many))])
-        labels = grade(many.texts, each.answers, each.verifiers).view(len(part), samples)
-        right += labels.sum(1).int().tolist()
-        rows = labels.flatten().tolist()
-        for start in range(0, len(many), samples):
-            of_one = range(start, start + samples)
-            verifier = each.verifiers[start]
-            answers.append(Counter(answer(many.texts[row], verifier) for row in of_one if rows[row] == 1))
-        entropy += float(many.entropies.double().sum())
-        tokens += int(many.response_mask.sum())
+    for counts, truth, verifier in zip(many.texts, problems.answers, problems.verifiers, strict=True):
+        texts = list(counts)
+        labels = grade(texts, [truth] * len(texts), [verifier] * len(texts)).tolist()
+        answers.append(Counter())
+        for text, label in zip(texts, labels, strict=True):
+            if label == 1:
+                answers[-1][answer(text, verifier)] += counts[text]
     solved = [entropy_of(counts.values()) for counts in answers if counts]
     return {
-        "greedy": greedy / len(problems),
-        "entropy": entropy / tokens,
-        "response_tokens_mean": tokens / (len(problems) * samples),
-        "right": right,
+        "greedy": greedy,
+        "entropy": many.entropy / many.tokens,
+        "response_tokens_mean": many.tokens / (len(problems) * samples),
+        "right": [counts.total() for counts in answers],
         "samples": samples,
         "distinct": [len(counts) for counts in answers],
         "right_entropy": sum(solved) / len(solved) if solved else None,

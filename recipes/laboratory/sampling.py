@@ -120,29 +120,11 @@ def _sample_chunk(
     max_tokens: int,
     generator: torch.Generator | None,
 ) -> Samples:
-    encoded = tokenizer.apply_chat_template(
-        messages,
-        add_generation_prompt=True,
-        tokenize=True,
-        padding=True,
-        padding_side="left",
-        return_tensors="pt",
-        return_dict=True,
-    )
-    prompt_ids, prompt_mask = encoded["input_ids"], encoded["attention_mask"]
+    prompt_ids, prompt_mask = encode(tokenizer, messages)
     width, rows = prompt_ids.shape[1], len(messages) * samples
-    positions = (prompt_mask.cumsum(1) - 1).clamp(min=0)
-    read = DynamicCache(config=model.config)
-    first = model(
-        input_ids=prompt_ids,
-        attention_mask=prompt_mask,
-        position_ids=positions,
-        past_key_values=read,
-        use_cache=True,
-        logits_to_keep=1,
-    )
+    first, read = read_prompts(model, prompt_ids, prompt_mask)
     decoder = Decoder(model, read, samples, max_tokens)
-    logits = first.logits[:, 0].repeat_interleave(samples, 0)
+    logits = first.repeat_interleave(samples, 0)
     mask = pad(prompt_mask.repeat_interleave(samples, 0), (0, max_tokens), value=1).bool()
     position = prompt_mask.sum(1).repeat_interleave(samples)
     tokens = torch.full((rows, max_tokens), tokenizer.pad_token_id)
@@ -165,9 +147,9 @@ def _sample_chunk(
         if left == 0 or t + 1 == max_tokens:
             break
         if left <= (1 - ENDED_SHARE) * len(running):
-            decoder.keep(running)
-            alive, drawn, position, mask = alive[running], drawn[running], position[running], mask[running]
-            running = running[running]
+            kept = decoder.keep(running.nonzero()[:, 0])
+            alive, drawn, position, mask = alive[kept], drawn[kept], position[kept], mask[kept]
+            running = running[kept]
         logits = decoder.step(drawn, position, mask[:, : width + t + 1])
         position = position + 1
     longest = int(lengths.max())
@@ -180,6 +162,37 @@ def _sample_chunk(
         log_probs=log_probs[:, :longest],
         entropies=entropies[:, :longest],
     )
+
+
+def encode(
+    tokenizer: PreTrainedTokenizerBase, messages: list[list[dict[str, str]]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(P, N) int64 tokens of P prompts, padded on the left, and the mask of those that are no padding."""
+    encoded = tokenizer.apply_chat_template(
+        messages,
+        add_generation_prompt=True,
+        tokenize=True,
+        padding=True,
+        padding_side="left",
+        return_tensors="pt",
+        return_dict=True,
+    )
+    return encoded["input_ids"], encoded["attention_mask"]
+
+
+def read_prompts(model: Qwen3ForCausalLM, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, DynamicCache]:
+    """(P, V) logits of the first token of a response to each of P prompts, and the keys and values of these."""
+    read = DynamicCache(config=model.config)
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
+    first = model(
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=read,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return first.logits[:, 0], read
 
 
 def _draw(likely: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

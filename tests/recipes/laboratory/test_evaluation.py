@@ -1,16 +1,18 @@
 """What an evaluation counts, beside responses counted by hand and a naive count."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
 import torch
 
 from pacs.base.errors import UserError
-from recipes.arithmetic.measure import generate, response_logits
+from recipes.arithmetic.measure import generate
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 from recipes.laboratory import evaluation
+from recipes.laboratory.counting import Counts
 from recipes.laboratory.evaluation import Evaluation, answer, evaluate
 from recipes.laboratory.sampling import Samples
 from recipes.starts.read import Problems
@@ -39,28 +41,28 @@ def test_counts_of_known_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     greedy = {"1+1": r"\boxed{2}", "20+21": r"\boxed{41}", "3-2": "none"}
 
-    def sample(_: Any, __: Any, messages: Any, *, samples: int, max_tokens: int, generator: Any) -> Samples:
+    def sample(_: Any, __: Any, messages: Any, *, samples: int, max_tokens: int, generator: None) -> Samples:
+        assert (samples, max_tokens) == (1, 7)
+        return fixed([greedy[message[0]["content"]] for message in messages])
+
+    def count(_: Any, __: Any, messages: Any, *, samples: int, max_tokens: int, generator: torch.Generator) -> Counts:
         assert max_tokens == 7
-        asked = [message[0]["content"] for message in messages]
-        if generator is None:
-            assert samples == 1
-            return fixed([greedy[text] for text in asked])
-        return fixed([each for text in asked for each in texts[text][:samples]])
+        drawn = [Counter(texts[message[0]["content"]]) for message in messages]
+        return Counts(drawn, 2 * samples * len(drawn), 0.5 * samples * len(drawn))
 
     monkeypatch.setattr(evaluation, "sample", sample)
-    for rows in (4096, 4):  # all at once, and a problem at a time
-        monkeypatch.setattr(evaluation, "BATCH_ROWS", rows)
-        found = evaluate(None, None, PROBLEMS, samples=4, max_tokens=7)
-        assert found["right"][:2] == [3, 0]
-        assert found["distinct"][:2] == [2, 0]
-        assert found["right"][2] in (3, 4)  # whether an answer needs its box is the verifier's to say
-        assert found["distinct"][2] == 1
-        of_first = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
-        assert found["right_entropy"] == pytest.approx((of_first + 0) / 2)
-        assert found["greedy"] == pytest.approx(2 / 3)
-        assert found["entropy"] == 0.25
-        assert found["response_tokens_mean"] == 2
-        assert found["samples"] == 4
+    monkeypatch.setattr(evaluation, "count", count)
+    found = evaluate(None, None, PROBLEMS, samples=4, max_tokens=7)
+    assert found["right"][:2] == [3, 0]
+    assert found["distinct"][:2] == [2, 0]
+    assert found["right"][2] in (3, 4)  # whether an answer needs its box is the verifier's to say
+    assert found["distinct"][2] == 1
+    of_first = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
+    assert found["right_entropy"] == pytest.approx((of_first + 0) / 2)
+    assert found["greedy"] == pytest.approx(2 / 3)
+    assert found["entropy"] == 0.25
+    assert found["response_tokens_mean"] == 2
+    assert found["samples"] == 4
 
 
 def test_an_answer_is_what_is_boxed_without_white_space() -> None:
@@ -75,39 +77,35 @@ def test_expressions_that_differ_in_order_alone_are_one_answer() -> None:
     assert answer(one, "countdown") == answer(same, "countdown") != answer(other, "countdown")
 
 
-def test_a_model_is_counted_as_by_naive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The greedy responses, and entropy and length of the samples, of a model; the random numbers are its own."""
+def test_a_model_is_graded_as_by_naive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The greedy responses of a model, and the right ones among its samples; the random numbers are its own."""
     monkeypatch.setattr(evaluation, "grade", odd)
     tokenizer = build_tokenizer(4096)
     model = build_model(tokenizer, seed=0).eval()
-    seen: list[Samples] = []
-    real = evaluation.sample
+    seen: list[Counts] = []
+    real = evaluation.count
 
-    def sample(*given: Any, **how: Any) -> Samples:
+    def count(*given: Any, **how: Any) -> Counts:
         seen.append(real(*given, **how))
         return seen[-1]
 
-    monkeypatch.setattr(evaluation, "sample", sample)
+    monkeypatch.setattr(evaluation, "count", count)
     state = torch.random.get_rng_state()
     found = evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24)
     assert torch.equal(torch.random.get_rng_state(), state)
     greedy = generate(model, tokenizer, PROBLEMS.messages, samples=1, greedy=True)
     assert found["greedy"] == pytest.approx(float(odd(greedy.texts).mean()))
-    many = seen[1]
-    known = response_logits(model, many).double().log_softmax(-1)
-    entropies = -(known.exp() * known).sum(-1)[many.response_mask]
-    assert found["entropy"] == pytest.approx(float(entropies.detach().mean()), rel=1e-4)
-    assert found["response_tokens_mean"] == pytest.approx(float(many.response_mask.sum(1).double().mean()))
-    labels = odd(many.texts).view(3, 8)
-    assert found["right"] == labels.sum(1).int().tolist()
-    right = [{many.texts[8 * i + j] for j in range(8) if labels[i, j]} for i in range(3)]
-    assert found["distinct"] == [len(texts) for texts in right]
+    right = [[text for text in each.elements() if odd([text])[0]] for each in seen[0].texts]
+    assert found["right"] == [len(texts) for texts in right]
+    assert found["distinct"] == [len(set(texts)) for texts in right]
+    assert 0 < sum(found["right"]) < 24
     torch.manual_seed(9)
     assert evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24) == found
 
 
 def test_without_a_right_response_there_is_no_entropy_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "sample", lambda *_, samples, **__: fixed(["wrong"] * 3 * samples))
+    monkeypatch.setattr(evaluation, "count", lambda *_, samples, **__: Counts([Counter(wrong=samples)] * 3, 6, 0.1))
     found = evaluate(None, None, PROBLEMS, samples=2, max_tokens=7)
     assert (found["right"], found["distinct"], found["right_entropy"]) == ([0, 0, 0], [0, 0, 0], None)
 
