@@ -3,7 +3,6 @@
 import argparse
 import importlib
 import os
-import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from pacs.base.arguments import path
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
-from pacs.base.terminal import say
+from pacs.base.terminal import piped, say
 
 #: Of one word or two -> its module in `pacs.commands`, which is imported when it is asked for, and what it does. The
 #: module has `DESCRIPTION`, `EXAMPLES` (or neither), `add_arguments(parser)` and `main(parsed arguments)`, which
@@ -51,7 +50,7 @@ With eval "$(register-python-argcomplete pacs)" in ~/.bashrc or ~/.zshrc, Tab co
 """
 
 #: Exit statuses: of a refusal, of Ctrl-C, and what a shell reports of a program that SIGPIPE has ended.
-REFUSED, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+REFUSED, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,19 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from pacs.completion import complete
 
         complete(COMMANDS, module_of)
-    try:
-        try:
-            return _run(list(sys.argv[1:] if arguments is None else arguments))
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        stdout = select.poll()
-        stdout.register(sys.stdout.fileno(), 0)
-        if not stdout.poll(0):  # it was another pipe
-            raise
-        # Else the interpreter would try again at its end, and say so.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    return piped(lambda: _run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
 def _run(arguments: list[str]) -> int:

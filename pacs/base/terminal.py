@@ -8,13 +8,18 @@ that a terminal obeys. They set its title, write to the clipboard, or overwrite 
 import builtins
 import os
 import re
+import select
 import shutil
 import sys
+from collections.abc import Callable
 from typing import TextIO
 
 #: Control characters of ASCII but for tab and newline, and of Latin-1 (C1); line separators; what overrides the
 #: direction of writing; halves of a surrogate pair, which no terminal can be given.
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+#: The status of a process that SIGPIPE has ended, as a shell gives it.
+BROKEN_PIPE = 141
 
 
 def visible(text: object) -> str:
@@ -59,6 +64,22 @@ def settle() -> None:
             stream.flush()
         except OSError:
             silence(stream)
+
+
+def piped(command: Callable[[], int]) -> int:
+    """The status of a command, or `BROKEN_PIPE` where nobody reads any more what it prints (`| head`)."""
+    try:
+        try:
+            return command()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        stdout = select.poll()
+        stdout.register(sys.stdout.fileno(), 0)
+        if not stdout.poll(0):  # it was another pipe
+            raise
+        silence(sys.stdout)  # else the interpreter would try again at its end, and say so
+        return BROKEN_PIPE
 
 
 def silence(stream: TextIO) -> None:

@@ -18,7 +18,7 @@ import time
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_table
-from pacs.base.terminal import columns, print
+from pacs.base.terminal import columns, piped, print
 from pacs.base.units import duration
 from recipes.laboratory import questions, report
 from recipes.laboratory.plan import jobs
@@ -34,18 +34,32 @@ def main() -> int:
     parser = _parser()
     arguments = parser.parse_args()
     try:
+        _refuse_useless(arguments)
         if arguments.what == "report":
             for file in report.write(arguments.question or ""):
                 print(file)
             return 0
-        if arguments.question:
-            raise UserError(f"{arguments.question}: a second word is for `report` alone: leave it out")
         if arguments.what is None:
             _list(arguments.workers)
             return 0
         return _run(arguments)
     except UserError as error:
         parser.error(str(error))
+
+
+def _refuse_useless(arguments: argparse.Namespace) -> None:
+    """Raises UserError where an argument would do nothing."""
+    if arguments.what != "report" and arguments.question:
+        raise UserError(f"{arguments.question}: a second word is for `report` alone: leave it out")
+    of_runs = {
+        "--task": arguments.task is not None,
+        "--minutes": arguments.minutes != math.inf,
+        "--workers": arguments.workers != WORKERS and arguments.what is not None,
+        "--retry": arguments.retry,
+        "--dry-run": arguments.dry_run,
+    }
+    if arguments.what in (None, "report") and (given := [name for name, there in of_runs.items() if there]):
+        raise UserError(f"{given[0]} is for a question that is to be run: name it first, or leave {given[0]} out")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -118,4 +132,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(piped(main))

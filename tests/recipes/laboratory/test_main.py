@@ -1,5 +1,6 @@
 """The command: what it lists, what it says, and what it refuses."""
 
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -70,6 +71,11 @@ def test_report_writes_pages(
         (["better", "--task", "chess"], "--task chess is none of better: choose one of countdown"),
         (["better", "other"], "a second word is for `report` alone"),
         (["report", "nothing"], "there is no question nothing"),
+        (
+            ["report", "--dry-run"],
+            "--dry-run is for a question that is to be run: name it first, or leave --dry-run out",
+        ),
+        (["--minutes", "5"], "--minutes is for a question that is to be run"),
         (["better", "--minutes", "0"], "give a whole number of at least 1"),
     ],
 )
@@ -77,6 +83,16 @@ def test_what_is_refused(
     words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in said(monkeypatch, capsys, *words)
+
+
+def test_it_ends_quietly_where_nobody_reads_on() -> None:
+    """Two tasks' missing runs are more lines than a closed pipe takes."""
+    command = [sys.executable, "-m", "recipes.laboratory", "resets", "--dry-run"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert (process.stderr.read(), process.wait()) == ("", 141)
 
 
 def test_help_names_the_questions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
