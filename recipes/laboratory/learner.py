@@ -1,6 +1,7 @@
 """A step's updates: the policy, what it is compared with, and Adam, for every method."""
 
 import copy
+import math
 
 import torch
 from transformers import PreTrainedModel
@@ -109,8 +110,10 @@ class Learner:
         norm = torch.nn.utils.clip_grad_norm_(self._policy.parameters(), self._settings.clip_grad)
         self._updates += 1
         warm = min(1.0, self._updates / max(1, self._settings.lr_warmup_updates))
+        done = (step - 1) / self._settings.steps
+        decay = (1 + math.cos(math.pi * done)) / 2 if self._settings.lr_decay else 1.0
         for group in self._optimizer.param_groups:
-            group["lr"] = self._settings.lr * warm * self._schedule.learning_rate_factor(step)
+            group["lr"] = self._settings.lr * warm * decay * self._schedule.learning_rate_factor(step)
         self._optimizer.step()
         return float(norm)
 

@@ -38,6 +38,7 @@ class Settings:
     updates_per_step: int = 2  # mini-batches of whole groups that a step is cut into; divides prompts
     lr: float = 1e-4  # Adam's learning rate
     lr_warmup_updates: int = 0  # of a new Adam, over which its learning rate rises to lr; 0: it starts there
+    lr_decay: bool = False  # let it fall to 0 over the run's steps, as a half cosine: verl's lr_scheduler_type=cosine
     clip_grad: float = math.inf  # the gradient's largest norm; a larger gradient is scaled down to it
     staleness: int = 0  # a step samples by the policy as it was that many steps before (at most the start)
     evaluate_every: int = 0  # steps; 0: at the end alone
@@ -52,6 +53,8 @@ class Settings:
             value = getattr(self, name)
             if type(value) not in (int, float) or not value > 0:
                 raise UserError(f"{name}={value!r} must be a number above 0")
+        if type(self.lr_decay) is not bool:
+            raise UserError(f"lr_decay={self.lr_decay!r} must be true or false")
         if self.lr == math.inf:
             raise UserError("lr=inf must be a finite number")
         if self.prompts % self.updates_per_step:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification, PreTrainedModel
 from verl.trainer.ppo import core_algos
+from verl.utils.torch_functional import get_cosine_schedule_with_warmup
 from verl.workers.config import ActorConfig
 
 from pacs.algorithm import method_loss
@@ -84,6 +85,19 @@ def adam(model: torch.nn.Module, lr: float) -> torch.optim.Optimizer:
     return torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.0)
 
 
+def verls_decay(settings: Settings) -> list[float]:
+    """A factor a step: the installed verl's own schedule, one step of which it makes after a step's updates."""
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    if not settings.lr_decay:
+        return [1.0] * settings.steps
+    schedule, factors = get_cosine_schedule_with_warmup(optimizer, 0, settings.steps, min_lr_ratio=0.0), []
+    for _ in range(settings.steps):
+        factors.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    return factors
+
+
 def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreTrainedModel, list[bool]]:
     """The policy that the recorded responses lead to, and at which steps the reference was reset.
 
@@ -92,7 +106,7 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
     method = method_named(settings.method, settings.options)
     config, policy = method.reference, plain_policy(start)
     past, reference, optimizer, resets = [], copy.deepcopy(policy), adam(policy, settings.lr), []
-    last_reset = None
+    last_reset, decay = None, verls_decay(settings)
     size = settings.prompts * settings.responses // settings.updates_per_step
     for step in range(1, settings.steps + 1):
         past.append(copy.deepcopy(policy))
@@ -108,7 +122,7 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         compared = sampler if config.reset_every == 1 else reference
         slow = 1.0 if last_reset is None else min(1.0, (step - last_reset) / (config.warmup_steps + 1))
         for group in optimizer.param_groups:
-            group["lr"] = settings.lr * slow
+            group["lr"] = settings.lr * slow * decay[step - 1]
         log_ratios: list[float] = []
         for first in range(0, len(labels), size):
             rows = list(range(first, first + size))
@@ -165,6 +179,15 @@ def test_it_ends_where_the_methods_equations_end(
     assert [point["reset"] for point in recorded.result["curve"]] == resets
     if options.get("reference", {}).get("reset_at_log_ratio"):
         assert 0 < sum(resets) < len(resets)
+
+
+@pytest.mark.parametrize("method", ["pacs_authors", "grpo"])
+def test_the_learning_rate_decays_as_in_verl(method: str, start: Path) -> None:
+    settings = Settings(method=method, lr_decay=True, **SMALL)
+    recorded = Recorded(start, settings)
+    policy, _ = naive_run(start, settings, recorded)
+    first = weights_of(plain_policy(start))
+    assert relative_error(weights_of(recorded.policy), weights_of(policy), first) < ROUNDING
 
 
 @pytest.mark.parametrize("staleness", [0, 1])

@@ -28,6 +28,7 @@ OTHER: dict[str, Any] = {
     "updates_per_step": 4,
     "lr": 2e-4,
     "lr_warmup_updates": 1,
+    "lr_decay": True,
     "clip_grad": 1.0,
     "staleness": 1,
     "evaluate_every": 10,

@@ -25,6 +25,7 @@ from recipes.laboratory.settings import Settings
         ({"lr": math.inf}, "lr=inf must be a finite number"),
         ({"clip_grad": 0.0}, r"clip_grad=0\.0 must be"),
         ({"clip_grad": "inf"}, "clip_grad='inf' must be a number"),
+        ({"lr_decay": 1}, "lr_decay=1 must be true or false"),
         ({"lr_warmup_updates": -1}, "lr_warmup_updates=-1 must be a whole number of at least 0"),
         ({"staleness": -1}, "staleness=-1 must be"),
         ({"evaluate_every": -1}, "evaluate_every=-1 must be"),
