@@ -2,7 +2,7 @@
 
     python -m recipes.laboratory                          the questions, and what is there of each
     python -m recipes.laboratory methods --minutes 60     runs what is missing, for about an hour
-    python -m recipes.laboratory report                   writes the pages of all questions
+    python -m recipes.laboratory report                   writes all pages, and the tables of the documents
 
 A question is a file of recipes/laboratory/questions/: arms to be compared, tasks, seeds. Each run is a process on one
 core; its record goes to recipes/laboratory/results/. What is there already is not run again, also where another
@@ -20,7 +20,7 @@ from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_table
 from pacs.base.terminal import columns, piped, print
 from pacs.base.units import duration
-from recipes.laboratory import questions, report
+from recipes.laboratory import questions, report, summary
 from recipes.laboratory.plan import jobs
 from recipes.laboratory.progress import missing, named
 from recipes.laboratory.records import Records
@@ -36,7 +36,7 @@ def main() -> int:
     try:
         _refuse_useless(arguments)
         if arguments.what == "report":
-            for file in report.write(arguments.question or ""):
+            for file in [*report.write(arguments.question or ""), *summary.rewrite(Records())]:
                 print(file)
             return 0
         if arguments.what is None:

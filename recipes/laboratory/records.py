@@ -36,6 +36,7 @@ AROUND = (
         "report.py",
         "runner.py",
         "statistics.py",
+        "summary.py",
         "tables.py",
     ),
 )

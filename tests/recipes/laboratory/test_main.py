@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recipes.laboratory import __main__ as command
-from recipes.laboratory import report
+from recipes.laboratory import report, summary
 from recipes.laboratory.plan import jobs
 from recipes.laboratory.records import Records
 from tests.recipes.laboratory.made import ask, recorded, records_of
@@ -23,6 +23,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     records_of(folder, recorded(first[0], cause="killed by SIGKILL"), *map(recorded, first[1:]))
     monkeypatch.setattr(Records.__init__, "__defaults__", (folder,))
     monkeypatch.setattr(report.write, "__defaults__", ("", folder))
+    monkeypatch.setattr(summary, "DOCUMENTS", ())
     return folder
 
 
