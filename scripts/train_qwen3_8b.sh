@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Train Qwen3-8B with PACS at the paper's values, on one node of eight H200s unless told otherwise.
+# Train Qwen3-8B with PACS at the paper's sizes, on one node of eight H200s unless told otherwise.
 #
 #   bash scripts/train_qwen3_8b.sh [--dry-run] [hydra overrides, e.g. hardware=h100x8]
 set -euo pipefail

@@ -35,7 +35,7 @@ from recipes.countdown import problems as countdown
 from recipes.starts.task import Task
 
 ROOT = Path(__file__).parents[1]
-ALGORITHMS = ("pacs", *BASELINES)
+ALGORITHMS = ("pacs", "pacs_paper", *BASELINES)
 TASKS = {task.name: task for task in (arithmetic_mixed.TASK, chain_sums.TASK, countdown.TASK)}
 GPU_MACHINES = ("h200x1", "h200x8", "h200x64", "a100x8", "h100x8")
 PAPER: dict[str, Any] = json.loads((files("pacs.paper") / "training.json").read_text())

@@ -63,7 +63,7 @@ def resident() -> Iterator[dict[str, int]]:
 
 def main(folder: Path, how: str) -> None:
     """Write HOW.json to the work folder, which has overrides.json and the model."""
-    config, _ = compose_run("pacs", json.loads((folder / "overrides.json").read_text()))
+    config, _ = compose_run("pacs_paper", json.loads((folder / "overrides.json").read_text()))
     vocabulary = json.loads((folder / "model" / "config.json").read_text())["vocab_size"]
     batch = full_rows(config, vocabulary)
     strategy = choose(config, config.actor_rollout_ref.rollout.n * batch.data["input_ids"].offsets().diff().max())

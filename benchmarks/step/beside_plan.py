@@ -49,7 +49,7 @@ def estimate(run: list[str], gpu: str | None, mean_response_tokens: float) -> di
     from pacs.composing import compose_run
     from pacs.planning import make_plan
 
-    config, hardware = compose_run("pacs", run)
+    config, hardware = compose_run("pacs_paper", run)
     plan = make_plan(config, hardware=hardware, gpu=gpu, mean_response_tokens=mean_response_tokens)
     sizes = {
         phase.name: sum(size for part, size in phase.parts.items() if part not in ELSEWHERE)

@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
     """Write phases.json to the work folder, which has phases_settings.json and the model."""
     settings = json.loads((folder / "phases_settings.json").read_text())
     device = settings["device"]
-    config, _ = compose_run("pacs", settings["overrides"])
+    config, _ = compose_run("pacs_paper", settings["overrides"])
     gc.collect()
     before = start_peak(device)
     worker = pacs_worker(config.actor_rollout_ref)

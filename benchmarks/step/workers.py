@@ -55,7 +55,7 @@ def compose_config(settings: Settings, folder: Path, *, padded: bool) -> DictCon
         # With float32 weights, actor and critic of 4b would not fit one GPU.
         overrides.append(f"{actor}.fsdp_config.model_dtype=bf16")
     with initialize_config_dir(str(config_dir()), version_base=None):
-        return compose("pacs", overrides=overrides)
+        return compose("pacs_paper", overrides=overrides)
 
 
 def make_verl(settings: Settings, folder: Path) -> ActorRolloutRefWorker:

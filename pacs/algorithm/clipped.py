@@ -4,7 +4,6 @@ import torch
 from pydantic import Field
 
 from pacs.algorithm.method import Method, Rows
-from pacs.algorithm.reference import ReferenceConfig
 
 #: A log-ratio of a token enters rho at most, and at least, as this; as verl has it.
 LARGEST_LOG_RATIO = 20.0
@@ -17,8 +16,6 @@ class Clipped(Method):
     of a step rho is 1, and the gradient is REINFORCE's. `weights` are the A_i.
     """
 
-    #: Adam goes on over the reset of each step.
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     #: rho of a wrong response counts as at least 1 less this.
     clip_low: float = Field(default=0.2, ge=0, lt=1, description="a share below 1, as 0.2")
     #: rho of a right response counts as at most 1 and this.

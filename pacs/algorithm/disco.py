@@ -7,7 +7,6 @@ from pydantic import Field
 
 from pacs.algorithm.class_balance import in_mixed_group
 from pacs.algorithm.method import Method, Rows
-from pacs.algorithm.reference import ReferenceConfig
 
 #: A token's ratio is at most e to this, as in PPO's loss.
 LARGEST_LOG_RATIO = 20.0
@@ -22,8 +21,6 @@ class Disco(Method):
     KL is the mean of -log-ratio over all its tokens. A group of one class has that alone.
     """
 
-    #: Adam goes on over the reset of each step.
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     #: What a response scores: log_likelihood or ratio.
     score: Literal["log_likelihood", "ratio"] = "log_likelihood"
     #: Temperature of the softmax over wrong responses; None (null): the authors' 10 (log_likelihood) or 1 (ratio).

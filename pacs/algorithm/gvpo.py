@@ -4,7 +4,6 @@ import torch
 from pydantic import Field
 
 from pacs.algorithm.method import Method, Rows
-from pacs.algorithm.reference import ReferenceConfig
 
 
 class Gvpo(Method):
@@ -14,8 +13,6 @@ class Gvpo(Method):
     the reference, tilted by e^(R/beta).
     """
 
-    #: Adam goes on over the reset of each step.
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     #: Scale of the log-ratio; above 0.
     beta: float = Field(default=0.1, gt=0, description="the authors use 0.1")
 

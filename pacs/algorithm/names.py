@@ -9,7 +9,7 @@ from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.method import Method
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.pacs import Pacs, PacsAuthors
+from pacs.algorithm.pacs import Pacs, PacsAuthors, PacsPaper
 from pacs.algorithm.pass_at_k import PassAtK
 from pacs.algorithm.raft import Raft
 from pacs.algorithm.real import Real, RealBce
@@ -18,6 +18,7 @@ from pacs.algorithm.settings import nearest_word
 
 METHODS: dict[str, type[Method]] = {
     "pacs": Pacs,
+    "pacs_paper": PacsPaper,
     "pacs_authors": PacsAuthors,
     "gvpo": Gvpo,
     "real": Real,

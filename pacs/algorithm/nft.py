@@ -7,7 +7,6 @@ import torch
 from pacs.algorithm.class_balance import in_mixed_group
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.method import Method, Rows
-from pacs.algorithm.reference import ReferenceConfig
 
 #: rho of a wrong response is at most e to this, in nats.
 LARGEST_LOG_RATIO = 10.0
@@ -23,8 +22,6 @@ class Nft(Method):
     the authors' code. Groups of one class are left out.
     """
 
-    #: Adam goes on over the reset of each step.
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     #: What rho is the ratio of: token (the authors' default) or sequence.
     ratio: Literal["token", "sequence"] = "token"
 

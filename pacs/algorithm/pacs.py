@@ -100,7 +100,14 @@ class Pacs(Method):
         return {"score": group_scores(rewards, rows.groups, self.estimator), "grpo_fallback": fallback}
 
 
-class PacsAuthors(Pacs):
-    """PACS as the authors' public code has it: the reference is the policy that sampled, and Adam goes on."""
+class PacsPaper(Pacs):
+    """PACS as the paper describes it: the reference is reset from time to time, and Adam's moments with it.
 
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
+    The paper does not say how often; 20 steps are its evaluation interval.
+    """
+
+    reference: ReferenceConfig = ReferenceConfig(reset_every=20, reset_optimizer=True)
+
+
+class PacsAuthors(Pacs):
+    """PACS as the authors' public code has it, which clips no gradient besides (configs/pacs_authors.yaml)."""

@@ -9,15 +9,12 @@ from pacs.algorithm.class_balance import Objective, in_mixed_group
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.method import Method, Rows
 from pacs.algorithm.pacs import Pacs
-from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.scores import Estimator
 
 
 class RealBce(Pacs):
     """REAL with binary cross-entropy, which is PACS with other settings: beta = 1/tau, of each response by itself."""
 
-    #: Adam goes on over the reset of each step.
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     beta: float = Field(default=2.0, gt=0, description="the authors use 2.0, a temperature of 0.5")
     estimator: Estimator = "none"
     objective: Objective = "pass_rate"
@@ -32,8 +29,6 @@ class Real(Method):
     left out.
     """
 
-    #: Adam goes on over the reset of each step.
-    reference: ReferenceConfig = ReferenceConfig(reset_every=1, reset_optimizer=False)
     #: The temperature tau of the scores; above 0.
     tau: float = Field(default=0.5, gt=0, description="the authors use 0.5")
 

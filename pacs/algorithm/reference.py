@@ -18,7 +18,7 @@ class ReferenceConfig(Settings):
 
     #: Replace the reference after the last update of every so many steps; None (null) never does.
     reset_every: Annotated[int, Field(ge=1)] | None = Field(
-        default=20, description="a whole number of steps, 1 to reset after every step, or null for never"
+        default=1, description="a whole number of steps, 1 to reset after every step, or null for never"
     )
     #: Replace it after a step in which at least this share of the rows was saturated, |sigma(psi) - R| < 0.01.
     reset_at_saturation: Annotated[float, Field(gt=0, le=1)] | None = Field(
@@ -29,9 +29,19 @@ class ReferenceConfig(Settings):
         default=None, description="a number of nats, or null to leave this trigger out"
     )
     #: Re-initialise the optimizer's state whenever the reference is replaced.
-    reset_optimizer: bool = True
+    reset_optimizer: bool = False
     #: Steps after a reset with a reduced learning rate: the k-th of W has k/(W+1) of it.
     warmup_steps: int = Field(default=0, ge=0, description="a whole number of steps")
+
+    @model_validator(mode="after")
+    def _triggers_can_fire(self) -> Self:
+        for name in ("reset_at_saturation", "reset_at_log_ratio"):
+            if self.reset_every == 1 and getattr(self, name) is not None:
+                raise ValueError(
+                    f"pacs.reference.{name}={getattr(self, name)} with pacs.reference.reset_every=1: every step resets "
+                    "anyway; set pacs.reference.reset_every=null, or to a longer period"
+                )
+        return self
 
     @model_validator(mode="after")
     def _rate_comes_back(self) -> Self:

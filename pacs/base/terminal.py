@@ -69,10 +69,9 @@ def settle() -> None:
 def piped(command: Callable[[], int]) -> int:
     """The status of a command, or `BROKEN_PIPE` where nobody reads any more what it prints (`| head`)."""
     try:
-        try:
-            return command()
-        finally:
-            sys.stdout.flush()
+        status = command()
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:
         stdout = select.poll()
         stdout.register(sys.stdout.fileno(), 0)

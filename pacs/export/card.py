@@ -21,6 +21,8 @@ from pacs.verl_keys.metrics import SCORE, VALIDATION
 NOT_OF_THE_METHOD = ("metrics", "run_dir", "sample_groups", "faults", "resume", "rollouts")
 METHODS = {
     "pacs": ("PACS, RLVR as supervised learning", "2509.02522"),
+    "pacs_paper": ("PACS, RLVR as supervised learning", "2509.02522"),
+    "pacs_authors": ("PACS, RLVR as supervised learning", "2509.02522"),
     "ppo": ("PPO", "1707.06347"),
     "grpo": ("GRPO", "2402.03300"),
     "dr_grpo": ("Dr. GRPO", "2503.20783"),

@@ -53,9 +53,9 @@ model is there; resident is the growth of the process, which also counts librari
 the C library keeps. `tests/planning/test_measured.py` holds the plan to within 15% of what is allocated, and
 `tests/planning/test_activations.py` a layer's tensors, in float32 and bfloat16, to those that autograd keeps.
 
-A whole run, `pacs train recipe=arithmetic` on the CPU: `pacs plan recipe=arithmetic` says 8.3 GiB at most. The sum
-over all its processes (Pss, every 6 s, two runs side by side on two cores) was at most 7.6, 7.8, 7.8 and 8.1 GiB in
-four runs. Most of it are libraries that each process loads, which the plan takes for 0.7 GiB each.
+A whole run, `pacs train --config-name pacs_paper recipe=arithmetic` on the CPU: `pacs plan` with the same says 8.3 GiB
+at most. The sum over all its processes (Pss, every 6 s, two runs side by side on two cores) was at most 7.6, 7.8, 7.8
+and 8.1 GiB in four runs. Most of it are libraries that each process loads, which the plan takes for 0.7 GiB each.
 
 What vLLM's scheduler does with given lengths was compared, step by step, with the installed one (vLLM 0.28 on a CPU,
 a tiny model, 31 small engines that were short of blocks): steps, preemptions and tokens calculated in bulk were the

@@ -91,7 +91,7 @@ def resident(work: Workload, *used: Trained, optimizer_of: Trained | None = None
             parts[f"{name}weights"] = shard_bytes(model)
         if model is optimizer_of or not model.optimizer_offloaded:
             parts[f"{name}Adam"] = 2 * shard_bytes(model)
-    if work.on_cpu and work.reference:
+    if work.on_cpu and work.reference == "model":
         parts["reference"] = shard_bytes(work.policy)
     return parts
 
@@ -148,7 +148,8 @@ def _passes(work: Workload) -> Iterator[Phase]:
     for name, model in models:
         # What `cached` scores is scored within an update, whose optimizer is there.
         optimizer_of = model if name == "policy pass" and work.strategy == "cached" else None
-        held = resident(work) if name == "reference pass" else resident(work, model, optimizer_of=optimizer_of)
+        own = name == "reference pass" and work.reference == "model"
+        held = resident(work) if own else resident(work, model, optimizer_of=optimizer_of)
         activations = forward_activations(work.architecture, model, model.forward_tokens, work.row_tokens)
         parts = held | _pass_parts(work, model, activations, gradient=False) | _others(work)
         yield Phase(name, parts, work.device.memory_bytes)

@@ -1,7 +1,10 @@
 """What a composed config says of a step."""
 
+from typing import Literal
+
 from omegaconf import DictConfig
 
+from pacs.algorithm import ReferenceSchedule, method_of
 from pacs.base.errors import UserError
 from pacs.planning.architecture import find_architecture
 from pacs.planning.assumptions import MEAN_RESPONSE_SHARE
@@ -36,6 +39,7 @@ def read_workload(
     architecture = find_architecture(keys.policy_path(config))
     critic = read_critic(config, architecture.critic_parameters)
     algorithm, prompts, group = keys.method(config), keys.prompts_per_step(config), keys.responses_per_prompt(config)
+    mini_batches = -(-prompts // keys.prompts_per_update(config))
     strategy = choose(config, group * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
     return Workload(
         algorithm=algorithm,
@@ -46,17 +50,28 @@ def read_workload(
         nodes=keys.nodes(config),
         sequence_parallel=keys.sequence_parallel_size(config),
         rows=prompts * group,
-        mini_batches=-(-prompts // keys.prompts_per_update(config)),
+        mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
         response_tokens=longest,
         lengths=step_lengths(prompts, group, mean, longest, keys.longest_prompt(config), lengths),
         row_tokens=keys.longest_row(config),
         policy=read_policy(config, architecture.parameters, architecture.vocab_size),
         critic=critic,
-        reference=algorithm == "pacs" or keys.has_kl(config),
+        reference=_reference(config, algorithm, one_update=mini_batches * keys.epochs_per_step(config) == 1),
         policy_pass=strategy != "grouped",
         strategy=strategy,
         engine=read_engine(config),
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
     )
+
+
+def _reference(config: DictConfig, algorithm: str, *, one_update: bool) -> Literal["model", "policy"] | None:
+    """As `Workload.reference` has it."""
+    if algorithm != "pacs":
+        return "model" if keys.has_kl(config) else None
+    from pacs.integration.schema import algorithm_section
+
+    if ReferenceSchedule(method_of(algorithm_section(config)).reference).needs_model:
+        return "model"
+    return None if one_update else "policy"

@@ -110,7 +110,7 @@ def traffic_line(work: Workload) -> str:
         parts = weight_sync_seconds(work)
         line += " (" + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in parts.items()) + ", estimated)"
     line += f". A checkpoint: {_gib(saved_bytes(work))}"
-    return f"{line}{', and the reference after a reset' * (work.algorithm == 'pacs')}."
+    return f"{line}{', and the reference after a reset' * (work.algorithm == 'pacs' and work.reference == 'model')}."
 
 
 def run_hours(plan: Plan) -> float | None:

@@ -20,7 +20,9 @@ class Workload:
         response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
         lengths: of the rows, which time depends on.
         policy_pass: the policy passes over all rows without a gradient: PPO's old log-probabilities, `cached`'s scores.
-        reference: there is a reference policy, and a pass of it.
+        reference: what the rows' reference log-probabilities are of: a `model` of its own, or the `policy` before a
+            step's first update (in one epoch only those of the other mini-batches take a pass); None: there is no such
+            pass.
         strategy: how PACS takes the gradient of groups of the longest responses; None for other algorithms.
     """
 
@@ -39,7 +41,7 @@ class Workload:
     row_tokens: int
     policy: Trained
     critic: Trained | None
-    reference: bool
+    reference: Literal["model", "policy"] | None
     policy_pass: bool
     strategy: Literal["grouped", "cached"] | None
     engine: Engine

@@ -59,7 +59,10 @@ def _refuse_useless(arguments: argparse.Namespace) -> None:
         "--dry-run": arguments.dry_run,
     }
     if arguments.what in (None, "report") and (given := [name for name, there in of_runs.items() if there]):
-        raise UserError(f"{given[0]} is for a question that is to be run: name it first, or leave {given[0]} out")
+        otherwise = "leave it out" if arguments.what else f"name it first, or leave {given[0]} out"
+        raise UserError(f"{given[0]} is for a question that is to be run: {otherwise}")
+    if arguments.dry_run and of_runs["--minutes"]:
+        raise UserError("--minutes is for runs, and --dry-run makes none: leave one of them out")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -120,7 +123,12 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m recipes.laboratory", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", nargs="?", metavar="QUESTION|report", help=f"one of {', '.join(questions.names())}")
-    parser.add_argument("question", nargs="?", metavar="QUESTION", help="of report: this one's pages alone")
+    parser.add_argument(
+        "question",
+        nargs="?",
+        metavar="QUESTION",
+        help="of report: the pages of this one alone, and the tables of the documents",
+    )
     parser.add_argument("--task", help="one of the question's tasks (default: all, one after the other)")
     about = "start no run that is expected to end later than so many minutes from now (default: no limit)"
     parser.add_argument("--minutes", type=positive, default=math.inf, help=about)

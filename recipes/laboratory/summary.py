@@ -34,10 +34,10 @@ def rewrite(records: Records, root: Path = ROOT) -> list[Path]:
     Raises:
         UserError: a mark names a question or an arm that does not exist.
     """
-    for document in DOCUMENTS:
-        file = root / document
-        write_atomically(file, rewritten(file.read_text(), records))
-    return [root / document for document in DOCUMENTS]
+    texts = {root / document: rewritten((root / document).read_text(), records) for document in DOCUMENTS}
+    for file, text in texts.items():
+        write_atomically(file, text)
+    return list(texts)
 
 
 def rewritten(text: str, records: Records) -> str:
@@ -58,11 +58,13 @@ def _of_mark(words: list[str], records: Records) -> str:
 
 def summary(question: Question, arms: list[str], records: Records) -> str:
     """Where arms ended on each task that has results, as a table."""
-    compared = [each for task in question.tasks if (each := compare(question, task, records)).with_runs]
+    every = [compare(question, task, records) for task in question.tasks]
+    compared = [each for each in every if {arm.name for arm in each.with_runs} & {*arms}]
     heads, columns = [], []
     for comparison in compared:
         seeds = sorted({len(arm.runs) for arm in comparison.with_runs if arm.name in arms})
         of = f"{comparison.task}, {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds"
+        of += ", not complete" if comparison.missing else ""
         for name, cells in _columns(comparison).items():
             heads.append(f"{name} ({of})")
             columns.append(cells)

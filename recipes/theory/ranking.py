@@ -188,7 +188,7 @@ def run(file: Path = RESULTS) -> None:
         for period, reset_every in PERIODS.items():
             if period in kept["runs"][name]:
                 continue
-            method = Pacs(beta=beta, reference=ReferenceConfig(reset_every=reset_every))
+            method = Pacs(beta=beta, reference=ReferenceConfig(reset_every=reset_every, reset_optimizer=True))
             curve = train(method, SETTINGS["learning_rates"], SETTINGS["seeds"], SETTINGS["steps"])
             kept["runs"][name][period] = {
                 measure: [[[round(value, 4) for value in lr] for lr in step] for step in values.tolist()]

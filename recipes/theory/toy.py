@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def _pacs(reset_every: int | None, **settings: Any) -> Pacs:
-    return Pacs(reference=ReferenceConfig(reset_every=reset_every), **settings)
+    return Pacs(reference=ReferenceConfig(reset_every=reset_every, reset_optimizer=True), **settings)
 
 
 METHODS: dict[str, Method] = {

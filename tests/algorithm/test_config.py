@@ -16,7 +16,7 @@ def test_defaults_are_the_documented_ones() -> None:
         normalize_by_length=False,
         policy_gradient_term=False,
         single_class_groups="keep",
-        reference=ReferenceConfig(reset_every=20, reset_optimizer=True),
+        reference=ReferenceConfig(reset_every=1, reset_optimizer=False),
     )
 
 
@@ -99,6 +99,10 @@ def test_is_frozen_and_travels_between_processes() -> None:
             "pacs.reference has reset_every, .*reset_optimizer, warmup_steps$",
         ),
         ({"reference": {"warmup_steps": -1}}, "pacs.reference.warmup_steps=-1 must be .*: a whole number of steps"),
+        (
+            {"reference": {"reset_at_log_ratio": 2.0}},
+            "reset_at_log_ratio=2.0 with pacs.reference.reset_every=1: every step resets anyway; set .*null",
+        ),
         (
             {"reference": {"warmup_steps": 5, "reset_every": 5}},
             "pacs.reference.warmup_steps=5 with .*reset_every=5: .*never come back .*fewer warm-up steps",

@@ -13,7 +13,7 @@ from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.names import METHODS
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.pacs import PacsAuthors
+from pacs.algorithm.pacs import PacsAuthors, PacsPaper
 from pacs.algorithm.pass_at_k import PassAtK
 from pacs.algorithm.raft import Raft
 from pacs.algorithm.real import Real, RealBce
@@ -58,7 +58,7 @@ def test_the_kit_passes(method: Method, detached: bool) -> None:
 def test_each_has_a_primary_config_of_its_name() -> None:
     configs = {file.stem for file in (Path(__file__).parents[2] / "configs").glob("*.yaml")}
     assert set(METHODS) <= configs
-    assert {type(method) for method, _ in SETTINGS} | {Pacs, PacsAuthors, RealBce} == set(METHODS.values())
+    assert {type(method) for method, _ in SETTINGS} | {Pacs, PacsPaper, PacsAuthors, RealBce} == set(METHODS.values())
 
 
 @pytest.mark.parametrize("method", [method for method, _ in SETTINGS], ids=name)

@@ -74,7 +74,7 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
         ["pacs.beta", "0.5"],
         ["pacs.estimator", "rloo"],
         ["pacs.reference.reset_every", "null"],
-        ["pacs.reference.reset_optimizer", "true"],
+        ["pacs.reference.reset_optimizer", "false"],
         ["actor_rollout_ref.rollout.n", "8"],
         ["actor_rollout_ref.actor.optim.lr", "0.0002"],
         ["critic/score/mean", "6", "0.6123"],

@@ -24,6 +24,7 @@ from tests.processes import lives, ray_sessions, that_name
 from tests.runs.launched import heed_signals
 
 RESET_EVERY = 3
+WITH_RESETS = (f"pacs.reference.reset_every={RESET_EVERY}", "pacs.reference.reset_optimizer=true")
 #: In the environment of the run that is left alone, whose reward asks for it.
 SECRET = "hush-hush-4711"
 STEPS = 10
@@ -88,7 +89,7 @@ class RealRun:
             "data.val_max_samples=16",
             f"reward.custom_reward_function.path={Path(__file__).with_name('parity_reward.py')}",
             f"pacs.run_dir={folder}",
-            *([f"pacs.reference.reset_every={RESET_EVERY}"] if algorithm == "pacs" else []),
+            *(WITH_RESETS if algorithm == "pacs" else []),
             "data.train_batch_size=16",
             "data.max_response_length=16",
             "actor_rollout_ref.rollout.n=4",

@@ -239,3 +239,25 @@ def test_the_outline_for_a_dry_run(
     printed = capsys.readouterr().out
     assert said in printed
     assert all(line.startswith(("plan: ", "update does")) for line in printed.splitlines())
+
+
+def test_a_reference_that_is_the_policy_that_sampled_has_no_model_and_no_pass_of_the_first_mini_batch() -> None:
+    """The paper's PACS, whose reference is kept for 20 steps, beside the default; and GRPO without a KL term."""
+    kept, sampled, grpo = (
+        make_plan(compose_run(name, ["recipe=qwen3_8b"])[0], hardware="h200x8").work
+        for name in ("pacs_paper", "pacs", "grpo")
+    )
+    assert (kept.reference, sampled.reference, grpo.reference) == ("model", "policy", None)
+    whole, part = (seconds(work)["reference pass"] for work in (kept, sampled))
+    assert part / whole == pytest.approx(1 - 1 / sampled.mini_batches)
+    one = make_plan(
+        compose_run("pacs", ["recipe=qwen3_8b", "actor_rollout_ref.actor.ppo_mini_batch_size=1024"])[0],
+        hardware="h200x8",
+    ).work
+    assert one.reference is None
+    assert "reference pass" not in seconds(one)
+    # A further epoch reads the first mini-batch's reference again.
+    again = make_plan(
+        compose_run("pacs", ["recipe=qwen3_8b", "actor_rollout_ref.actor.ppo_epochs=2"])[0], hardware="h200x8"
+    ).work
+    assert seconds(again)["reference pass"] == pytest.approx(whole)

@@ -229,7 +229,7 @@ def test_changes_are_sentences():
     changes = {"pacs__estimator": "none", "pacs__reference__reset_every": None, OPTIM + "lr": 1e-6}
     assert algorithm_changes(config(), config(**changes)) == [
         "actor_rollout_ref.actor.optim.lr: 0.0002 in the checkpoint, 1e-06 now",
-        "pacs.reference.reset_every: 20 in the checkpoint, null now",
+        "pacs.reference.reset_every: 1 in the checkpoint, null now",
         "pacs.estimator: rloo in the checkpoint, none now",
     ]
 

@@ -79,7 +79,7 @@ def pacs_warnings(config: DictConfig) -> Iterator[str]:
         yield (
             "pacs.reference.reset_every=1 with pacs.reference.reset_optimizer=true forgets Adam's moments in every "
             f"step: {updates} then moves each weight by the learning rate along its gradient's sign, however small "
-            "the gradient. pacs.reference.reset_optimizer=false keeps them (so does --config-name pacs_authors)."
+            "the gradient. pacs.reference.reset_optimizer=false keeps them, as the default does."
         )
 
 

@@ -23,11 +23,11 @@ LOSS = (
         over=COUNTED,
         formula="`|sigma(psi_i) - R_i|`, what the gradient of a row is proportional to",
         unit=SHARE,
-        healthy="0.5: the scores know nothing, as right after a reset (and always with "
-        "`pacs.reference.reset_every=1` and one update a step). Near 0: the scores agree with the labels and the "
-        "update vanishes. In between, and falling, from one reset to the next. Groups of one class keep about 0.5, so "
-        "that the mean does not fall below about half of 1 - `pacs/groups/mixed_fraction`.",
-        remedy="Near that floor long before the next reset: reset more often (a smaller "
+        healthy="0.5: the scores know nothing, as right after a reset, and nearly so throughout with "
+        "`pacs.reference.reset_every=1`, the default. With a longer period in between, and falling from one reset to "
+        "the next. Near 0: the scores agree with the labels and the update vanishes. Groups of one class keep about "
+        "0.5, so that the mean does not fall below about half of 1 - `pacs/groups/mixed_fraction`.",
+        remedy="Where the reference is kept: near that floor long before the next reset: reset more often (a smaller "
         "`pacs.reference.reset_every`, or `pacs.reference.reset_at_saturation`), or lower `pacs.beta`. At 0.5 for many "
         "steps after a reset: the policy does not leave the reference, so look at `pacs/log_ratio/sequence_std`, and "
         "raise `pacs.beta` or the learning rate.",

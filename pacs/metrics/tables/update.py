@@ -131,7 +131,7 @@ REFERENCE = (
         unit=NATS,
         healthy="0 at a reset, then growing. Times beta it is the scale of the scores: beyond about 4.6 / beta many "
         "rows are saturated.",
-        remedy="Far beyond: as for `pacs/residual_mean`. 0 although no reset was near: the reference follows the "
+        remedy="Far beyond: as for `pacs/residual_mean`. 0 in all of a step's updates: the reference follows the "
         "policy, or the learning rate is too small for the weights' precision.",
     ),
     Metric(
@@ -148,9 +148,9 @@ REFERENCE = (
         over=UPDATES,
         formula="the reference became the policy after it; 1 in a step after whose last update that happened, else 0",
         unit="resets",
-        healthy="1 every `pacs.reference.reset_every` steps, and where a trigger fired.",
+        healthy="1 every `pacs.reference.reset_every` steps (by default in each), and where a trigger fired.",
         remedy="Never 1: K is longer than the run, so the reference is the initial policy throughout. At every step, "
-        "unasked: a trigger is set too low (`pacs.reference.reset_at_saturation`, "
+        "with a longer period: a trigger is set too low (`pacs.reference.reset_at_saturation`, "
         "`pacs.reference.reset_at_log_ratio`).",
     ),
 )

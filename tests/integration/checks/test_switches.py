@@ -166,14 +166,14 @@ def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> No
 def test_forgetting_adam_every_step_is_warned_of(configs: dict[str, DictConfig]) -> None:
     pacs = configs["pacs"]
     every, mini = "pacs__reference__reset_every", "actor_rollout_ref__actor__ppo_mini_batch_size"
-    (warning,) = checks.warnings(with_settings(pacs, **{every: 1}))
+    forgotten = with_settings(pacs, pacs__reference__reset_optimizer=True)
+    (warning,) = checks.warnings(forgotten)
     assert "pacs.reference.reset_optimizer=false" in warning
     assert "the first update of each step" in warning
-    (warning,) = checks.warnings(with_settings(pacs, **{every: 1, mini: pacs.data.train_batch_size}))
+    (warning,) = checks.warnings(with_settings(forgotten, **{mini: pacs.data.train_batch_size}))
     assert "every update then" in warning
-    kept = with_settings(pacs, **{every: 1, "pacs__reference__reset_optimizer": False})
-    rare = with_settings(pacs, **{every: 2})
-    assert [checks.warnings(config) for config in (pacs, kept, rare, configs["grpo"])] == [[], [], [], []]
+    rare = with_settings(forgotten, **{every: 2})
+    assert [checks.warnings(config) for config in (pacs, rare, configs["grpo"])] == [[], [], []]
 
 
 def test_a_fresh_adam_moves_each_weight_alike() -> None:

@@ -191,7 +191,7 @@ def test_rewards_that_a_method_takes_for_no_label_are_refused() -> None:
     with pytest.raises(ValueError, match=r"labels of 0 and 1, but .* \[0.5\].*reward.custom_reward_function"):
         check_labels(torch.tensor([0.0, 0.5]), Pacs(weight_scope="batch"))
     check_labels(torch.tensor([0.0, 0.5]), Pacs())
-    triggered = Pacs(reference=ReferenceConfig(reset_at_saturation=0.5))
+    triggered = Pacs(reference=ReferenceConfig(reset_every=None, reset_at_saturation=0.5))
     check_labels(torch.tensor([0.0, 1.0]), triggered)
     with pytest.raises(ValueError, match=r"reset_at_saturation=0\.5: with scores between 0 and 1"):
         check_labels(torch.tensor([0.0, 0.5]), triggered)
@@ -282,7 +282,7 @@ def test_a_threshold_sees_what_the_workers_returned(
     trainer._after_updates(metrics)
     assert [(event.trigger, event.value) for event in trainer.reference.events] == ([(trigger, value)] if value else [])
     assert metrics["pacs/reference/reset_count"] == (1 if value else 0)
-    assert trainer.actor_rollout_wg.told == ([("reset_reference", True)] if value else [])
+    assert trainer.actor_rollout_wg.told == ([("reset_reference", False)] if value else [])
 
 
 def test_every_metric_of_the_update_is_in_the_registry(trainer: PacsTrainer) -> None:

@@ -104,7 +104,7 @@ WAYS = {"qwen3 packed": [*product(CONFIGS, SPLITS, REFERENCES), *NEIGHBOURS]} | 
     if name != "qwen3 packed"
 }
 #: Reset after step 2 of 3, step 3 at half the learning rate.
-STEPPED = Pacs(reference=ReferenceConfig(reset_every=2, warmup_steps=1))
+STEPPED = Pacs(reference=ReferenceConfig(reset_every=2, reset_optimizer=True, warmup_steps=1))
 #: name -> split, epochs over the rows of a step.
 STEPS = {
     "grouped": ("grouped, dynamic", 1),

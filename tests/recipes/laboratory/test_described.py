@@ -29,6 +29,7 @@ def test_what_each_arm_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_options_that_are_common_are_each_arm_s_that_has_none_of_its_own() -> None:
     table = described.arms(questions.read("settings"))
-    assert row(table, "as_it_is")[1] == "reference.reset_every null"
-    assert row(table, "beta_3")[1] == "beta 3, reference.reset_every null"
-    assert row(table, "one_update")[1:] == ["reference.reset_every null", "updates_per_step 1"]
+    never = "reference.reset_every null, reference.reset_optimizer true"
+    assert row(table, "as_it_is")[1] == never
+    assert row(table, "beta_3")[1] == f"beta 3, {never}"
+    assert row(table, "one_update")[1:] == [never, "updates_per_step 1"]

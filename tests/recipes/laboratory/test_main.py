@@ -74,9 +74,10 @@ def test_report_writes_pages(
         (["report", "nothing"], "there is no question nothing"),
         (
             ["report", "--dry-run"],
-            "--dry-run is for a question that is to be run: name it first, or leave --dry-run out",
+            "--dry-run is for a question that is to be run: leave it out",
         ),
-        (["--minutes", "5"], "--minutes is for a question that is to be run"),
+        (["--minutes", "5"], "--minutes is for a question that is to be run: name it first, or leave --minutes out"),
+        (["better", "--dry-run", "--minutes", "5"], "--minutes is for runs, and --dry-run makes none"),
         (["better", "--minutes", "0"], "give a whole number of at least 1"),
     ],
 )

@@ -157,10 +157,10 @@ def test_every_method_has_a_name() -> None:
 
 
 def test_a_section_given_in_part_keeps_the_rest_of_the_methods_own() -> None:
-    """GRPO's reference is the policy that sampled, and PACS's is not."""
+    """The reference of all but the paper's PACS is the policy that sampled."""
     reference = method_named("grpo", {"reference": {"reset_optimizer": True}}).reference
     assert (reference.reset_every, reference.reset_optimizer) == (1, True)
-    reference = method_named("pacs", {"reference": {"reset_every": None}}).reference
+    reference = method_named("pacs_paper", {"reference": {"reset_every": None}}).reference
     assert (reference.reset_every, reference.reset_optimizer) == (None, True)
     reference = method_named("pacs_authors", {"reference": {"reset_every": 5}}).reference
     assert (reference.reset_every, reference.reset_optimizer) == (5, False)
@@ -193,7 +193,7 @@ def test_resolved_options_are_all_of_them() -> None:
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert values["beta"] == 0.5
     assert values["objective"] == "log_odds"
-    assert values["reference"] | {"reset_every": 3, "warmup_steps": 0, "reset_optimizer": True} == values["reference"]
+    assert values["reference"] | {"reset_every": 3, "warmup_steps": 0, "reset_optimizer": False} == values["reference"]
     assert resolved(Settings(options=values)) == values
     for name in METHODS:
         assert method_named(name, resolved(Settings(method=name))) == method_named(name, {})

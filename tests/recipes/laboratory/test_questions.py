@@ -49,7 +49,7 @@ def test_stale_arms_are_compared_with_fresh_ones_of_their_kind() -> None:
         ("objectives", "log_odds_never", "pacs_never"),
         ("objectives", "log_pass_rate_never", "pacs_log_pass_rate"),
         ("resets", "k1_kept", "pacs_authors"),
-        ("resets", "k20", "pacs"),
+        ("resets", "k20", "pacs_paper"),
         ("resets", "never", "pacs_never"),
         ("settings", "as_it_is", "pacs_never"),
     ],

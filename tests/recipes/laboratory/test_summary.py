@@ -1,6 +1,7 @@
 """Tables of documents: their cells beside the records, where they go, and that those that are kept are of today."""
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, stdev
@@ -83,3 +84,11 @@ def test_documents_have_what_the_records_say(document: Path) -> None:
     text = (ROOT / document).read_text()
     assert len(summary.MARKED.findall(text)) > 0
     assert summary.rewritten(text, Records()) == text
+
+
+@pytest.mark.parametrize("document", summary.DOCUMENTS, ids=str)
+def test_differences_that_documents_quote_are_on_a_page(document: Path) -> None:
+    pages = "".join(file.read_text() for file in (ROOT / "recipes/laboratory/results").glob("*.md"))
+    quoted = re.findall(r"[+−]\d\.\d{3}\s\[[^\]]*\]", (ROOT / document).read_text())
+    assert quoted
+    assert [each for each in quoted if " ".join(each.split()) not in pages] == []
