@@ -76,7 +76,7 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
         ["pacs.reference.reset_every", "null"],
         ["pacs.reference.reset_optimizer", "false"],
         ["actor_rollout_ref.rollout.n", "8"],
-        ["actor_rollout_ref.actor.optim.lr", "0.0002"],
+        ["actor_rollout_ref.actor.optim.lr", "0.0001"],
         ["critic/score/mean", "6", "0.6123"],
         ["val-core/math500/reward/mean@8", "5", "0.75"],
         ["git commit", "c0ffee+"],

@@ -152,7 +152,7 @@ def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: Real
     poison = ("actor_rollout_ref.actor.optim.lr=1e30", "pacs.faults.skipped_updates=1")
     refused = broken.start(*poison)
     assert refused.process.wait(60) == 2
-    assert "actor_rollout_ref.actor.optim.lr: 0.0002 in the checkpoint, 1e+30 now" in refused.printed
+    assert "actor_rollout_ref.actor.optim.lr: 0.0001 in the checkpoint, 1e+30 now" in refused.printed
     assert "pacs.resume.accept_changes=true" in refused.printed
 
     start = broken.start(*poison, "pacs.resume.accept_changes=true")

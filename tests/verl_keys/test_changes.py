@@ -228,7 +228,7 @@ def test_the_same_run_has_not_changed_however_it_was_stored(recipe, tmp_path):
 def test_changes_are_sentences():
     changes = {"pacs__estimator": "none", "pacs__reference__reset_every": None, OPTIM + "lr": 1e-6}
     assert algorithm_changes(config(), config(**changes)) == [
-        "actor_rollout_ref.actor.optim.lr: 0.0002 in the checkpoint, 1e-06 now",
+        "actor_rollout_ref.actor.optim.lr: 0.0001 in the checkpoint, 1e-06 now",
         "pacs.reference.reset_every: 1 in the checkpoint, null now",
         "pacs.estimator: rloo in the checkpoint, none now",
     ]
