@@ -33,7 +33,7 @@ def test_the_console_is_a_page_and_says_what_to_do_next(run: RealRun) -> None:
     lines = run.starts[0].log.read_text().splitlines()
     assert len(lines) <= 60
     shown = "\n".join(lines)
-    stages = ["starting Ray", "data loaded", "policy and reference ready", "vLLM ready", "step 0/10: pacs/validation"]
+    stages = ["starting Ray", "data loaded", "training worker ready", "vLLM ready", "step 0/10: pacs/validation"]
     wanted = [f"pacs: the run's folder is {run.folder}", *stages, "step 1/10: pass rate", "step 10/10"]
     places = [shown.index(words) for words in wanted]
     assert places == sorted(places)

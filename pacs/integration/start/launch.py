@@ -34,7 +34,7 @@ SEEDED_ROLLOUTS = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoo
 STAGES = (
     ("ray init kwargs", "starting Ray"),
     ("train and validate dataloader initialized", "data loaded; starting the training worker"),
-    ("actor and ref model engine initialized", "policy and reference ready; starting vLLM"),
+    ("actor and ref model engine initialized", "training worker ready; starting vLLM"),
     ("all initialize finished", "vLLM ready"),
 )
 
