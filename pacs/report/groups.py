@@ -109,8 +109,9 @@ class Group:
 
     @property
     def resets(self) -> list[int]:
-        """The steps after which the reference of some run became the policy."""
-        return sorted({step for run in self.runs for step in resets(run)})
+        """The steps after which the reference of a run became the policy; of runs where each step is one, none."""
+        rare = [run for run in self.runs if len(resets(run)) < len(run.steps.keys() - {0})]
+        return sorted({step for run in rare for step in resets(run)})
 
 
 def _places(run: Run, axis: Axis) -> dict[int, float]:

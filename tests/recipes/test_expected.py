@@ -70,7 +70,9 @@ def test_the_means_are_the_paper_s_own() -> None:
         )
 
 
-@pytest.mark.parametrize(("recipe", "algorithm"), [("qwen3_8b", "pacs"), ("qwen3_8b", "ppo"), ("qwen3_4b", "grpo")])
+@pytest.mark.parametrize(
+    ("recipe", "algorithm"), [("qwen3_8b", "pacs_paper"), ("qwen3_8b", "ppo"), ("qwen3_4b", "grpo")]
+)
 def test_the_cost_is_what_pacs_plan_prints(recipe: str, algorithm: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["plan", "--config-name", algorithm, f"recipe={recipe}"]) == 0
     said = re.search(r"(\d+) steps: about ([\d,]+) hours, ([\d,]+) GPU hours", capsys.readouterr().out)

@@ -96,9 +96,14 @@ def test_a_run_without_resets_has_no_mark_and_no_note_of_them(make_run):
     assert note_of(figure) == ["band of scores: the middle 80%"]
 
 
+def test_a_reset_in_every_step_is_no_event(make_run):
+    figure = overview(groups_of(make_run(steps=6, resets=range(1, 7))))
+    assert [points for axes in figure.axes for points in resets_of(axes).values() if points] == []
+
+
 def test_resets_too_many_for_lines_become_ticks(make_run):
-    few = axes_of("entropy", groups_of(make_run("few", steps=40, resets=range(1, 41))))
-    many = axes_of("entropy", groups_of(make_run("many", steps=41, resets=range(1, 42))))
+    few = axes_of("entropy", groups_of(make_run("few", steps=41, resets=range(1, 41))))
+    many = axes_of("entropy", groups_of(make_run("many", steps=42, resets=range(1, 42))))
     assert {top for points in resets_of(few).values() for _, top in points} == {1.0}
     (marks,) = resets_of(many).values()
     assert len(marks) == 41
