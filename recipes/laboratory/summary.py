@@ -57,14 +57,14 @@ def _of_mark(words: list[str], records: Records) -> str:
 
 
 def summary(question: Question, arms: list[str], records: Records) -> str:
-    """Where arms ended on each task that has results, as a table."""
+    """Where arms ended on each task whose runs are complete, as a table."""
     every = [compare(question, task, records) for task in question.tasks]
-    compared = [each for each in every if {arm.name for arm in each.with_runs} & {*arms}]
+    # Of a task whose runs are not complete nothing is concluded yet.
+    compared = [each for each in every if not each.missing and {arm.name for arm in each.with_runs} & {*arms}]
     heads, columns = [], []
     for comparison in compared:
         seeds = sorted({len(arm.runs) for arm in comparison.with_runs if arm.name in arms})
         of = f"{comparison.task}, {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds"
-        of += ", not complete" if comparison.missing else ""
         for name, cells in _columns(comparison).items():
             heads.append(f"{name} ({of})")
             columns.append(cells)

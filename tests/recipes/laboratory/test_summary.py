@@ -12,10 +12,10 @@ import pytest
 from pacs.base.errors import UserError
 from recipes.laboratory import summary
 from recipes.laboratory.compared import Comparison
-from recipes.laboratory.plan import Run
+from recipes.laboratory.plan import Run, jobs
 from recipes.laboratory.records import ROOT, Records
 from tests.recipes.laboratory.cells import T2, cell, finals, heads, row
-from tests.recipes.laboratory.made import QUESTION, recorded
+from tests.recipes.laboratory.made import QUESTION, ask, recorded, records_of
 
 Made = Callable[..., Comparison]
 
@@ -63,6 +63,13 @@ def test_what_is_asked_of_each_seed(table: Callable[..., str]) -> None:
     ones = [fmean(right) / 16 for right in finals("grpo")]
     assert cell(found, "grpo", "pass@1 at least 0.5 (countdown)") == f"{sum(one >= 0.5 for one in ones)} of 3"
     assert cell(found, "grpo", "lowest pass@1 (countdown)") == f"{min(ones):.3f}"
+
+
+def test_a_task_that_is_not_complete_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = ask(tmp_path / "questions", monkeypatch)
+    first = next(iter(jobs(question, "countdown", lambda run: None)))
+    found = summary.summary(question, ["grpo"], records_of(tmp_path / "results", recorded(first.run)))
+    assert found.splitlines()[0].split() == ["|", "arm", "|"]
 
 
 def test_it_goes_between_its_marks(made: Made, tmp_path: Path) -> None:
