@@ -18,7 +18,7 @@ def test_a_question_that_is_kept_can_be_run(name: str) -> None:
     for task in question.tasks:
         assert all(job.run.asked() for job in jobs(question, task, lambda run: None))
     assert all(len(arm.tuning.lr) in (1, *range(4, 9)) for arm in question.arms.values())
-    assert len(question.seeds) >= (8 if name == "methods" else 3)
+    assert len(question.seeds) >= 8
     keys = [digest(fresh_run(question, "countdown", arm, 1.0, 0).asked()) for arm in question.arms.values()]
     assert len(set(keys)) == len(keys) or name == "quickstart", "two arms are the same run"
 
