@@ -109,23 +109,39 @@ def fresh_run(question: Question, task: str, arm: Arm, lr: float, seed: int) -> 
 def choose(question: Question, task: str, arm: Arm, found: Found) -> Choice:
     """The learning rate with the highest mean of the criterion over the tuning seeds, of equal ones the lowest.
 
-    A rate with a run that failed is not chosen.
+    A rate with a run that failed is not chosen. As long as the highest rate is the best, the next of `Tuning.further`
+    belongs to the grid, too.
     """
     tuning = arm.tuning
     if len(tuning.lr) == 1:
         return Choice(tuning.lr[0], True, {tuning.lr[0]: []}, {tuning.lr[0]: []})
-    values: dict[float, list[float | None]] = {lr: [] for lr in tuning.lr}
-    states: dict[float, list[str]] = {lr: [] for lr in tuning.lr}
-    for lr in tuning.lr:
+    values: dict[float, list[float | None]] = {}
+    states: dict[float, list[str]] = {}
+
+    def look(lr: float) -> None:
+        values[lr], states[lr] = [], []
         for seed in tuning.seeds:
             record = found(tuning_run(question, task, arm, lr, seed))
             state = "missing" if record is None else str(record["state"])
             values[lr].append(criterion_of(record, tuning.criterion) if record and state == "finished" else None)
             states[lr].append(state)
-    complete = not any("missing" in each for each in states.values())
+
+    for lr in tuning.lr:
+        look(lr)
+    for lr in tuning.further:
+        if _best(values, states) != max(values):
+            break
+        look(lr)
+    return Choice(_best(values, states), not _missing(states), values, states)
+
+
+def _best(values: Mapping[float, list[float | None]], states: Mapping[float, list[str]]) -> float | None:
     means = {lr: sum(v for v in each if v is not None) for lr, each in values.items() if None not in each}
-    best = max(means, key=means.__getitem__) if complete and means else None
-    return Choice(best, complete, values, states)
+    return max(means, key=means.__getitem__) if means and not _missing(states) else None
+
+
+def _missing(states: Mapping[float, list[str]]) -> bool:
+    return any("missing" in each for each in states.values())
 
 
 def criterion_of(record: Mapping[str, Any], criterion: str) -> float:
@@ -134,18 +150,18 @@ def criterion_of(record: Mapping[str, Any], criterion: str) -> float:
 
 
 def jobs(question: Question, task: str, found: Found) -> Iterator[Job]:
-    """All runs of a question, in the order that makes the most of being cut short.
+    """All runs of a question as far as they are known, in the order that makes the most of being cut short.
 
     Tuning comes first, of all arms with the first seed, then with the second; then the runs that are compared, one seed
     after the other over all arms. An arm of which no learning rate can be chosen has none of these.
     """
     arms = question.arms.values()
+    choices = {arm.name: choose(question, task, arm, found) for arm in arms}
     for turn in zip_longest(*(arm.tuning.seeds if len(arm.tuning.lr) > 1 else () for arm in arms)):
         for arm, seed in zip(arms, turn, strict=True):
             if seed is not None:
-                for lr in arm.tuning.lr:
+                for lr in choices[arm.name].values:
                     yield Job(tuning_run(question, task, arm, lr, seed), arm.name, "tuning")
-    choices = {arm.name: choose(question, task, arm, found) for arm in arms}
     for seed in question.seeds:
         for arm in arms:
             choice = choices[arm.name]

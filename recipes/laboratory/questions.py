@@ -15,7 +15,7 @@ from recipes.laboratory.settings import Settings
 FOLDER = Path(__file__).parent / "questions"
 NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baselines", "arms")
 KEYS = (*NEEDED, "pairs", "own_starts", "bar")
-TUNING_KEYS = ("lr", "seeds", "criterion", "evaluation")
+TUNING_KEYS = ("lr", "further", "seeds", "criterion", "evaluation")
 #: What an arm may say beside the settings of its runs.
 ARM_KEYS = ("lr", "lr_from", "compare_with")
 #: What the runner sets, run by run.
@@ -27,6 +27,7 @@ class Tuning:
     """How the learning rate of an arm is chosen."""
 
     lr: tuple[float, ...]  # to choose from, ascending; of a single one nothing is run
+    further: tuple[float, ...]  # above them, ascending: each is tried as long as the highest so far is the best
     seeds: tuple[int, ...]  # of the runs that choose, none of which is compared with anything else
     criterion: str  # a measure of the evaluation at the end; the highest mean over the seeds is chosen
     evaluation: Evaluation
@@ -160,18 +161,31 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
 
 
 def _tuning(where: str, tuning: Mapping[str, Any], stated: Mapping[str, Any], settings: Settings) -> Tuning:
-    rates = stated.get("lr", tuning["lr"])
-    for lr in rates:
-        if not isinstance(lr, float) or not lr > 0:
-            raise UserError(f"{where}: lr {lr} is not a number above 0 as YAML has it: write it like 1.0e-4")
+    """How an arm is tuned; a grid of its own is not gone beyond."""
+    rates = _rates(where, "lr", stated.get("lr", tuning["lr"]))
+    further = () if "lr" in stated else _rates(where, "tuning.further", tuning.get("further", ()))
+    if further and further[0] <= rates[-1]:
+        raise UserError(
+            f"{where}: tuning.further begins with {further[0]:g}, and the highest lr is {rates[-1]:g}: take higher ones"
+        )
     return Tuning(
-        lr=tuple(sorted(rates)),
+        lr=rates,
+        further=further,
         seeds=tuple(tuning["seeds"]),
         criterion=tuning["criterion"],
         evaluation=_evaluation(f"{where}: tuning.evaluation", tuning["evaluation"]),
         # What is evaluated on the way decides nothing here.
         settings=replace(settings, evaluate_every=0),
     )
+
+
+def _rates(where: str, key: str, stated: Iterable[Any]) -> tuple[float, ...]:
+    """Learning rates, ascending."""
+    rates = list(stated)
+    for lr in rates:
+        if not isinstance(lr, float) or not lr > 0:
+            raise UserError(f"{where}: {key} {lr} is not a number above 0 as YAML has it: write it like 1.0e-4")
+    return tuple(sorted(rates))
 
 
 def _settings(where: str, common: Mapping[str, Any], stated: Mapping[str, Any]) -> Settings:

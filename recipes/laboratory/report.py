@@ -17,8 +17,9 @@ The options are those that the question sets, a method's others are at its defau
 learning rate is the one that was chosen for that question's arm.""",
     "bar": "How many seeds reach it, of those that ended. A run that failed has not reached it.",
     "lr": """\
-The {criterion} at the end on problems that tune, its mean and (each seed's). The highest mean is taken. Where it is at
-an end of the grid, a better rate may lie beyond.""",
+The {criterion} at the end on problems that tune, its mean and (each seed's). The highest mean is taken. A rate beyond
+those of all arms was tried where the highest so far was the best. Where the chosen one is still at an end of its grid,
+a better one may lie beyond.""",
     "finals": """\
 Means over seeds on the test problems, ± half of the 95% interval over seeds (Student's t). pass@k is the unbiased
 estimate from all samples of a problem. entropy: the policy's, in nats a token; distinct: distinct right answers to a

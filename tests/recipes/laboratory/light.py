@@ -10,7 +10,7 @@ def right_of(settings: Mapping[str, Any], samples: int, step: int) -> list[int]:
     """How many samples of each problem are right: the best learning rate is 2e-4, and `pacs` is the better method."""
     rate = 0.1 + 0.02 * step
     if step:  # before the first all runs are at the start
-        rate += {1e-4: 0.0, 2e-4: 0.2, 4e-4: 0.1}[settings["lr"]] + 0.1 * (settings["method"] == "pacs")
+        rate += {2e-4: 0.2, 4e-4: 0.1}.get(settings["lr"], 0.0) + 0.1 * (settings["method"] == "pacs")
         rate += 0.04 * (settings["seed"] % 4)
     return [round(samples * (rate + 0.03 * problem)) for problem in range(PROBLEMS)]
 

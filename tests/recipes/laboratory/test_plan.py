@@ -1,5 +1,6 @@
 """The order of runs, and the choice of learning rates."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,43 @@ def test_a_rate_with_a_run_that_failed_is_not_chosen(question: Question) -> None
     assert (choice.lr, choice.edge) == (4e-4, "highest")
     assert choice.states[2e-4] == ["finished", "failed"]
     assert choice.values[2e-4][1] is None
+
+
+@pytest.mark.parametrize(
+    ("best", "tried", "edge"),
+    [
+        (2e-4, (1e-4, 2e-4, 4e-4), ""),
+        (4e-4, (1e-4, 2e-4, 4e-4, 8e-4), ""),
+        (8e-4, (1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3), ""),
+        (1.6e-3, (1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3), "highest"),
+    ],
+)
+def test_further_rates_are_tried_as_long_as_the_highest_is_the_best(
+    best: float, tried: tuple[float, ...], edge: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = ask(
+        tmp_path, monkeypatch, QUESTION.replace("  seeds: [100", "  further: [1.6e-3, 8.0e-4]\n  seeds: [100")
+    )
+    made: dict[tuple[float, int], Mapping[str, Any]] = {}
+    for _ in range(10):  # what is planned is run, and then planned anew, until nothing is missing
+        planned = jobs(question, "countdown", lambda run: made.get((run.settings.lr, run.settings.seed)))
+        for job in [job for job in planned if job.ready and job.arm == "grpo"]:
+            record = recorded(job.run)
+            right = 8 - round(abs(math.log2(job.run.settings.lr / best)))
+            record["result"]["evaluations"][-1]["right"] = [right] * 6
+            made[job.run.settings.lr, job.run.settings.seed] = record
+    choice = choose(
+        question, "countdown", question.arms["grpo"], lambda run: made.get((run.settings.lr, run.settings.seed))
+    )
+    assert (choice.lr, tuple(choice.values), choice.edge, choice.complete) == (best, tried, edge, True)
+    assert {lr for lr, seed in made if seed in (100, 101)} == set(tried)
+    assert {lr for lr, seed in made if seed in question.seeds} == {best}
+
+
+def test_a_grid_of_its_own_is_not_gone_beyond(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = QUESTION.replace("  seeds: [100", "  further: [8.0e-4]\n  seeds: [100")
+    question = ask(tmp_path, monkeypatch, text.replace("{method: grpo}", "{method: grpo, lr: [1.0e-4, 2.0e-4]}"))
+    assert [arm.tuning.further for arm in question.arms.values()] == [(8e-4,), ()]
 
 
 def test_an_arm_whose_rates_all_failed_has_no_runs_to_compare(question: Question) -> None:

@@ -110,6 +110,16 @@ def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch
         ("steps: 4", "stepz: 4", "stepz is not known .did you mean steps"),
         ("split: test", "spilt: test", "evaluation: spilt is not known .did you mean split"),
         ("split: probe", "split: prob", "tuning.evaluation: split=prob is not known"),
+        (
+            "  criterion:",
+            "  further: [8e-4]\n  criterion:",
+            "tuning.further 8e-4 is not a number above 0 as YAML has it",
+        ),
+        (
+            "  criterion:",
+            "  further: [4.0e-4]\n  criterion:",
+            "further begins with 0.0004, and the highest lr is 0.0004",
+        ),
         ("criterion:", "criterium:", "criterium is not known .did you mean criterion"),
     ],
 )
