@@ -20,6 +20,7 @@ from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
+from pacs.verl_keys.changes import algorithm_settings
 from pacs.verl_keys.config import policy_path
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS
 from pacs.verl_keys.names import DATA_SEED, TRAIN_FILES, VALIDATION_FILES
@@ -50,6 +51,7 @@ def collect(
         _run(run, refused.get(run.folder.name), evaluation, mean)
         for run, evaluation in zip(runs, evaluations, strict=True)
     ]
+    common = _share_config(found)
     swept = {key: list(dict.fromkeys(run["settings"][key] for run in found)) for key in found[0]["settings"]}
     together: dict[str, list[dict[str, Any]]] = {}
     for run in found:
@@ -69,6 +71,7 @@ def collect(
             "train_files": _plain(OmegaConf.select(config, TRAIN_FILES)),
             "val_files": _plain(OmegaConf.select(config, VALIDATION_FILES)),
         },
+        "config": common,
         "swept": swept,
         "intervals": measures.KINDS,
         "settings": [
@@ -124,7 +127,7 @@ def _run(
     planned: PlannedRun, refused: str | None, evaluation: Mapping[str, Any], mean: tuple[str, Sequence[str]]
 ) -> dict[str, Any]:
     if planned.elsewhere is not None:
-        return planned.elsewhere
+        return dict(planned.elsewhere)
     listed = next(iter(list_runs([planned.folder])), None) if planned.folder.is_dir() else None
     state, cause = "not started", None
     if listed is not None:
@@ -153,6 +156,7 @@ def _run(
         "algorithm": planned.algorithm,
         "settings": planned.settings,
         "seed": OmegaConf.select(planned.config, DATA_SEED),
+        "config": algorithm_settings(planned.config),
         "command": redacted_command(planned.command),
         "state": state,
         "cause": cause,
@@ -179,6 +183,20 @@ def _run(
         | graded
         | {f"pacs/validation/{source}/{k}": curve for source, own in validation.items() for k, curve in own.items()},
     }
+
+
+def _share_config(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What the configs of all runs have alike, which is taken out of each."""
+    first, *others = [run["config"] for run in found]
+    common = {key: value for key, value in first.items() if all(key in each and each[key] == value for each in others)}
+    for run in found:
+        run["config"] = {key: value for key, value in run["config"].items() if key not in common}
+    return common
+
+
+def config_of(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What decides a run of some results (`algorithm_settings`); None: they are of a version that did not keep it."""
+    return {**results["config"], **run["config"]} if "config" in results and "config" in run else None
 
 
 def _read_log(folder: Path) -> Run | None:

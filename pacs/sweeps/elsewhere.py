@@ -7,8 +7,10 @@ from typing import Any
 from pacs.base.errors import UserError
 from pacs.base.redaction import redacted_command
 from pacs.evaluation.tasks import Task
-from pacs.sweeps.collect import read
+from pacs.sweeps.collect import config_of, read
 from pacs.sweeps.grid import OURS, PlannedRun
+from pacs.verl_keys.changes import algorithm_changes, algorithm_settings
+from pacs.verl_keys.names import TOTAL_STEPS
 
 
 def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Sequence[Task]) -> None:
@@ -23,7 +25,8 @@ def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Seque
         UserError: a file cannot be read or is of another sweep; a run of it has other settings, or lacks an evaluation.
     """
     for file in files:
-        finished = {one["name"]: one for one in read(file)["runs"] if one["state"] == "finished"}
+        results = read(file)
+        finished = {one["name"]: one for one in results["runs"] if one["state"] == "finished"}
         if finished and not any(run.folder.name in finished for run in runs):
             raise UserError(f"--results {file}: none of its runs is one of these: give a results.json of this sweep")
         for run in runs:
@@ -38,6 +41,18 @@ def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Seque
                     f"{which} has other settings ({differing}): give the overrides that it was trained with, as they "
                     "were, or leave the file out"
                 )
+            trained_with = config_of(results, there)
+            if trained_with is None:
+                raise UserError(f"{which} does not say what it was trained with: leave the file out, it is too old")
+            # Of the same words: what they stand for may have changed between two versions of the project.
+            changes = algorithm_changes(trained_with, algorithm_settings(run.config), where="there")
+            if there["total_steps"] != run.total_steps:
+                changes.append(f"{TOTAL_STEPS}: {there['total_steps']} there, {run.total_steps} now")
+            if changes:
+                raise UserError(
+                    f"{which} was trained by a version with other settings ({'; '.join(changes)}): train it with this "
+                    "one, or leave the file out"
+                )
             for task in tasks:
                 if (samples := there["evaluation"].get(task.name, {}).get("samples")) != task.samples:
                     found = "not evaluated" if samples is None else f"evaluated by {samples} samples a problem"
@@ -45,7 +60,7 @@ def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Seque
                         f"{which} is {found} on {task.name}, and {task.samples} are asked for: evaluate it where it "
                         "was trained, give --samples as it was there, or leave the task out (--tasks)"
                     )
-            run.elsewhere = {**there, "label": run.label, "folder": str(run.folder)}
+            run.elsewhere = {**there, "config": trained_with, "label": run.label, "folder": str(run.folder)}
 
 
 def _decisive(command: Sequence[Any]) -> list[str]:

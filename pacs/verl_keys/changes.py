@@ -6,6 +6,7 @@ and saved is not. Every key is decided by the table below; where it is in doubt,
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from typing import Any, cast
@@ -107,7 +108,9 @@ _DECIDED = {
 }
 
 
-def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | Mapping[str, Any]) -> list[str]:
+def algorithm_changes(
+    before: DictConfig | Mapping[str, Any], now: DictConfig | Mapping[str, Any], *, where: str = "in the checkpoint"
+) -> list[str]:
     """The changes of the algorithm from one resolved config to another, a sentence each.
 
     A key that only one of the two has (of another version of verl or of PACS) is null in the other. Paths are the same
@@ -116,13 +119,34 @@ def algorithm_changes(before: DictConfig | Mapping[str, Any], now: DictConfig | 
     Args:
         before: of the run that wrote the checkpoint.
         now: of the run that wants to go on from it.
+        where: the former config is, in the sentences.
     """
     then, here = flatten(plain(before)), flatten(plain(now))
     return [
-        f"{key}: {_shown(then, key)} in the checkpoint, {_shown(here, key)} now"
+        f"{key}: {_shown(then, key)} {where}, {_shown(here, key)} now"
         for key in dict.fromkeys([*here, *then])
         if counts(key) and not is_secret(key) and matters(key, then, here) and not _same(then.get(key), here.get(key))
     ]
+
+
+def algorithm_settings(config: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a resolved config that `algorithm_changes` compares, flat and as JSON: dotted key -> value.
+
+    Without those that are null, that nothing reads, or that are secret. A number that is not finite, which JSON has
+    not, is text ("inf"), so that these are to be compared with one another.
+    """
+    flat = flatten(plain(config))
+    return {
+        key: _finite(value)
+        for key, value in flat.items()
+        if value is not None and counts(key) and not is_secret(key) and matters(key, flat, flat)
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def plain(config: DictConfig | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """Runs that were trained on another machine are taken from its results.json."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,42 @@ def test_other_settings_other_sweeps_and_missing_evaluations_are_refused(
         take_results([moved(make_run("10", 1), tmp_path / "here")], [file], [])
     with pytest.raises(UserError, match=r"none.json cannot be read"):
         take_results([moved(run, tmp_path / "here")], [tmp_path / "none.json"], [])
+
+
+def test_what_the_same_command_stood_for_is_compared(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    """The other machine had the project in an earlier version, whose recipe had other values."""
+    runs = [make_run("1", 0), make_run("1", 1)]
+    for run in runs:
+        run.config.actor_rollout_ref.actor = {
+            "optim": {"lr": 1e-4, "lr_scheduler_type": "constant", "clip_grad": math.inf, "betas": [0.9, math.inf]}
+        }
+        run.config.pacs = {"beta": 1.0, "run_dir": str(run.folder)}
+    file = tmp_path / "results.json"
+    file.write_text(as_text(results_of(sweep, runs)))
+    results = json.loads(file.read_text())
+    assert results["config"]["actor_rollout_ref.actor.optim.lr"] == 1e-4
+    assert results["config"]["actor_rollout_ref.actor.optim.clip_grad"] == "inf"
+    assert "pacs.run_dir" not in results["config"]
+    assert [run["config"] for run in results["runs"]] == [{"data.seed": 0}, {"data.seed": 1}]
+
+    here = [moved(run, tmp_path / "here") for run in runs]
+    here[1].config.actor_rollout_ref.actor.optim.lr = 2e-4
+    with pytest.raises(
+        UserError, match=r"seed_1 was trained by .* \(actor_rollout_ref.actor.optim.lr: 0.0001 there, 0.0002"
+    ):
+        take_results(here, [file], [])
+    here[1].config.actor_rollout_ref.actor.optim.lr = 1e-4
+    here[1].config.trainer.total_training_steps = 4
+    with pytest.raises(UserError, match=r"seed_1 was trained by .* \(trainer.total_training_steps: 3 there, 4 now\)"):
+        take_results(here, [file], [])
+    here[1].config.trainer.total_training_steps = 3
+    take_results(here, [file], [])
+    assert results_of(sweep, here)["config"] == results["config"]
+
+    del results["config"]
+    file.write_text(json.dumps(results))
+    with pytest.raises(UserError, match=r"does not say what it was trained with: leave the file out"):
+        take_results([moved(run, tmp_path / "there") for run in runs], [file], [])
 
 
 def test_the_command_takes_them(inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
