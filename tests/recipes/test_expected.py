@@ -29,7 +29,16 @@ RECIPES = (
 )  # fmt: skip
 MAP = ROOT / "docs" / "reproducing.md"
 #: Recipes that the paper has no numbers of.
-WITHOUT_PAPER = {"arithmetic_mixed", "chain_sums", "countdown", "family", "laboratory", "math_smoke", "smoke"}
+WITHOUT_PAPER = {
+    "arithmetic_mixed",
+    "chain_sums",
+    "countdown",
+    "family",
+    "laboratory",
+    "math_smoke",
+    "methods",
+    "smoke",
+}
 
 
 @cache
