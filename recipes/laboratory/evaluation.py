@@ -19,7 +19,6 @@ from recipes.laboratory.sampling import sample
 from recipes.starts.read import Problems, grade
 
 SPLITS = ("train", "probe", "test")
-SEED = 0
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,9 @@ def evaluate(
     *,
     samples: int,
     max_tokens: int,
+    seed: int,
 ) -> dict[str, Any]:
-    """Sample at T=1, and greedily, with random numbers of its own, the same at each call.
+    """Sample at T=1, and greedily.
 
     Args:
         policy: to be evaluated; left as it is.
@@ -62,6 +62,7 @@ def evaluate(
         problems: P of them.
         samples: S responses to each.
         max_tokens: of a response.
+        seed: of the samples: the same one gives the same counts.
 
     Returns:
         `greedy`, the share of problems that greedy decoding solves; `entropy`, nats a token, and
@@ -69,7 +70,7 @@ def evaluate(
         `distinct`, how many different right answers each has; and `right_entropy`, the entropy in nats of the right
         samples' answers, a mean over the problems with any, None without one.
     """
-    generator = torch.Generator().manual_seed(SEED)
+    generator = torch.Generator().manual_seed(seed)
     once = sample(policy, tokenizer, problems.messages, samples=1, max_tokens=max_tokens, generator=None)
     greedy = float(grade(once.texts, problems.answers, problems.verifiers).mean())
     many = count(policy, tokenizer, problems.messages, samples=samples, max_tokens=max_tokens, generator=generator)

@@ -54,10 +54,13 @@ class Learner:
         # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
         own_samples = self._settings.staleness == 0
         by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
+        at_start = None if own_samples or by_model else self._at_start(batch.samples)
         losses, norms, columns = [], [], []
         for number, rows in enumerate(torch.arange(len(batch.labels)).chunk(self._settings.updates_per_step)):
             part = batch.samples.of(rows)
-            reference = self._reference_log_probs(part) if by_model else part.log_probs
+            reference = self._log_probs_of(self._reference, part) if by_model else part.log_probs
+            if at_start is not None:
+                reference = at_start[rows, : part.response_mask.shape[1]]
             own = log_probs(self._policy, part)
             if own_samples and not by_model and number == 0:
                 reference = own.detach()
@@ -93,10 +96,17 @@ class Learner:
         log_ratios = torch.where(mask, own.detach() - reference, 0).sum(1)
         return loss, {"log_ratio": log_ratios, "correct": labels}
 
-    def _reference_log_probs(self, part: Samples) -> torch.Tensor:
-        assert self._reference is not None
+    def _at_start(self, samples: Samples) -> torch.Tensor | None:
+        """log pi of stale samples by the policy before the step's first update: the reference where `reset_every` is 1.
+
+        None where the reference has to be the policy that sampled.
+        """
+        return None if self._method.compares_with_sampler else self._log_probs_of(self._policy, samples)
+
+    def _log_probs_of(self, model: PreTrainedModel | None, samples: Samples) -> torch.Tensor:
+        assert model is not None
         with self._clock.of("reference"), torch.no_grad():
-            return log_probs(self._reference, part)
+            return log_probs(model, samples)
 
     def _new_optimizer(self) -> None:
         """Adam without moments; the warm-up of its learning rate begins with it."""

@@ -16,6 +16,8 @@ from recipes.laboratory.settings import Settings
 from recipes.laboratory.signals import Calibration, point
 from recipes.laboratory.starts import start_digest
 
+MOST_STEPS = 1_000_000
+
 
 def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callable[[str], None]) -> dict[str, Any]:
     """Train from a start. One thread calculates, so that the same settings and start give the same numbers.
@@ -53,7 +55,13 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
     def look(samples: int) -> None:
         with clock.of("evaluate"):
             seen = evaluate(
-                begun.policy, begun.tokenizer, begun.evaluated, samples=samples, max_tokens=begun.max_response_tokens
+                begun.policy,
+                begun.tokenizer,
+                begun.evaluated,
+                samples=samples,
+                max_tokens=begun.max_response_tokens,
+                # Other samples in each run, also where the policies are the same, as they are before the first step.
+                seed=settings.seed * MOST_STEPS + so_far["step"],
             )
         evaluations.append(so_far | seen)
         pass_at_1 = sum(seen["right"]) / (samples * len(seen["right"]))

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import zip_longest
+from itertools import product, zip_longest
+from statistics import fmean
 from typing import Any, Literal
 
 from recipes.laboratory.evaluation import Evaluation
@@ -109,39 +110,47 @@ def fresh_run(question: Question, task: str, arm: Arm, lr: float, seed: int) -> 
 def choose(question: Question, task: str, arm: Arm, found: Found) -> Choice:
     """The learning rate with the highest mean of the criterion over the tuning seeds, of equal ones the lowest.
 
-    A rate with a run that failed is not chosen. As long as the highest rate is the best, the next of `Tuning.further`
-    belongs to the grid, too.
+    As long as the highest rate is the best, the next of `Tuning.further` belongs to the grid, too. The two best rates
+    are then tried with the seeds of `Tuning.best_two` besides, and the better one of them over all its seeds is chosen.
+    A rate with a run that failed is not chosen.
     """
     tuning = arm.tuning
     if len(tuning.lr) == 1:
         return Choice(tuning.lr[0], True, {tuning.lr[0]: []}, {tuning.lr[0]: []})
-    values: dict[float, list[float | None]] = {}
-    states: dict[float, list[str]] = {}
+    values: dict[float, list[float | None]] = {lr: [] for lr in tuning.lr}
+    states: dict[float, list[str]] = {lr: [] for lr in tuning.lr}
 
-    def look(lr: float) -> None:
-        values[lr], states[lr] = [], []
-        for seed in tuning.seeds:
+    def look(rates: Iterable[float], seeds: Iterable[int]) -> None:
+        for lr, seed in product(rates, seeds):
             record = found(tuning_run(question, task, arm, lr, seed))
             state = "missing" if record is None else str(record["state"])
-            values[lr].append(criterion_of(record, tuning.criterion) if record and state == "finished" else None)
-            states[lr].append(state)
+            values.setdefault(lr, []).append(
+                criterion_of(record, tuning.criterion) if record and state == "finished" else None
+            )
+            states.setdefault(lr, []).append(state)
 
-    for lr in tuning.lr:
-        look(lr)
+    def best() -> list[float]:
+        """Rates from the best on; none until all runs are there that are known of."""
+        if any("missing" in each for each in states.values()):
+            return []
+        means = {lr: fmean(v for v in each if v is not None) for lr, each in values.items() if None not in each}
+        return sorted(means, key=means.__getitem__, reverse=True)
+
+    look(tuning.lr, tuning.seeds)
     for lr in tuning.further:
-        if _best(values, states) != max(values):
+        if best()[:1] != [max(values)]:
             break
-        look(lr)
-    return Choice(_best(values, states), not _missing(states), values, states)
+        look([lr], tuning.seeds)
+    two = best()[:2]
+    if len(two) == 2:
+        look(two, tuning.best_two)
+    chosen = next((lr for lr in best() if lr in two), next(iter(best()), None))
+    return Choice(chosen, not any("missing" in each for each in states.values()), values, states)
 
 
-def _best(values: Mapping[float, list[float | None]], states: Mapping[float, list[str]]) -> float | None:
-    means = {lr: sum(v for v in each if v is not None) for lr, each in values.items() if None not in each}
-    return max(means, key=means.__getitem__) if means and not _missing(states) else None
-
-
-def _missing(states: Mapping[float, list[str]]) -> bool:
-    return any("missing" in each for each in states.values())
+def _tuning_seeds(arm: Arm) -> list[int]:
+    """In the order in which `Choice.values` has them."""
+    return [*arm.tuning.seeds, *arm.tuning.best_two]
 
 
 def criterion_of(record: Mapping[str, Any], criterion: str) -> float:
@@ -157,10 +166,10 @@ def jobs(question: Question, task: str, found: Found) -> Iterator[Job]:
     """
     arms = question.arms.values()
     choices = {arm.name: choose(question, task, arm, found) for arm in arms}
-    for turn in zip_longest(*(arm.tuning.seeds if len(arm.tuning.lr) > 1 else () for arm in arms)):
+    for turn in zip_longest(*map(_tuning_seeds, arms)):
         for arm, seed in zip(arms, turn, strict=True):
-            if seed is not None:
-                for lr in choices[arm.name].values:
+            for lr, tried in choices[arm.name].values.items():
+                if seed in _tuning_seeds(arm)[: len(tried)]:
                     yield Job(tuning_run(question, task, arm, lr, seed), arm.name, "tuning")
     for seed in question.seeds:
         for arm in arms:

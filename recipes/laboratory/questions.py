@@ -15,7 +15,7 @@ from recipes.laboratory.settings import Settings
 FOLDER = Path(__file__).parent / "questions"
 NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baselines", "arms")
 KEYS = (*NEEDED, "pairs", "own_starts", "bar")
-TUNING_KEYS = ("lr", "further", "seeds", "criterion", "evaluation")
+TUNING_KEYS = ("lr", "further", "seeds", "best_two", "criterion", "evaluation")
 #: What an arm may say beside the settings of its runs.
 ARM_KEYS = ("lr", "lr_from", "compare_with")
 #: What the runner sets, run by run.
@@ -29,6 +29,7 @@ class Tuning:
     lr: tuple[float, ...]  # to choose from, ascending; of a single one nothing is run
     further: tuple[float, ...]  # above them, ascending: each is tried as long as the highest so far is the best
     seeds: tuple[int, ...]  # of the runs that choose, none of which is compared with anything else
+    best_two: tuple[int, ...]  # seeds by which the two best rates are tried once more
     criterion: str  # a measure of the evaluation at the end; the highest mean over the seeds is chosen
     evaluation: Evaluation
     settings: Settings  # of these runs
@@ -91,8 +92,7 @@ def read(name: str) -> Question:
     arms = {arm: _arm(name, content, arm, stated or {}) for arm, stated in content["arms"].items()}
     _check_comparisons(f"questions/{name}.yaml", content["baselines"], arms)
     bar = content.get("bar")
-    if set(content["seeds"]) & {seed for arm in arms.values() for seed in arm.tuning.seeds}:
-        raise UserError(f"questions/{name}.yaml: a seed is both of tuning and of seeds: take others for one of them")
+    _check_seeds(f"questions/{name}.yaml", content["seeds"], arms)
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     about = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
     return Question(
@@ -125,6 +125,16 @@ def _content(name: str) -> dict[str, Any]:
     if missing:
         raise UserError(f"questions/{name}.yaml has no {missing[0]}: add it")
     return dict(content)
+
+
+def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
+    for tuning in [arm.tuning for arm in arms.values()]:
+        if set(seeds) & {*tuning.seeds, *tuning.best_two}:
+            raise UserError(f"{where}: a seed is both of tuning and of seeds: take others for one of them")
+        if set(tuning.seeds) & set(tuning.best_two):
+            raise UserError(
+                f"{where}: a seed is both of tuning.seeds and of tuning.best_two: take others for one of them"
+            )
 
 
 def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> None:
@@ -172,6 +182,7 @@ def _tuning(where: str, tuning: Mapping[str, Any], stated: Mapping[str, Any], se
         lr=rates,
         further=further,
         seeds=tuple(tuning["seeds"]),
+        best_two=tuple(tuning.get("best_two", ())),
         criterion=tuning["criterion"],
         evaluation=_evaluation(f"{where}: tuning.evaluation", tuning["evaluation"]),
         # What is evaluated on the way decides nothing here.

@@ -18,8 +18,9 @@ learning rate is the one that was chosen for that question's arm.""",
     "bar": "How many seeds reach it, of those that ended. A run that failed has not reached it.",
     "lr": """\
 The {criterion} at the end on problems that tune, its mean and (each seed's). The highest mean is taken. A rate beyond
-those of all arms was tried where the highest so far was the best. Where the chosen one is still at an end of its grid,
-a better one may lie beyond.""",
+those of all arms was tried where the highest so far was the best, and the two best of an arm with further seeds. Where
+the chosen one is still at an end of its grid, a better one may lie beyond. Two methods whose chosen rates differ are
+compared at these: what a rate does to pass@k is then part of the difference.""",
     "finals": """\
 Means over seeds on the test problems, ± half of the 95% interval over seeds (Student's t). pass@k is the unbiased
 estimate from all samples of a problem. entropy: the policy's, in nats a token; distinct: distinct right answers to a
@@ -39,6 +40,9 @@ for the choice of seeds and problems, with the same problems drawn for both arms
 What an arm's runs are like, and have cost, where they first reach a pass@1 of {level:g}, between two evaluations in
 proportion. Means over the seeds that get there, of these alone where not all do; a run that failed does not. "≤": a run
 was there at its first evaluation.""",
+    "rollouts": """\
+Arms whose runs have more rollouts than others, where they have {rollouts:,.0f} of them, between two evaluations in
+proportion: the comparison at equal rollouts.""",
     "signals": """\
 Over the steps' own samples, from the first quarter of the run to the last. Of PACS: the residual is the mean of
 |sigma(psi) - R| in mixed groups, the critic's ranking is the share of pairs of a right and a wrong response of a group
@@ -50,7 +54,7 @@ Responses of mixed groups by sigma(psi): the share that was right (and how many 
 steps and seeds. error: the mean distance of sigma(psi) from that share, 0 of a critic that knows it. Balanced weights
 train sigma(psi) to the share of right ones where both classes of a group are as many: "error, balanced" is from it.""",
 }
-UNPAIRED = "Runs of one seed share the order of their prompts and nothing else, so they are not taken as pairs."
+UNPAIRED = "Runs of one seed share the order of their prompts and little else, so they are not taken as pairs."
 PAIRED = "Runs of one seed begin at the same start of their own."
 
 
@@ -112,6 +116,8 @@ def _results(comparison: Comparison) -> list[str]:
     for level in tables.levels(comparison):
         how = HOW_TO_READ["level"].format(level=level)
         parts += _section(f"At a pass@1 of {level:g}", how, tables.at_level(comparison, level))
+    fewest, at_rollouts = tables.at_rollouts(comparison)
+    parts += _section(f"At {fewest:,.0f} rollouts", HOW_TO_READ["rollouts"].format(rollouts=fewest), at_rollouts)
     for each in (1, k):
         parts += _section(f"pass@{each} by difficulty", HOW_TO_READ["bands"], tables.by_band(comparison, each))
     parts += _section("Signals", HOW_TO_READ["signals"], critic.signals(comparison))

@@ -115,6 +115,24 @@ def at_level(comparison: Comparison, level: float) -> str:
     return table(["arm", "seeds there", *shown], rows)
 
 
+def at_rollouts(comparison: Comparison) -> tuple[float, str]:
+    """The fewest rollouts that an arm's runs have, and what those that have more come to with so many.
+
+    Empty where no arm has more; with the first baseline beside them.
+    """
+    spent = {arm.name: fmean(arm.finals()["rollouts"].values()) for arm in comparison.with_runs}
+    fewest = min(spent.values())
+    more = [arm for arm in comparison.with_runs if spent[arm.name] > fewest]
+    base = [arm for arm in comparison.with_runs if arm.name == comparison.question.baselines[0] and arm not in more]
+    shown = ("pass@1", f"pass@{comparison.large_k}", *COSTS)
+    rows = []
+    for arm in [*base, *more]:
+        each = [reached([point(e) for e in r["evaluations"]], "rollouts", fewest) for r in arm.runs.values()]
+        there = [one for one in each if one is not None]
+        rows.append([arm.name, *(plus_minus([one.values[name] for one in there]) for name in shown)])
+    return fewest, table(["arm", *shown], rows) if more else ""
+
+
 def bar(comparison: Comparison) -> str:
     """How many seeds of each arm reach what the question asks of each; empty where it asks nothing."""
     if comparison.question.bar is None:

@@ -19,6 +19,7 @@ from pacs.rewards.math import compute_score
 from pacs.rewards.of_run import write_reward
 from pacs.rewards.registry import PATH
 from recipes.arithmetic import make as make_module
+from recipes.arithmetic import warm_start
 from recipes.arithmetic.make import MADE, START_GREEDY, START_PASS_AT_1, make
 from recipes.arithmetic.measure import (
     MAX_RESPONSE_TOKENS,
@@ -278,6 +279,24 @@ def test_help_teaches(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         make_module.main()
     text: Any = capsys.readouterr().out
     assert all(word in text for word in ("--out", "--seed", "train.parquet", "before.json"))
+
+
+def test_the_warm_start_learns_in_rounds_until_it_is_able(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four problems by heart: one round of 40 steps is enough, and of 2 steps none is."""
+    problems = SPLIT.train[:4]
+    for name, value in {"BATCH_PROBLEMS": 4, "SLIP_STEPS": (5, 5), "TARGET_PASS_AT_1": 0.5, "TOLERANCE": 0.5}.items():
+        monkeypatch.setattr(warm_start, name, value)
+    monkeypatch.setattr(warm_start, "LEARN_STEPS", 40)
+    warm_start.warm_start(build_model(TOKENIZER, seed=0), TOKENIZER, problems, problems, seed=0)
+    said = capsys.readouterr().out
+    assert "round 1" in said
+    assert "round 2" not in said
+    monkeypatch.setattr(warm_start, "LEARN_STEPS", 2)
+    with pytest.raises(RuntimeError, match=r"learned right solutions to 0\.\d\d and not to 0\.95: take another --seed"):
+        warm_start.warm_start(build_model(TOKENIZER, seed=0), TOKENIZER, problems, problems, seed=0)
+    assert capsys.readouterr().out.count("learn, round") == warm_start.LEARN_ROUNDS
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ class Recorded:
         self.samplers: list[dict[str, torch.Tensor]] = []
         self.prompts: list[list[str]] = []
         self.lines: list[str] = []
+        self.evaluation_seeds: list[int] = []
         real_sample, real_evaluate = rollouts.sample, loop.evaluate
         with pytest.MonkeyPatch.context() as patch:
 
@@ -40,6 +41,7 @@ class Recorded:
 
             def evaluate(model: PreTrainedModel, *given: Any, **how: Any) -> dict[str, Any]:
                 self.policy = model
+                self.evaluation_seeds.append(how["seed"])
                 return real_evaluate(model, *given, **how)
 
             patch.setattr(rollouts, "sample", sample)

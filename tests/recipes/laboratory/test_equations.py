@@ -119,7 +119,7 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         else:
             assert relative_error(seen, weights_of(sampler), start_weights) < ROUNDING
         labels = odd(samples.texts)
-        compared = sampler if config.reset_every == 1 else reference
+        compared = sampler if method.compares_with_sampler else reference
         slow = 1.0 if last_reset is None else min(1.0, (step - last_reset) / (config.warmup_steps + 1))
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * slow * decay[step - 1]

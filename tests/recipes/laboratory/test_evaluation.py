@@ -52,7 +52,7 @@ def test_counts_of_known_responses(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(evaluation, "sample", sample)
     monkeypatch.setattr(evaluation, "count", count)
-    found = evaluate(None, None, PROBLEMS, samples=4, max_tokens=7)
+    found = evaluate(None, None, PROBLEMS, samples=4, max_tokens=7, seed=0)
     assert found["right"][:2] == [3, 0]
     assert found["distinct"][:2] == [2, 0]
     assert found["right"][2] in (3, 4)  # whether an answer needs its box is the verifier's to say
@@ -91,7 +91,7 @@ def test_a_model_is_graded_as_by_naive_passes(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(evaluation, "count", count)
     state = torch.random.get_rng_state()
-    found = evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24)
+    found = evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24, seed=0)
     assert torch.equal(torch.random.get_rng_state(), state)
     greedy = generate(model, tokenizer, PROBLEMS.messages, samples=1, greedy=True)
     assert found["greedy"] == pytest.approx(float(odd(greedy.texts).mean()))
@@ -100,13 +100,14 @@ def test_a_model_is_graded_as_by_naive_passes(monkeypatch: pytest.MonkeyPatch) -
     assert found["distinct"] == [len(set(texts)) for texts in right]
     assert 0 < sum(found["right"]) < 24
     torch.manual_seed(9)
-    assert evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24) == found
+    assert evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24, seed=0) == found
+    assert evaluate(model, tokenizer, PROBLEMS, samples=8, max_tokens=24, seed=1)["entropy"] != found["entropy"]
 
 
 def test_without_a_right_response_there_is_no_entropy_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "sample", lambda *_, samples, **__: fixed(["wrong"] * 3 * samples))
     monkeypatch.setattr(evaluation, "count", lambda *_, samples, **__: Counts([Counter(wrong=samples)] * 3, 6, 0.1))
-    found = evaluate(None, None, PROBLEMS, samples=2, max_tokens=7)
+    found = evaluate(None, None, PROBLEMS, samples=2, max_tokens=7, seed=0)
     assert (found["right"], found["distinct"], found["right_entropy"]) == ([0, 0, 0], [0, 0, 0], None)
 
 

@@ -118,6 +118,14 @@ def test_the_record_says_what_was_sampled(start: Path) -> None:
     assert run(start, Settings(method="grpo", **SMALL), EVALUATION, print)["calibration"] is None
 
 
+def test_no_two_evaluations_have_the_same_random_numbers(start: Path) -> None:
+    seeds = [
+        Recorded(start, Settings(**{**SMALL, "seed": seed, "evaluate_every": 2})).evaluation_seeds for seed in (3, 4)
+    ]
+    assert [len(each) for each in seeds] == [4, 4]  # before step 1, after 2 and 4, and at the end
+    assert len({*seeds[0], *seeds[1]}) == 8
+
+
 def test_the_start_is_left_as_it_is(start: Path) -> None:
     before = {file: file.read_bytes() for file in start.rglob("*") if file.is_file()}
     run(start, Settings(**SMALL, evaluate_every=1), EVALUATION, print)

@@ -1,7 +1,8 @@
 """The order of runs, and the choice of learning rates."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,20 +85,72 @@ def test_further_rates_are_tried_as_long_as_the_highest_is_the_best(
     question = ask(
         tmp_path, monkeypatch, QUESTION.replace("  seeds: [100", "  further: [1.6e-3, 8.0e-4]\n  seeds: [100")
     )
-    made: dict[tuple[float, int], Mapping[str, Any]] = {}
-    for _ in range(10):  # what is planned is run, and then planned anew, until nothing is missing
-        planned = jobs(question, "countdown", lambda run: made.get((run.settings.lr, run.settings.seed)))
-        for job in [job for job in planned if job.ready and job.arm == "grpo"]:
-            record = recorded(job.run)
-            right = 8 - round(abs(math.log2(job.run.settings.lr / best)))
-            record["result"]["evaluations"][-1]["right"] = [right] * 6
-            made[job.run.settings.lr, job.run.settings.seed] = record
-    choice = choose(
-        question, "countdown", question.arms["grpo"], lambda run: made.get((run.settings.lr, run.settings.seed))
-    )
+    made = answered(question, lambda lr, seed: 8 - round(abs(math.log2(lr / best))))
+    choice = choose(question, "countdown", question.arms["grpo"], in_(made))
     assert (choice.lr, tuple(choice.values), choice.edge, choice.complete) == (best, tried, edge, True)
     assert {lr for lr, seed in made if seed in (100, 101)} == set(tried)
     assert {lr for lr, seed in made if seed in question.seeds} == {best}
+
+
+Made = dict[tuple[float, int], Mapping[str, Any]]
+
+
+def in_(made: Made) -> Found:
+    return lambda run: made.get((run.settings.lr, run.settings.seed))
+
+
+def answered(question: Question, right: Callable[[float, int], int | None]) -> Made:
+    """Records of GRPO: what is planned is run, then planned anew, until nothing is missing.
+
+    `right`: of a learning rate and a seed, how many of 8 samples are right of each problem; None: the run fails.
+    """
+    made: Made = {}
+    while new := [
+        job.run
+        for job in jobs(question, "countdown", in_(made))
+        if job.ready and job.arm == "grpo" and in_(made)(job.run) is None
+    ]:
+        for run in new:
+            count = right(run.settings.lr, run.settings.seed)
+            record = recorded(replace(run, settings=replace(run.settings, lr=2e-4)))
+            record["result"]["evaluations"][-1]["right"] = [count] * 6
+            made[run.settings.lr, run.settings.seed] = (
+                record if count is not None else recorded(run, cause="not finite")
+            )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("tuned", "chosen", "tried_more"),
+    [
+        # By the first seed 4e-4 is the best, over all three 2e-4; 1e-4, better than both then, was not among the two.
+        ({1e-4: [5, 8, 8], 2e-4: [6, 7, 7], 4e-4: [7, 6, 6]}, 2e-4, {2e-4, 4e-4}),
+        ({1e-4: [7, 7, 7], 2e-4: [6, 7, 7], 4e-4: [5, 8, 8]}, 1e-4, {1e-4, 2e-4}),
+        # Of equal ones the lower.
+        ({1e-4: [5, 5, 5], 2e-4: [6, 7, 7], 4e-4: [7, 7, 6]}, 2e-4, {2e-4, 4e-4}),
+        # What failed is not chosen, and of what has not the best.
+        ({1e-4: [5, 8, 8], 2e-4: [6, 5, 5], 4e-4: [7, None, 8]}, 2e-4, {2e-4, 4e-4}),
+        ({1e-4: [5, 8, 8], 2e-4: [6, 5, None], 4e-4: [7, None, 8]}, 1e-4, {2e-4, 4e-4}),
+        ({1e-4: [None, 8, 8], 2e-4: [None, 5, 8], 4e-4: [7, 1, 1]}, 4e-4, set()),
+    ],
+)
+def test_the_two_best_rates_are_tried_with_further_seeds(
+    tuned: dict[float, list[int | None]],
+    chosen: float,
+    tried_more: set[float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = QUESTION.replace("  seeds: [100, 101]", "  seeds: [100]\n  best_two: [101, 102]")
+    question = ask(tmp_path, monkeypatch, text)
+    made = answered(question, lambda lr, seed: tuned[lr][seed - 100] if seed >= 100 else 4)
+    choice = choose(question, "countdown", question.arms["grpo"], in_(made))
+    assert (choice.lr, choice.complete) == (chosen, True)
+    assert {lr for lr, seed in made if seed > 100} == tried_more
+    assert {lr: len(each) for lr, each in choice.values.items()} == {
+        lr: 3 if lr in tried_more else 1 for lr in (1e-4, 2e-4, 4e-4)
+    }
+    assert {lr for lr, seed in made if seed in question.seeds} == {chosen}
 
 
 def test_a_grid_of_its_own_is_not_gone_beyond(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

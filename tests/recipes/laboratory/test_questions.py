@@ -120,6 +120,8 @@ def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch
             "  further: [4.0e-4]\n  criterion:",
             "further begins with 0.0004, and the highest lr is 0.0004",
         ),
+        ("  criterion:", "  best_two: [2]\n  criterion:", "a seed is both of tuning and of seeds"),
+        ("  criterion:", "  best_two: [101]\n  criterion:", "a seed is both of tuning.seeds and of tuning.best_two"),
         ("criterion:", "criterium:", "criterium is not known .did you mean criterion"),
     ],
 )
