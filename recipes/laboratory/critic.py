@@ -1,7 +1,8 @@
 """Tables of what a run's own steps say: its signals, and what the implicit critic knows of right and wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 from pacs.base.markdown import ABSENT, table
 from recipes.laboratory.compared import Compared, Comparison
@@ -22,27 +23,49 @@ SIGNALS = {
 
 
 def signals(comparison: Comparison) -> str:
-    """Each signal's mean over the first and over the last quarter of the points of the curves."""
+    """Each signal's mean over the first and over the last quarter of the points of the curves; and how many resets."""
     arms = comparison.with_runs
-    shown = [key for key in SIGNALS if any(_quarter(arm, key, 0) for arm in arms)]
-    rows = [[arm.name, *(_text(arm, key) for key in shown)] for arm in arms]
-    return table(["arm", *(SIGNALS[key] for key in shown)], rows)
+    shown = [key for key in SIGNALS if any(_quarter(arm.runs.values(), key, 0) for arm in arms)]
+    rows = [[arm.name, *(_text(arm, key) for key in shown), _resets(arm)] for arm in arms]
+    return table(["arm", *(SIGNALS[key] for key in shown), "resets"], rows)
+
+
+def _resets(arm: Compared) -> str:
+    # The oldest records do not say.
+    return plus_minus([len(result["resets"]) for result in arm.runs.values() if "resets" in result])
 
 
 def _text(arm: Compared, key: str) -> str:
-    first, last = _quarter(arm, key, 0), _quarter(arm, key, -1)
+    first, last = (_quarter(arm.runs.values(), key, place) for place in (0, -1))
     return f"{fmean(first):.3f} → {plus_minus(last)}" if first else ABSENT
 
 
-def _quarter(arm: Compared, key: str, place: int) -> list[float]:
-    """A value a seed that has any: the mean over the first quarter of a run's points (0) or over the last (-1)."""
+def _quarter(results: Iterable[Mapping[str, Any]], key: str, place: int) -> list[float]:
+    """A value a run that has any: the mean over the first quarter of its points (0) or over the last (-1)."""
     means = []
-    for result in arm.runs.values():
+    for result in results:
         column = result["curve"].get(key, [])
         length = max(1, len(column) // 4)
         values = [value for value in (column[:length] if place == 0 else column[-length:]) if value is not None]
         means += [fmean(values)] if values else []
     return means
+
+
+def by_rate(comparison: Comparison) -> str:
+    """The critic's ranking and Brier score over the last quarter of the runs that tuned, by their learning rate.
+
+    Empty where no arm has a critic.
+    """
+    grid = sorted({lr for arm in comparison.arms for lr in arm.tuning})
+    rows = []
+    for arm in comparison.arms:
+        cells = []
+        for lr in grid:
+            found = [_quarter(arm.tuning.get(lr, []), key, -1) for key in ("critic_accuracy", "critic_brier")]
+            cells.append("; ".join(f"{fmean(each):.3f}" for each in found) if all(found) else ABSENT)
+        if set(cells) - {ABSENT}:
+            rows.append([arm.name, *cells])
+    return table(["arm", *(f"{lr:g}" for lr in grid)], rows) if rows else ""
 
 
 def calibration(comparison: Comparison) -> str:

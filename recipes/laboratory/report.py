@@ -44,11 +44,15 @@ was there at its first evaluation.""",
 Arms whose runs have more rollouts than others, where they have {rollouts:,.0f} of them, between two evaluations in
 proportion: the comparison at equal rollouts.""",
     "signals": """\
-Over the steps' own samples, from the first quarter of the run to the last. Of PACS: the residual is the mean of
+Over the steps' own samples, from the first quarter of the run to the last. resets: how often the reference became the
+policy. Of PACS: the residual is the mean of
 |sigma(psi) - R| in mixed groups, the critic's ranking is the share of pairs of a right and a wrong response of a group
 that psi ranks rightly: that of the group's mean, which is the same for both, is 1/2, and an oracle's is 1. Brier: the
 mean of (sigma(psi) - R)^2, and of (mean of the rest of the group - R)^2; an oracle's is 0, that of 1/2 is 1/4. Groups
 whose scores are all 0, as in the first mini-batch after a reset, are left out.""",
+    "by_rate": """\
+The critic's ranking and its Brier score, as above, over the last quarter of the runs that tuned: what of the arms'
+differences is the learning rate's.""",
     "calibration": """\
 Responses of mixed groups by sigma(psi): the share that was right (and how many of the responses these are), over all
 steps and seeds. error: the mean distance of sigma(psi) from that share, 0 of a critic that knows it. Balanced weights
@@ -121,6 +125,7 @@ def _results(comparison: Comparison) -> list[str]:
     for each in (1, k):
         parts += _section(f"pass@{each} by difficulty", HOW_TO_READ["bands"], tables.by_band(comparison, each))
     parts += _section("Signals", HOW_TO_READ["signals"], critic.signals(comparison))
+    parts += _section("The critic by learning rate", HOW_TO_READ["by_rate"], critic.by_rate(comparison))
     return parts + _section("Calibration of the critic", HOW_TO_READ["calibration"], critic.calibration(comparison))
 
 

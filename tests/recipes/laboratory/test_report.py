@@ -174,4 +174,42 @@ def test_what_the_critic_knows(made: Made) -> None:
     signals = critic.signals(comparison)
     assert cell(signals, "never", "residual").startswith("0.500 → 0.210 ± ")
     assert cell(signals, "grpo", "residual") == "–"
+    assert cell(signals, "never", "resets") == "0.000"
     assert "critic's ranking" not in signals
+    assert critic.by_rate(comparison) == ""
+
+
+def test_the_critic_at_each_learning_rate(made: Made) -> None:
+    """The last of four points of the runs that tuned, over their two seeds."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        if run.settings.method == "pacs":
+            last = 1000 * run.settings.lr + (run.settings.seed == 101) / 10
+            one["result"]["curve"] |= {"critic_accuracy": [None, 0.5, 0.6, last], "critic_brier": [0.3, 0.3, 0.3, 0.25]}
+        return one
+
+    table = critic.by_rate(made(record))
+    assert row(table, "never") == ["0.150; 0.250", "0.250; 0.250", "0.450; 0.250"]
+    assert "grpo" not in table
+
+
+def test_who_has_more_rollouts_is_also_compared_at_equal_ones(made: Made) -> None:
+    """Twice as many: halfway between the evaluations after steps 0, 2 and 4 lies the one after step 2."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        if run.settings.method == "pacs" and run.settings.seed < 100:
+            for evaluation in one["result"]["evaluations"]:
+                evaluation["rollouts"] *= 2
+        return one
+
+    comparison = made(record)
+    fewest, table = tables.at_rollouts(comparison)
+    assert fewest == 16
+    after_2 = [fmean(right_of({"method": "pacs", "lr": 2e-4, "seed": seed}, 8, 2)) / 8 for seed in range(3)]
+    assert cell(table, "never", "pass@1").startswith(f"{fmean(after_2):.3f}")
+    assert cell(table, "grpo", "pass@1") == cell(tables.finals(comparison), "grpo", "pass@1")
+    assert "## At 16 rollouts" in report.page(comparison)
+    assert tables.at_rollouts(made())[1] == ""
+    assert "rollouts\n" not in report.page(made())
