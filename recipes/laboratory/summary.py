@@ -9,6 +9,7 @@ names a question and, after it, arms of it in their order; without any, all of t
 
 import re
 from pathlib import Path
+from statistics import fmean
 
 from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
@@ -65,7 +66,7 @@ def summary(question: Question, arms: list[str], records: Records) -> str:
     for comparison in compared:
         seeds = sorted({len(arm.runs) for arm in comparison.with_runs if arm.name in arms})
         of = f"{comparison.task}, {' to '.join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))} seeds"
-        for name, cells in _columns(comparison).items():
+        for name, cells in _columns(comparison, arms).items():
             heads.append(f"{name} ({of})")
             columns.append(cells)
             of = comparison.task
@@ -73,7 +74,7 @@ def summary(question: Question, arms: list[str], records: Records) -> str:
     return table(["arm", *heads], rows)
 
 
-def _columns(comparison: Comparison) -> dict[str, dict[str, str]]:
+def _columns(comparison: Comparison, arms: list[str]) -> dict[str, dict[str, str]]:
     """Head -> arm -> its mean and half of its interval, marked where it is clearly another than the baseline's."""
     base, bar = comparison.question.baselines[0], comparison.question.bar
     clear = {
@@ -90,6 +91,9 @@ def _columns(comparison: Comparison) -> dict[str, dict[str, str]]:
         }
         for measure in measures
     }
+    spent = {name: fmean(found["rollouts"].values()) for name, found in finals.items()}
+    if len({spent[name] for name in arms if name in spent}) > 1:  # what is not at equal rollouts is not to look so
+        columns["rollouts"] = {name: f"{mean:,.0f}" for name, mean in spent.items()}
     if bar is not None:
         measure, least = bar
         columns[f"{measure} at least {least:g}"] = {

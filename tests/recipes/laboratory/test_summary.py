@@ -57,6 +57,18 @@ def test_what_is_clearly_another_than_the_baseline_is_marked(table: Callable[...
     assert summary.BETTER not in "".join(row(found, "grpo"))
 
 
+def test_more_rollouts_are_said(table: Callable[..., str]) -> None:
+    def more(run: Run) -> dict[str, Any]:
+        record = recorded(run)
+        if run.settings.method == "pacs":
+            record["result"]["evaluations"][-1]["rollouts"] = 1234 + run.settings.seed
+        return record
+
+    found = table(["never", "grpo"], record=more)
+    assert [cell(found, name, "rollouts (countdown)") for name in ("never", "grpo")] == ["1,235", "16"]
+    assert "rollouts (countdown)" not in heads(table(["grpo"], record=more))
+
+
 def test_what_is_asked_of_each_seed(table: Callable[..., str]) -> None:
     text = QUESTION.replace("baselines", "bar: {measure: pass@1, at_least: 0.5}\nbaselines")
     found = table(["never", "grpo"], text)
