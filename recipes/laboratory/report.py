@@ -86,6 +86,8 @@ def write(name: str = "", folder: Path = files.FOLDER) -> list[Path]:
 
                 write_atomically(folder / f"{stem}.png", frontier(comparison))
                 written.append(folder / f"{stem}.png")
+            else:
+                (folder / f"{stem}.png").unlink(missing_ok=True)  # of runs that are no longer asked for
     return written
 
 

@@ -284,11 +284,11 @@ def test_help_teaches(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 def test_the_warm_start_learns_in_rounds_until_it_is_able(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Four problems by heart: one round of 40 steps is enough, and of 2 steps none is."""
+    """Four problems by heart: one round of 120 steps is enough, and of 2 steps none is."""
     problems = SPLIT.train[:4]
     for name, value in {"BATCH_PROBLEMS": 4, "SLIP_STEPS": (5, 5), "TARGET_PASS_AT_1": 0.5, "TOLERANCE": 0.5}.items():
         monkeypatch.setattr(warm_start, name, value)
-    monkeypatch.setattr(warm_start, "LEARN_STEPS", 40)
+    monkeypatch.setattr(warm_start, "LEARN_STEPS", 120)
     warm_start.warm_start(build_model(TOKENIZER, seed=0), TOKENIZER, problems, problems, seed=0)
     said = capsys.readouterr().out
     assert "round 1" in said

@@ -44,6 +44,16 @@ def test_files_are_written_for_what_has_records(made: Made, tmp_path: Path) -> N
     assert [file.read_bytes() for file in report.write("better", tmp_path / "results")] == before
 
 
+def test_a_figure_of_runs_that_are_no_longer_asked_for_goes(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made()
+    report.write("", tmp_path / "results")
+    ask(tmp_path / "questions", monkeypatch, QUESTION.replace("seeds: [100, 101]", "seeds: [100, 101, 102]"))
+    assert [file.name for file in report.write("", tmp_path / "results")] == ["better-countdown.md"]
+    assert not (tmp_path / "results" / "better-countdown.png").exists()
+
+
 def test_records_of_edited_settings_are_not_mixed_in(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
