@@ -103,10 +103,10 @@ def _sweep(args: argparse.Namespace) -> int:
     from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
-    from pacs.sweeps.collect import read
     from pacs.sweeps.elsewhere import take_results
     from pacs.sweeps.evaluate import check_evaluations
     from pacs.sweeps.grid import plan_runs, recipe_of
+    from pacs.sweeps.results import read
     from pacs.sweeps.train import locked, train_runs
 
     sweep = read_sweep(args.name)
@@ -182,9 +182,10 @@ def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mappi
     from pacs.base.files import write_atomically
     from pacs.report import write_report
     from pacs.sweeps import collect, render
+    from pacs.sweeps.results import as_text
 
     results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
-    write_atomically(out / RESULTS, collect.as_text(results))
+    write_atomically(out / RESULTS, as_text(results))
     files = render.render(results)
     for name in (render.TABLE, render.PLOT):
         if name in files:

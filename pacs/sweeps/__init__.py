@@ -7,6 +7,7 @@ elsewhere.py    runs that were trained on another machine, from its results.json
 train.py        the runs, one after the other
 evaluate.py     `pacs evaluate` of a run's last model
 collect.py      run folders -> results.json
+results.py      results.json, written and read
 measures.py     what is compared, and its interval over seeds
 table.py        results.json -> results.md
 plot.py         results.json -> results.png

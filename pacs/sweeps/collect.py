@@ -1,6 +1,5 @@
 """results.json of a sweep: all that its table and its plot need, read from the run folders."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,15 +19,13 @@ from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
+from pacs.sweeps.results import FORMAT, share_config
 from pacs.verl_keys.changes import algorithm_settings
 from pacs.verl_keys.config import policy_path
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS
 from pacs.verl_keys.names import DATA_SEED, TRAIN_FILES, VALIDATION_FILES
 
-FORMAT = "pacs sweep results, version 1"
 GRADED = "pacs/rows/graded_count"
-#: What a run of a results.json has, at least.
-NEEDED = ("name", "state", "command", "settings", "measures", "evaluation", "curves")
 
 
 def collect(
@@ -51,7 +48,7 @@ def collect(
         _run(run, refused.get(run.folder.name), evaluation, mean)
         for run, evaluation in zip(runs, evaluations, strict=True)
     ]
-    common = _share_config(found)
+    common = share_config(found)
     swept = {key: list(dict.fromkeys(run["settings"][key] for run in found)) for key in found[0]["settings"]}
     together: dict[str, list[dict[str, Any]]] = {}
     for run in found:
@@ -95,32 +92,6 @@ def collect(
     }
     shown: dict[str, Any] = redacted(results)
     return shown
-
-
-def read(file: Path) -> dict[str, Any]:
-    """The results in a file.
-
-    Raises:
-        UserError: it holds none.
-    """
-    try:
-        results = json.loads(file.read_bytes())
-    except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
-    if not isinstance(results, dict) or results.get("format") != FORMAT or not _runs_are_whole(results.get("runs")):
-        raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
-    return results
-
-
-def _runs_are_whole(runs: Any) -> bool:
-    return isinstance(runs, list) and all(isinstance(run, dict) and {*NEEDED} <= run.keys() for run in runs)
-
-
-def as_text(results: Mapping[str, Any]) -> str:
-    """The results as they are in their file."""
-    return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _run(
@@ -183,20 +154,6 @@ def _run(
         | graded
         | {f"pacs/validation/{source}/{k}": curve for source, own in validation.items() for k, curve in own.items()},
     }
-
-
-def _share_config(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What the configs of all runs have alike, which is taken out of each."""
-    first, *others = [run["config"] for run in found]
-    common = {key: value for key, value in first.items() if all(key in each and each[key] == value for each in others)}
-    for run in found:
-        run["config"] = {key: value for key, value in run["config"].items() if key not in common}
-    return common
-
-
-def config_of(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What decides a run of some results (`algorithm_settings`); None: they are of a version that did not keep it."""
-    return {**results["config"], **run["config"]} if "config" in results and "config" in run else None
 
 
 def _read_log(folder: Path) -> Run | None:

@@ -7,8 +7,8 @@ from typing import Any
 from pacs.base.errors import UserError
 from pacs.base.redaction import redacted_command
 from pacs.evaluation.tasks import Task
-from pacs.sweeps.collect import config_of, read
 from pacs.sweeps.grid import OURS, PlannedRun
+from pacs.sweeps.results import config_of, read
 from pacs.verl_keys.changes import algorithm_changes, algorithm_settings
 from pacs.verl_keys.names import TOTAL_STEPS
 

@@ -8,8 +8,8 @@ from pacs.base.errors import UserError
 from pacs.base.tables import Table
 from pacs.report import write_together
 from pacs.report.page import Picture, build_page
-from pacs.sweeps.collect import read
 from pacs.sweeps.plot import draw, groups_of
+from pacs.sweeps.results import read
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page
 from pacs.verl_keys.metrics import SCORE
 

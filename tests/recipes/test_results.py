@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.sweeps.collect import read
 from pacs.sweeps.render import PLOT, TABLE, render
+from pacs.sweeps.results import read
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 RESULTS = sorted(RECIPES.glob("*/*/results.json"))

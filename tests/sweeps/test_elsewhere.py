@@ -11,10 +11,11 @@ import pytest
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.evaluation.tasks import Task
-from pacs.sweeps.collect import as_text, collect
+from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.elsewhere import take_results
 from pacs.sweeps.grid import PlannedRun, plan_runs
+from pacs.sweeps.results import as_text
 from tests.sweeps.conftest import MakeRun
 
 

@@ -18,12 +18,13 @@ from pacs.evaluation.settings import Settings
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
 from pacs.evaluation.tasks import Task
 from pacs.rewards.of_run import RunReward
-from pacs.sweeps.collect import as_text, collect
+from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import Evaluation, check_evaluations, evaluation_folder, is_evaluated
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.plot import first_measure
 from pacs.sweeps.render import render
+from pacs.sweeps.results import as_text
 from tests.evaluation.folders import settings_of, write_evaluation
 from tests.sweeps.conftest import MakeRun
 

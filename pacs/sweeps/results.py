@@ -1,0 +1,52 @@
+"""results.json of a sweep, as a file: written, read, and what a run of it was trained with."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pacs.base.errors import UserError
+
+FORMAT = "pacs sweep results, version 1"
+#: What a run of a results.json has, at least.
+NEEDED = ("name", "state", "command", "settings", "measures", "evaluation", "curves")
+
+
+def read(file: Path) -> dict[str, Any]:
+    """The results in a file.
+
+    Raises:
+        UserError: it holds none.
+    """
+    try:
+        results = json.loads(file.read_bytes())
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
+    if not isinstance(results, dict) or results.get("format") != FORMAT or not _runs_are_whole(results.get("runs")):
+        raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
+    return results
+
+
+def _runs_are_whole(runs: Any) -> bool:
+    return isinstance(runs, list) and all(isinstance(run, dict) and {*NEEDED} <= run.keys() for run in runs)
+
+
+def as_text(results: Mapping[str, Any]) -> str:
+    """The results as they are in their file."""
+    return json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def share_config(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What the configs of all runs have alike, which is taken out of each."""
+    first, *others = [run["config"] for run in found]
+    common = {key: value for key, value in first.items() if all(key in each and each[key] == value for each in others)}
+    for run in found:
+        run["config"] = {key: value for key, value in run["config"].items() if key not in common}
+    return common
+
+
+def config_of(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What decides a run of some results (`algorithm_settings`); None: they are of a version that did not keep it."""
+    return {**results["config"], **run["config"]} if "config" in results and "config" in run else None
