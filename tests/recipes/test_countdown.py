@@ -183,7 +183,7 @@ def test_the_kept_start_is_in_its_window(tmp_path: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "start" / "model", dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "start" / "model")
     problems = read_problems(tmp_path / "start" / "probe.parquet")
-    measured = evaluate(model, tokenizer, problems, samples=16, max_tokens=TASK.max_response_tokens)
+    measured = evaluate(model, tokenizer, problems, samples=16, max_tokens=TASK.max_response_tokens, seed=0)
     assert 0.08 <= sum(measured["right"]) / (16 * len(problems)) <= 0.25
     assert sum(right > 0 for right in measured["right"]) / len(problems) >= 0.5
     assert measured["greedy"] <= 0.5
