@@ -9,7 +9,7 @@ from pacs.base.errors import UserError
 
 FORMAT = "pacs sweep results, version 1"
 #: What a run of a results.json has, at least.
-NEEDED = ("name", "state", "command", "settings", "measures", "evaluation", "curves")
+NEEDED = ("name", "state", "command", "settings", "total_steps", "measures", "evaluation", "curves")
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -49,4 +49,5 @@ def share_config(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def config_of(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any] | None:
     """What decides a run of some results (`algorithm_settings`); None: they are of a version that did not keep it."""
-    return {**results["config"], **run["config"]} if "config" in results and "config" in run else None
+    parts = results.get("config"), run.get("config")
+    return {**parts[0], **parts[1]} if isinstance(parts[0], dict) and isinstance(parts[1], dict) else None

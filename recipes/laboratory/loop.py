@@ -16,6 +16,7 @@ from recipes.laboratory.settings import Settings
 from recipes.laboratory.signals import Calibration, point
 from recipes.laboratory.starts import start_digest
 
+#: Of a run: what keeps the seeds of two runs' evaluations apart.
 MOST_STEPS = 1_000_000
 
 

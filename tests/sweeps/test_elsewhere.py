@@ -63,7 +63,7 @@ def test_what_is_finished_here_is_not_taken_from_there(sweep: Sweep, make_run: M
 
 def test_a_file_with_parts_missing_is_none(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
     results = results_of(sweep, [make_run("1", 0)])
-    for part in ("state", "command"):
+    for part in ("state", "command", "total_steps"):
         broken = {**results, "runs": [{key: value for key, value in results["runs"][0].items() if key != part}]}
         (tmp_path / "results.json").write_text(json.dumps(broken))
         with pytest.raises(UserError, match="has no results of a sweep"):
@@ -144,10 +144,10 @@ def test_what_the_same_command_stood_for_is_compared(sweep: Sweep, make_run: Mak
     take_results(here, [file], [])
     assert results_of(sweep, here)["config"] == results["config"]
 
-    del results["config"]
-    file.write_text(json.dumps(results))
-    with pytest.raises(UserError, match=r"does not say what it was trained with: leave the file out"):
-        take_results([moved(run, tmp_path / "there") for run in runs], [file], [])
+    for wrong in ({key: value for key, value in results.items() if key != "config"}, {**results, "config": [1]}):
+        file.write_text(json.dumps(wrong))
+        with pytest.raises(UserError, match=r"does not say what it was trained with: leave the file out"):
+            take_results([moved(run, tmp_path / "there") for run in runs], [file], [])
 
 
 def test_the_command_takes_them(inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
