@@ -1,8 +1,9 @@
 """What each patch changes in a foreign module, a function each; `patches` says of each what it works around."""
 
 import os
+import time
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from pacs.runs import signals
@@ -10,6 +11,8 @@ from pacs.runs.processes import RUN_DIR, TOKEN
 
 #: How the names of verl's sockets for weights begin.
 WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
+#: A tenth of what a model of a few layers takes to a token on a CPU.
+SECONDS_BETWEEN_LOOKS = 2e-4
 #: Variable of a run's processes: `actor_rollout_ref.nccl_timeout`.
 COLLECTIVE_SECONDS = "PACS_COLLECTIVE_SECONDS"
 #: Class of a model -> its own forward pass, where verl has put one with a fused head in its place.
@@ -78,6 +81,14 @@ def keep_linear_weights(module: Any) -> None:
         original(layer, remove_weight=False)
 
     module.dispatch_cpu_unquantized_gemm = dispatch
+
+
+def pause_between_looks_for_messages(module: Any) -> None:
+    """Sleep between two looks for a message of vLLM's engine.
+
+    Waiting for its notification at once would not do: some are dropped, and the next look is five seconds later.
+    """
+    module.sched_yield = partial(time.sleep, SECONDS_BETWEEN_LOOKS)
 
 
 def leave_a_fused_head_to_the_root(module: Any) -> None:

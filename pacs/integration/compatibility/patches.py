@@ -161,6 +161,15 @@ VLLM_CPU_PATCHES = (
         expects=("remove_weight: bool", "if remove_weight:\n            layer.weight = "),
         apply=changes.keep_linear_weights,
     ),
+    Patch(
+        name="waiting for the engine's messages leaves the cores to others",
+        module="vllm.distributed.device_communicators.shm_broadcast",
+        why="for a second after each message vLLM's processes look for the next without a pause, and take the cores "
+        "that the rest of a run needs",
+        anchor="SpinCondition.wait",
+        expects=("if current_time <= self.last_read + self.busy_loop_s:\n            sched_yield()",),
+        apply=changes.pause_between_looks_for_messages,
+    ),
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pacs.composing import compose_run
 from pacs.integration.compatibility import patches
-from pacs.integration.compatibility.changes import COLLECTIVE_SECONDS
+from pacs.integration.compatibility.changes import COLLECTIVE_SECONDS, SECONDS_BETWEEN_LOOKS
 from pacs.integration.compatibility.patch import Patch, PatchError
 from pacs.integration.start.driver import environment
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
@@ -72,6 +72,25 @@ def test_vllm_patch_fits_the_installed_vllm_and_keeps_the_weight() -> None:
         "print(layer.weight.numel())"
     )
     assert seen == str(64 * 64)
+
+
+def test_who_waits_for_vllm_s_messages_sleeps_between_two_looks() -> None:
+    looks = run_python(
+        "import time, zmq\n"
+        "from vllm.plugins import load_general_plugins\n"
+        "load_general_plugins()\n"
+        "from vllm.distributed.device_communicators.shm_broadcast import SpinCondition\n"
+        "from vllm.utils.network_utils import get_open_zmq_ipc_path\n"
+        "reader = SpinCondition(is_reader=True, context=zmq.Context(), notify_address=get_open_zmq_ipc_path())\n"
+        "reader.record_read()\n"
+        "looks, until = 0, time.monotonic() + 0.5\n"
+        "while time.monotonic() < until:\n"
+        "    reader.wait(timeout_ms=100)\n"
+        "    looks += 1\n"
+        "print(looks)"
+    )
+    # A look that waits for a notification would take 100 ms; looks without a pause are tens of thousands.
+    assert 10 < int(looks) <= 0.5 / SECONDS_BETWEEN_LOOKS + 1
 
 
 def test_without_the_cpu_platform_nothing_is_patched() -> None:

@@ -1,0 +1,83 @@
+"""What it costs a process of vLLM to wait for the engine's next message, and how late it reads it: on the CPU stack.
+
+    python benchmarks/engine_messages.py
+
+vLLM's engine tells its worker of each token through shared memory. The worker looks for the next message without a
+pause, so that while others work (the agent loop, the verifiers) it takes a core from them; on the CPU stack it pauses
+between two looks. Both ways take turns: a process reads messages that are a token's time apart. Prints medians over
+the rounds of the processor time that the reader takes, as a share of the time that it waits, and of the delay between
+the writing of a message and its reading.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.table import format_table
+from pacs.base.arguments import positive
+from pacs.integration.compatibility.changes import SECONDS_BETWEEN_LOOKS, pause_between_looks_for_messages
+
+WAYS = {"without a pause": False, f"a pause of {1e3 * SECONDS_BETWEEN_LOOKS:g} ms": True}
+
+
+def read(connection: Connection, pause: bool, messages: int) -> None:
+    """The reader: sends back the share of a core that it takes, and the median delay in seconds."""
+    from vllm.distributed.device_communicators import shm_broadcast
+
+    if pause:
+        pause_between_looks_for_messages(shm_broadcast)
+    queue = shm_broadcast.MessageQueue.create_from_handle(connection.recv(), rank=0)
+    queue.wait_until_ready()
+    delays = []
+    began, taken = time.monotonic(), time.process_time()
+    for _ in range(messages):
+        written = queue.dequeue()
+        delays.append(time.monotonic() - written)
+    share = (time.process_time() - taken) / (time.monotonic() - began)
+    connection.send((share, statistics.median(delays)))
+
+
+def measure(pause: bool, messages: int, apart: float) -> tuple[float, float]:
+    """One round: what `read` has found."""
+    from vllm.distributed.device_communicators.shm_broadcast import MessageQueue
+
+    own, others = multiprocessing.Pipe()
+    reader = multiprocessing.get_context("spawn").Process(target=read, args=(others, pause, messages))
+    reader.start()
+    queue = MessageQueue(n_reader=1, n_local_reader=1)
+    own.send(queue.export_handle())
+    queue.wait_until_ready()
+    for _ in range(messages):
+        time.sleep(apart)
+        queue.enqueue(time.monotonic())
+    found: tuple[float, float] = own.recv()
+    reader.join()
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=positive, default=200, help="a round (default: 200)")
+    parser.add_argument("--apart", type=positive, default=20, help="milliseconds between two (default: 20)")
+    parser.add_argument("--rounds", type=positive, default=3, help="of each way (default: 3)")
+    args = parser.parse_args()
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+    for _ in range(args.rounds):
+        for way, pause in WAYS.items():
+            found[way].append(measure(pause, args.messages, args.apart / 1e3))
+    rows = []
+    for way, rounds in found.items():
+        shares, delays = (statistics.median(each) for each in zip(*rounds, strict=True))
+        rows.append([way, f"{shares:.2f}", f"{1e3 * delays:.2f}"])
+    print(format_table(["between two looks", "cores taken", "delay in ms"], rows))
+
+
+if __name__ == "__main__":
+    main()
