@@ -6,7 +6,7 @@ vLLM's engine tells its worker of each token through shared memory. The worker l
 pause, so that while others work (the agent loop, the verifiers) it takes a core from them; on the CPU stack it pauses
 between two looks. Both ways take turns: a process reads messages that are a token's time apart. Prints medians over
 the rounds of the processor time that the reader takes, as a share of the time that it waits, and of the delay between
-the writing of a message and its reading.
+the writing of a message and its reading, each with its ratio to the first way.
 """
 
 import argparse
@@ -50,6 +50,7 @@ def measure(pause: bool, messages: int, apart: float) -> tuple[float, float]:
     own, others = multiprocessing.Pipe()
     reader = multiprocessing.get_context("spawn").Process(target=read, args=(others, pause, messages))
     reader.start()
+    others.close()  # so that a reader that dies is noticed
     queue = MessageQueue(n_reader=1, n_local_reader=1)
     own.send(queue.export_handle())
     queue.wait_until_ready()
@@ -72,10 +73,12 @@ def main() -> None:
     for _ in range(args.rounds):
         for way, pause in WAYS.items():
             found[way].append(measure(pause, args.messages, args.apart / 1e3))
-    rows = []
-    for way, rounds in found.items():
-        shares, delays = (statistics.median(each) for each in zip(*rounds, strict=True))
-        rows.append([way, f"{shares:.2f}", f"{1e3 * delays:.2f}"])
+    medians = {way: [statistics.median(each) for each in zip(*rounds, strict=True)] for way, rounds in found.items()}
+    share_before, delay_before = next(iter(medians.values()))
+    rows = [
+        [way, f"{share:.2f} ({share / share_before:.2f})", f"{1e3 * delay:.2f} ({delay / delay_before:.2f})"]
+        for way, (share, delay) in medians.items()
+    ]
     print(format_table(["between two looks", "cores taken", "delay in ms"], rows))
 
 

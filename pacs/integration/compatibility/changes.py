@@ -11,7 +11,7 @@ from pacs.runs.processes import RUN_DIR, TOKEN
 
 #: How the names of verl's sockets for weights begin.
 WEIGHTS_SOCKET = "ipc:///tmp/rl-colocate-zmq-"
-#: A tenth of what a model of a few layers takes to a token on a CPU.
+#: Of a process that waits for a message of vLLM's engine; benchmarks/engine_messages.py measures what it costs.
 SECONDS_BETWEEN_LOOKS = 2e-4
 #: Variable of a run's processes: `actor_rollout_ref.nccl_timeout`.
 COLLECTIVE_SECONDS = "PACS_COLLECTIVE_SECONDS"
