@@ -9,8 +9,8 @@ from pacs.base.redaction import redacted_command
 from pacs.evaluation.tasks import Task
 from pacs.sweeps.grid import OURS, PlannedRun
 from pacs.sweeps.results import config_of, read
-from pacs.verl_keys.changes import algorithm_changes, algorithm_settings
-from pacs.verl_keys.names import TOTAL_STEPS
+from pacs.verl_keys.changes import algorithm_changes, algorithm_settings, counts
+from pacs.verl_keys.names import OF_VALIDATION, TOTAL_STEPS
 
 
 def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Sequence[Task]) -> None:
@@ -64,5 +64,9 @@ def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Seque
 
 
 def _decisive(command: Sequence[Any]) -> list[str]:
-    """The words of a run's command that are not its folder or its name."""
-    return [str(word) for word in command if str(word).split("=")[0] not in OURS]
+    """The words of a run's command that decide its results: not its folder, its name or how it is calculated."""
+    return [word for word in map(str, command) if _decides(word.split("=")[0].lstrip("+~"))]
+
+
+def _decides(key: str) -> bool:
+    return key not in OURS and (counts(key) or key.startswith(OF_VALIDATION))

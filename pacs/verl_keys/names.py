@@ -43,6 +43,9 @@ OPTIMIZER_OFFLOAD: Final = f"{_ACTOR}.fsdp_config.optimizer_offload"
 WEIGHTS_OFFLOAD: Final = f"{_ACTOR}.fsdp_config.param_offload"
 CRITIC_OPTIMIZER_OFFLOAD: Final = "critic.fsdp.optimizer_offload"
 
+#: What is validated, how and when: it changes no weights, and what is measured of them (beginnings of keys).
+OF_VALIDATION: Final = ("data.val", f"{_ROLLOUT}.val_kwargs", "trainer.test_freq")
+
 #: The settings that a reader of a model card asks for first.
 ON_THE_CARD: Final = (
     "data.train_batch_size",

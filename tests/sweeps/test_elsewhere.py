@@ -95,6 +95,9 @@ def test_other_settings_other_sweeps_and_missing_evaluations_are_refused(
     other.overrides.append("trainer.total_training_steps=9")
     with pytest.raises(UserError, match=r"has other settings \(trainer.total_training_steps=9\): give"):
         take_results([other], [file], [])
+    other.overrides[-1] = "actor_rollout_ref.rollout.val_kwargs.n=9"
+    with pytest.raises(UserError, match=r"has other settings \(actor_rollout_ref.rollout.val_kwargs.n=9\): give"):
+        take_results([other], [file], [])
     backwards = moved(run, tmp_path / "here")
     backwards.overrides.reverse()
     with pytest.raises(UserError, match=r"has other settings \(in another order\)"):
@@ -112,6 +115,15 @@ def test_other_settings_other_sweeps_and_missing_evaluations_are_refused(
         take_results([moved(make_run("10", 1), tmp_path / "here")], [file], [])
     with pytest.raises(UserError, match=r"none.json cannot be read"):
         take_results([moved(run, tmp_path / "here")], [tmp_path / "none.json"], [])
+
+
+def test_how_it_was_calculated_there_does_not_matter(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run("1", 0)
+    (tmp_path / "results.json").write_text(as_text(results_of(sweep, [run])))
+    planned = moved(run, tmp_path / "here")
+    planned.overrides.extend(["actor_rollout_ref.rollout.agent.num_workers=2", "+trainer.balance_batch=false"])
+    take_results([planned], [tmp_path / "results.json"], [])
+    assert planned.is_finished
 
 
 def test_what_the_same_command_stood_for_is_compared(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
