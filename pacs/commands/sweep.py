@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import columns, print
@@ -35,7 +35,8 @@ the sweep once the current step is done and saved.
 Then each run's last model is evaluated (`pacs evaluate`) on the sweep's tasks, if it is run with its own recipe, or
 on those of --tasks.
 
-Writes to --out: a folder a run, results.json, results.md (the table), results.png (the plot), and report/.
+Writes to --out: a folder a run; after each run results.json and results.md (the table); at the end also results.png
+(the plot) and report/.
 Exit status: 0 all is done, 1 a run or its evaluation failed, 2 refused, 75 stopped on request.
 """
 
@@ -128,7 +129,7 @@ def _sweep(args: argparse.Namespace) -> int:
         prepare_missing(evaluation.tasks, DATA)
     refused: dict[str, str] = {}
     with locked(out), Stops() as stop:
-        status = train_runs(runs, evaluation, stop, refused)
+        status = train_runs(runs, evaluation, stop, refused, lambda: _write_results(sweep, runs, out, refused))
         print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
         _write(sweep, runs, out, refused)
     if status not in (FINISHED, FAILED):
@@ -178,18 +179,28 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     return Evaluation(parse_tasks(given, DATA, args.samples, args.k), max_tokens, ["--tasks", given, *options])
 
 
-def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
+def _write_results(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> dict[str, Any]:
+    """Write what takes no time, results.json and its table; the results."""
     from pacs.base.files import write_atomically
-    from pacs.report import write_report
     from pacs.sweeps import collect, render
     from pacs.sweeps.results import as_text
+    from pacs.sweeps.table import results_page
 
     results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
     write_atomically(out / RESULTS, as_text(results))
+    write_atomically(out / render.TABLE, results_page(results).encode())
+    return results
+
+
+def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
+    from pacs.base.files import write_atomically
+    from pacs.report import write_report
+    from pacs.sweeps import render
+
+    results = _write_results(sweep, runs, out, refused)
     files = render.render(results)
-    for name in (render.TABLE, render.PLOT):
-        if name in files:
-            write_atomically(out / name, files[name])
+    if render.PLOT in files:
+        write_atomically(out / render.PLOT, files[render.PLOT])
     print(files[render.TABLE].decode())
     folders = [run.folder for run in runs if (run.folder / "metrics.jsonl").is_file()]
     if folders:

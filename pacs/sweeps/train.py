@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,7 +35,13 @@ def locked(out: Path) -> Iterator[None]:
         yield
 
 
-def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: Stops, refused: dict[str, str]) -> int:
+def train_runs(
+    runs: Sequence[PlannedRun],
+    evaluation: Evaluation | None,
+    stop: Stops,
+    refused: dict[str, str],
+    after_each: Callable[[], object],
+) -> int:
     """Train and evaluate what is not done yet; a run that fails does not keep the others from being trained.
 
     Args:
@@ -44,6 +50,7 @@ def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: 
         stop: signals that have come; while a run trains, its launcher heeds them (the first ends it after its step, a
             second at once) and passes them on to here.
         refused: gets folder's name -> why, of runs that were refused though the check had let them pass.
+        after_each: called when a run that was started here has ended and, where that is asked for, is evaluated.
 
     Returns:
         The exit status: 0 all is done, 1 a run or an evaluation failed, 75 or 128 + N stopped by a signal.
@@ -53,6 +60,7 @@ def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: 
     for number, run in enumerate(runs, start=1):
         if stop.signals:
             return STOPPED
+        here = not run.is_finished
         which = f"pacs sweep: run {number} of {len(runs)}: {run.label}"
         if run.elsewhere is not None:
             print(f"{which}: was trained elsewhere", flush=True)
@@ -69,6 +77,8 @@ def train_runs(runs: Sequence[PlannedRun], evaluation: Evaluation | None, stop: 
             clock.note(run)
         if not run.is_finished or (evaluation and not stop.signals and not evaluate_run(run, evaluation, stop)):
             status = FAILED
+        if here:
+            after_each()
     return STOPPED if stop.signals else status
 
 

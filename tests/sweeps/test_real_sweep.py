@@ -52,6 +52,8 @@ def test_a_sweep_is_killed_and_goes_on(tmp_path: Path) -> None:
     while processes_of(state.token) and time.monotonic() < deadline:
         time.sleep(0.5)
     assert processes_of(state.token) == []
+    so_far = json.loads((out / "results.json").read_text())  # of when the first run had ended
+    assert [run["state"] for run in so_far["runs"]] == ["failed", "not started"]
 
     second = Started(command, tmp_path / "second.log")
     second.wait_for(lambda: second.trains(ten))

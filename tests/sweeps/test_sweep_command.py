@@ -4,16 +4,19 @@ import fcntl
 import json
 import shlex
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
 from pacs import cli
+from pacs.base.stops import Stops
 from pacs.composing import compose_run
 from pacs.runs.state import Progress, write_progress, write_state
 from pacs.sweeps.definition import read_sweep
 from pacs.sweeps.grid import plan_runs
+from pacs.sweeps.train import train_runs
 from tests.runs.states import state_in
 
 
@@ -70,6 +73,21 @@ def test_a_run_that_cannot_start_does_not_stop_the_sweep(
     assert (out / "results.png").is_file()
     assert (out / "report" / "index.html").is_file()
     assert {number: signal.getsignal(number) for number in before} == before
+
+
+def test_after_each_run_the_results_can_be_written(inputs: list[str], tmp_path: Path) -> None:
+    """Neither of two can start: processes of others are in their folders. A third was trained before: not told."""
+    words = [*inputs, "pacs.beta=0.1,1,10", "data.seed=0"]
+    trained, *others = runs = plan_runs(read_sweep("ablation_beta"), words, tmp_path)
+    trained.step = trained.total_steps
+    told: list[list[str]] = []
+    refused: dict[str, str] = {}
+    with ExitStack() as held:
+        for run in others:
+            run.folder.mkdir()
+            fcntl.flock(held.enter_context((run.folder / ".lock").open("w")), fcntl.LOCK_EX)
+        assert train_runs(runs, None, held.enter_context(Stops()), refused, lambda: told.append(list(refused))) == 1
+    assert told == [["beta_1-seed_0"], ["beta_1-seed_0", "beta_10-seed_0"]]
 
 
 def test_a_second_sweep_in_the_folder_is_refused(
