@@ -63,7 +63,7 @@ PAIRED = "Runs of one seed begin at the same start of their own."
 
 
 def write(name: str = "", folder: Path = files.FOLDER) -> list[Path]:
-    """Write the pages of a question, or of all, that have records; returns the files.
+    """Write the pages of a question, or of all, whose runs have begun; returns the files.
 
     Args:
         name: of the question; empty: all.
@@ -75,10 +75,11 @@ def write(name: str = "", folder: Path = files.FOLDER) -> list[Path]:
     records, written = Records(folder), []
     for question in map(questions.read, [name] if name else questions.names()):
         for task in question.tasks:
-            comparison = compare(question, task, records)
+            comparison, stem = compare(question, task, records), f"{question.name}-{task}"
             if not comparison.records and not comparison.failures:
                 continue
-            stem = f"{question.name}-{task}"
+            if comparison.missing and not (folder / f"{stem}.jsonl").exists():
+                continue  # Not begun: what is there was another question's to run.
             write_atomically(folder / f"{stem}.md", page(comparison))
             written.append(folder / f"{stem}.md")
             if comparison.with_runs:

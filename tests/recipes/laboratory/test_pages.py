@@ -44,6 +44,22 @@ def test_files_are_written_for_what_has_records(made: Made, tmp_path: Path) -> N
     assert [file.read_bytes() for file in report.write("better", tmp_path / "results")] == before
 
 
+def test_a_question_of_which_another_ran_some_runs_has_no_page_before_it_is_begun(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made()
+    written = ["better-countdown.md", "better-countdown.png"]
+    of_more_seeds = QUESTION.replace("seeds: [0, 1, 2]", "seeds: [0, 1, 2, 3]")
+    ask(tmp_path / "questions", monkeypatch, of_more_seeds, "larger")
+    assert [file.name for file in report.write("", tmp_path / "results")] == written
+    ask(tmp_path / "questions", monkeypatch, QUESTION, "larger")  # all its runs are there
+    assert [file.name for file in report.write("", tmp_path / "results")] == [
+        *written,
+        "larger-countdown.md",
+        "larger-countdown.png",
+    ]
+
+
 def test_a_figure_of_runs_that_are_no_longer_asked_for_goes(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
