@@ -9,7 +9,6 @@ from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.redaction import redacted, redacted_command
-from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.results import read_results
 from pacs.report.groups import Group
 from pacs.report.validation import PASS_AT_K, sources_of
@@ -19,6 +18,7 @@ from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
+from pacs.sweeps.notes import notes_on, read_inputs
 from pacs.sweeps.results import FORMAT, share_config
 from pacs.verl_keys.changes import algorithm_settings
 from pacs.verl_keys.config import policy_path
@@ -88,7 +88,7 @@ def collect(
             if cause
         ],
         "runs": found,
-        "notes": _grading_notes(runs),
+        "notes": notes_on(runs, found),
     }
     shown: dict[str, Any] = redacted(results)
     return shown
@@ -139,6 +139,7 @@ def _run(
         "git_commit": info.get("git_commit"),
         "python": info.get("python"),
         "versions": info.get("versions", {}),
+        "inputs": read_inputs(planned.folder),
         "measures": measures.of_run(
             {task: about["pass_at"] for task, about in evaluation.items()},
             {
@@ -196,17 +197,6 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
         }
         for task in tasks
     }
-
-
-def _grading_notes(runs: Sequence[PlannedRun]) -> list[str]:
-    """Where the evaluations of two runs told right and wrong apart by other settings of the verifiers."""
-    gradings = {}
-    for run in runs:
-        try:
-            gradings[run.label] = read_results(evaluation_folder(run))[0].get("grading")
-        except UserError:
-            continue
-    return grading_notes(gradings) if len(gradings) > 1 else []
 
 
 def _without_seed(settings: Mapping[str, str]) -> dict[str, str]:

@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.evaluation.tasks import Task
+from pacs.integration.start.inputs import write_inputs
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.elsewhere import take_results
 from pacs.sweeps.grid import PlannedRun, plan_runs
 from pacs.sweeps.results import as_text
+from pacs.sweeps.table import results_page
 from tests.sweeps.conftest import MakeRun
 
 
@@ -43,6 +46,49 @@ def test_two_halves_give_the_results_of_the_whole(sweep: Sweep, make_run: MakeRu
     assert found["settings"][0]["measures"]["a/b pass@1, validation"]["n"] == 3
     for there, here in zip(whole["runs"], found["runs"], strict=True):
         assert {**here, "folder": None} == {**there, "folder": None}
+
+
+def holds(run: PlannedRun, weights: str) -> None:
+    """Write down, as a run does, what it began with."""
+    (run.folder / "weights").mkdir()
+    (run.folder / "weights" / "model.safetensors").write_text(weights)
+    named = {"actor_rollout_ref": {"model": {"path": str(run.folder / "weights")}}}
+    write_inputs(OmegaConf.merge(run.config, named), run.folder)
+
+
+def test_runs_that_did_not_begin_alike_are_named(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    runs = [make_run("1", seed) for seed in range(3)]
+    for run, weights in zip(runs, ("these", "these", "those"), strict=True):
+        holds(run, weights)
+    file, planned = tmp_path / "results.json", [*runs[:2], moved(runs[2], tmp_path / "here")]
+    file.write_text(as_text(results_of(sweep, runs)))
+    take_results(planned, [file], [])
+    (note,) = results_of(sweep, planned)["notes"]
+    assert f"- {note}" in results_page(results_of(sweep, planned))
+    began = [run["inputs"]["actor_rollout_ref.model.path"] for run in results_of(sweep, runs)["runs"]]
+    (these,), (those,) = began[0], began[2]
+    assert note == (
+        "not the same in all runs: what actor_rollout_ref.model.path tiny held, by its SHA-256: "
+        f"{these} (beta_1-seed_0, beta_1-seed_1); {those} (beta_1-seed_2)."
+    )
+    assert results_of(sweep, planned[:2])["notes"] == []  # the same files in another place are no difference
+
+
+def test_runs_that_were_given_other_models_are_not_compared_by_them(sweep: Sweep, make_run: MakeRun) -> None:
+    runs = [make_run("1", seed) for seed in range(2)]
+    for run in runs:
+        holds(run, run.label)
+        run.config.actor_rollout_ref.model.path = run.label
+    assert results_of(sweep, runs)["notes"] == []
+
+
+def test_a_run_that_does_not_say_what_it_began_with_is_named(sweep: Sweep, make_run: MakeRun) -> None:
+    runs = [make_run("1", 0), make_run("1", 1), make_run("1", 2, state="failed")]
+    assert results_of(sweep, runs)["notes"] == []  # nobody says it
+    holds(runs[0], "these")
+    assert results_of(sweep, runs)["notes"] == [
+        "not recorded what the data and the model of these runs held: beta_1-seed_1."
+    ]
 
 
 def test_what_is_not_finished_there_is_left_to_train(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:

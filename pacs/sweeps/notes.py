@@ -1,0 +1,81 @@
+"""What to know of a sweep's runs before they are compared: where they did not begin alike, or were not graded alike."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from pacs.base.errors import UserError
+from pacs.evaluation.compare import grading_notes
+from pacs.evaluation.results import read_results
+from pacs.integration.start.inputs import INPUTS
+from pacs.sweeps.evaluate import evaluation_folder
+from pacs.sweeps.grid import PlannedRun
+
+DIGITS = 12
+
+
+def notes_on(runs: Sequence[PlannedRun], found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence each.
+
+    Args:
+        runs: of the sweep.
+        found: each of them as results.json has it.
+    """
+    return [*_unlike_inputs(runs, found), *_unlike_gradings(runs)]
+
+
+def read_inputs(folder: Path) -> dict[str, list[str]]:
+    """What a run's data, model and reward function held: setting -> a digest of each file or folder that it names.
+
+    Args:
+        folder: of the run; it need not be there.
+
+    Returns:
+        The first 12 hexadecimal digits of a SHA-256 over the files' own, in the order that the setting has; empty of a
+        run that has not begun.
+    """
+    try:
+        inputs = json.loads((folder / INPUTS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return {key: [_digest(files) for _, files in named] for key, named in inputs.items()}
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:DIGITS]
+
+
+def _unlike_inputs(runs: Sequence[PlannedRun], found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Where one name stood for other contents in two runs, as a model does that was made on two machines."""
+    contents: dict[str, dict[str, list[str]]] = {}  # name -> digests -> names of runs
+    unknown = []
+    for planned, run in zip(runs, found, strict=True):
+        inputs = run.get("inputs") or {}
+        if run["state"] == "finished" and not inputs:
+            unknown.append(run["name"])
+        for key, digests in inputs.items():
+            name = f"{key} {OmegaConf.select(planned.config, key)}"
+            contents.setdefault(name, {}).setdefault(", ".join(digests), []).append(run["name"])
+    said = []
+    for name, held in contents.items():
+        if len(held) > 1:
+            each = "; ".join(f"{digest} ({', '.join(names)})" for digest, names in held.items())
+            said.append(f"not the same in all runs: what {name} held, by its SHA-256: {each}.")
+    if unknown and contents:
+        said.append(f"not recorded what the data and the model of these runs held: {', '.join(unknown)}.")
+    return said
+
+
+def _unlike_gradings(runs: Sequence[PlannedRun]) -> list[str]:
+    """Where the evaluations of two runs told right and wrong apart by other settings of the verifiers."""
+    gradings = {}
+    for run in runs:
+        try:
+            gradings[run.label] = read_results(evaluation_folder(run))[0].get("grading")
+        except UserError:
+            continue
+    return grading_notes(gradings) if len(gradings) > 1 else []
