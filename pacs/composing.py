@@ -20,6 +20,7 @@ METHOD = "pacs.method"
 LEFT_OUT = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
     "use --config-name gspo, whose ratio is a response's, too",
+    "grpo_passk": "it is pass_at_k here: use --config-name pass_at_k",
     "remax": "verl's V1 trainer samples no greedy response to compare with: use --config-name rloo",
 }
 
@@ -87,11 +88,23 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
         return f"- {error}"
     key = unknown.group(1)
     parent, _, name = key.rpartition(".")
+    if parent == "pacs" and (readers := _methods_with(name)):
+        return (
+            f"- {key} is a setting of {', '.join(readers)}, and --config-name {algorithm} does not read it: leave it "
+            f"out, or use --config-name {readers[0]}."
+        )
     siblings = cause.parent_node if isinstance(cause, OmegaConfBaseException) else None
     prefix = f"{parent}." if parent else ""
     near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all; +{key}=... would add it.)"
+
+
+def _methods_with(field: str) -> list[str]:
+    """Names of the methods that have a setting of this name."""
+    from pacs.algorithm import METHODS  # torch is slow to import
+
+    return [name for name, method in METHODS.items() if field in method.model_fields]
 
 
 def override_problems(words: Sequence[str]) -> list[str]:

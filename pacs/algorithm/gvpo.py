@@ -9,8 +9,8 @@ from pacs.algorithm.method import Method, Rows
 class Gvpo(Method):
     """losses_i = ((r_i - r-bar) - (R_i - q))^2 / (2 (G-1)), with r_i = beta * log-ratio and q the group's mean label.
 
-    The reference is the policy that sampled, so that `reference.reset_every` is 1. At the residual's zero the policy is
-    the reference, tilted by e^(R/beta).
+    The reference may be any policy: with `reference.reset_every` of 1, the default, it is the one that sampled. At the
+    residual's zero the policy is the reference, tilted by e^(R/beta).
     """
 
     #: Scale of the log-ratio; above 0.

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import METHODS
+from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.schema import RUN_KEYS
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 VERLS_CLIP_RATIO = 0.2
 #: verl's estimators that compare the responses to one prompt.
-OF_GROUPS = ("grpo", "rloo", "opo")
+OF_GROUPS = (
+    "grpo", "rloo", "opo", "grpo_passk", "grpo_vectorized", "rloo_vectorized", "reinforce_plus_plus_baseline",
+)  # fmt: skip
 #: Those of verl's that its V1 trainer cannot give what they read.
 WITHOUT_INPUT = {
     "remax": "the reward of a greedy response (reward_baselines)",
@@ -42,8 +45,34 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             f"actor_rollout_ref.rollout.n={n}: {estimator} compares the responses to one prompt; sample at least 2 "
             "(the paper: 8)."
         )
+    yield from _loss_problems(config)
+    yield from _overlong_problems(config)
+    if estimator == "gae" and not config.critic.enable:
+        yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
+    problems = list(batch_problems(config))
+    yield from problems
+    if config.critic.enable and not problems:
+        yield from _critic_problems(config)
+
+
+def _loss_problems(config: DictConfig) -> Iterator[str]:
+    """verl looks its loss up in a worker's first update, after a step of rollouts."""
+    from verl.trainer.ppo.core_algos import POLICY_LOSS_REGISTRY
+
     actor = config.actor_rollout_ref.actor
-    if actor.policy_loss.loss_mode == "geo_mean":
+    mode = actor.policy_loss.loss_mode
+    if mode not in POLICY_LOSS_REGISTRY:
+        yield (
+            f"actor_rollout_ref.actor.policy_loss.loss_mode={mode}: verl knows no such loss; leave it out, so that it "
+            f"is that of --config-name.{did_you_mean(str(mode), POLICY_LOSS_REGISTRY)}"
+        )
+    lowest, highest = actor.policy_loss.clip_cov_lb, actor.policy_loss.clip_cov_ub
+    if mode == "clip_cov" and not lowest < highest:
+        yield (
+            f"actor_rollout_ref.actor.policy_loss.clip_cov_lb={lowest} is not below clip_cov_ub={highest}, so that no "
+            "token would be chosen: leave both out, or set a lower one."
+        )
+    if mode == "geo_mean":
         yield (
             "actor_rollout_ref.actor.policy_loss.loss_mode=geo_mean: verl takes a plain mean over each micro-batch, so "
             "that the gradient depends on how rows are packed (twice too large where 16 rows were split into 4 and "
@@ -60,13 +89,6 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "divide each micro-batch by the longest response in it; set a constant, e.g. "
             "${data.max_response_length}."
         )
-    yield from _overlong_problems(config)
-    if estimator == "gae" and not config.critic.enable:
-        yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
-    problems = list(batch_problems(config))
-    yield from problems
-    if config.critic.enable and not problems:
-        yield from _critic_problems(config)
 
 
 def _overlong_problems(config: DictConfig) -> Iterator[str]:

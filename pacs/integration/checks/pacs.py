@@ -20,6 +20,7 @@ UNREAD = {
     "algorithm.adv_estimator": "pacs",
     "algorithm.gamma": 1.0,
     "algorithm.lam": 1.0,
+    "algorithm.norm_adv_by_std_in_grpo": True,
     "actor_rollout_ref.actor.clip_ratio": 0.2,
     "actor_rollout_ref.actor.clip_ratio_low": 0.2,
     "actor_rollout_ref.actor.clip_ratio_high": 0.2,
@@ -61,6 +62,12 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"pacs.reference.reset_every={given}: {config.pacs.method} compares with the policy that sampled, which is "
             "the reference where it is reset in every step: leave it out, so that it is 1."
+        )
+    if method.reference.reset_at_saturation is not None and not isinstance(method, Pacs):
+        yield (
+            f"pacs.reference.reset_at_saturation={method.reference.reset_at_saturation}: {config.pacs.method} has no "
+            "scores that could be saturated, so that it would never reset: leave it out, or use "
+            "pacs.reference.reset_at_log_ratio."
         )
     yield from _reference_problems(config)
     yield from _ignored_settings(config)
@@ -128,6 +135,11 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
         yield (
             "actor_rollout_ref.actor.shuffle=true would tear groups apart; set it to false (the data is shuffled by "
             "data.shuffle, and groups are dealt out to mini-batches anew each step)."
+        )
+    if OmegaConf.select(config, "reward.reward_kwargs.overlong_buffer_cfg.enable"):
+        yield (
+            "reward.reward_kwargs.overlong_buffer_cfg.enable=true: a punishment of length is no label of right or "
+            "wrong, which this method trains on: set it to false."
         )
     correction = algorithm.get("rollout_correction") or {}
     if correction.get("rollout_is") or correction.get("rollout_rs"):

@@ -31,6 +31,8 @@ _TOP_K: _Check = (
     "use a whole number of at least 1, or -1: all tokens",
 )
 _RATE = _number(lambda rate: 0 <= rate < math.inf, "use a number of at least 0")
+_ABOVE_0 = _number(lambda value: 0 < value < math.inf, "use a number above 0")
+_PART = _number(lambda share: 0 < share <= 1, "use a share of the tokens, above 0 and at most 1")
 _SHARE = _number(lambda share: 0 <= share <= 1, "use a number from 0 to 1")
 # torch would turn the gradient round, or take it away; verl reads no null.
 _CLIP = _number(lambda norm: norm > 0, "use a number above 0, or inf to never clip")
@@ -40,7 +42,7 @@ _NAME: _Check = (
     lambda name: str(name) not in ("", ".", "..") and "/" not in str(name),
     "use a plain name: it is that of a folder",
 )
-_ROLLOUT = "actor_rollout_ref.rollout"
+_ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 #: Setting -> what its value must be, and what to use in words.
 VALUES: dict[str, _Check] = {
     f"{_ROLLOUT}.name": (lambda name: name == "vllm", "use vllm: the watch and the weight transfer are written for it"),
@@ -58,7 +60,14 @@ VALUES: dict[str, _Check] = {
     "critic.optim.lr": _RATE,
     "actor_rollout_ref.actor.optim.clip_grad": _CLIP,
     "critic.optim.clip_grad": _CLIP,
-    **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high", "_c")},
+    **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high")},
+    # verl stops at 1 in the first update.
+    f"{_ACTOR}.clip_ratio_c": _number(lambda ratio: ratio > 1, "use a number above 1 (verl: 3)"),
+    f"{_ACTOR}.tau_pos": _ABOVE_0,
+    f"{_ACTOR}.tau_neg": _ABOVE_0,
+    f"{_ACTOR}.policy_loss.clip_cov_ratio": _PART,
+    f"{_ACTOR}.policy_loss.kl_cov_ratio": _PART,
+    f"{_ACTOR}.policy_loss.ppo_kl_coef": _RATE,
     "critic.cliprange_value": _RATE,
     "algorithm.gamma": _SHARE,
     "algorithm.lam": _SHARE,
