@@ -36,11 +36,11 @@ def read_inputs(folder: Path) -> dict[str, list[str]]:
 
     Returns:
         The first 12 hexadecimal digits of a SHA-256 over the files' own, in the order that the setting has; empty of a
-        run that has not begun.
+        run that has not begun, or whose file is damaged.
     """
     try:
         inputs = json.loads((folder / INPUTS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return {}
     return {key: [_digest(files) for _, files in named] for key, named in inputs.items()}
 

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.evaluation.tasks import Task
-from pacs.integration.start.inputs import write_inputs
+from pacs.integration.start.inputs import INPUTS, write_inputs
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.elsewhere import take_results
@@ -86,9 +86,10 @@ def test_a_run_that_does_not_say_what_it_began_with_is_named(sweep: Sweep, make_
     runs = [make_run("1", 0), make_run("1", 1), make_run("1", 2, state="failed")]
     assert results_of(sweep, runs)["notes"] == []  # nobody says it
     holds(runs[0], "these")
-    assert results_of(sweep, runs)["notes"] == [
-        "not recorded what the data and the model of these runs held: beta_1-seed_1."
-    ]
+    expected = ["not recorded what the data and the model of these runs held: beta_1-seed_1."]
+    assert results_of(sweep, runs)["notes"] == expected
+    (runs[1].folder / INPUTS).write_text('{"data.train_files": [')  # a disk lost the rest
+    assert results_of(sweep, runs)["notes"] == expected
 
 
 def test_what_is_not_finished_there_is_left_to_train(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ VALUES: dict[str, _Check] = {
     "critic.optim.clip_grad": _CLIP,
     **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high")},
     # verl stops at 1 in the first update.
-    f"{_ACTOR}.clip_ratio_c": _number(lambda ratio: ratio > 1, "use a number above 1 (verl: 3)"),
+    f"{_ACTOR}.clip_ratio_c": _number(lambda ratio: 1 < ratio < math.inf, "use a number above 1 (verl: 3)"),
     f"{_ACTOR}.tau_pos": _ABOVE_0,
     f"{_ACTOR}.tau_neg": _ABOVE_0,
     f"{_ACTOR}.policy_loss.clip_cov_ratio": _PART,
