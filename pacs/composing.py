@@ -14,7 +14,9 @@ from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.base.redaction import BLANK, is_secret
 from pacs.base.suggestions import did_you_mean, nearest
+from pacs.verl_keys import names
 
+#: The class of ours that is trained with; a primary config names its own.
 METHOD = "pacs.method"
 #: Losses of verl that are no primary config, and why.
 LEFT_OUT = {
@@ -87,24 +89,36 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     if unknown is None or "not in struct" not in str(cause):
         return f"- {error}"
     key = unknown.group(1)
+    if other := _of_another_method(key, algorithm):
+        return f"- {other}"
     parent, _, name = key.rpartition(".")
-    if parent == "pacs" and (readers := _methods_with(name)):
-        return (
-            f"- {key} is a setting of {', '.join(readers)}, and --config-name {algorithm} does not read it: leave it "
-            f"out, or use --config-name {readers[0]}."
-        )
     siblings = cause.parent_node if isinstance(cause, OmegaConfBaseException) else None
     prefix = f"{parent}." if parent else ""
     near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all; +{key}=... would add it.)"
+    # The keys of `pacs` are a class's fields: one of ours takes no more, one of the user's may.
+    added = key.partition(".")[0] != "pacs" or any(re.match(rf"\+*{METHOD}=\w+\.", word) for word in arguments)
+    add = f"; +{key}=... would add it" if added else ""
+    return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all{add}.)"
 
 
-def _methods_with(field: str) -> list[str]:
-    """Names of the methods that have a setting of this name."""
+def _of_another_method(key: str, algorithm: str) -> str | None:
+    """A sentence about a key that is a setting of other methods' configs; None of any other key."""
     from pacs.algorithm import METHODS  # torch is slow to import
 
-    return [name for name, method in METHODS.items() if field in method.model_fields]
+    readers = [name for name, method in METHODS.items() if _field(key) in method.model_fields]
+    if not readers or algorithm in readers:
+        return None
+    return (
+        f"{key} is a setting of {', '.join(readers)}, and --config-name {algorithm} does not read it: leave it out, or "
+        f"use --config-name {readers[0]}."
+    )
+
+
+def _field(key: str) -> str | None:
+    """The setting of `pacs` that a key is of, or is."""
+    section, _, rest = key.partition(".")
+    return rest.partition(".")[0] if section == "pacs" and rest else None
 
 
 def override_problems(words: Sequence[str]) -> list[str]:
@@ -147,14 +161,32 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     groups = [override for override in given if (config_dir() / str(override.key_or_group)).is_dir()]
     plain = compose(name, overrides=[str(override.input_line) for override in groups])
     problems = []
+    own_class = "." in str(OmegaConf.select(config, METHOD))
     for key in dict.fromkeys(str(override.key_or_group) for override in given if override not in groups):
         words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
         if words is not None:
             problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
-    method = OmegaConf.select(config, METHOD)
-    if method in algorithms() and method != OmegaConf.select(plain, METHOD):
-        problems.append(f"{METHOD}={method}: its settings are in a primary config: use --config-name {method} instead.")
+        elif not own_class and _field(key) not in plain.pacs and (other := _of_another_method(key, name)):
+            problems.append(other)
+    for key in (METHOD, names.METHOD):
+        value = OmegaConf.select(config, key)
+        if value != OmegaConf.select(plain, key) and not (key == METHOD and own_class):
+            own = f", or a class of yours by {METHOD}=my.module.Loss" if key == METHOD else ""
+            problems.append(f"{key}={value}: {_by_name(str(value), own)}")
     return problems
+
+
+def _by_name(algorithm: str, otherwise: str) -> str:
+    """How to choose what a word was to choose, in a sentence."""
+    known = algorithms()
+    if algorithm in known:
+        return f"its settings are in a primary config: use --config-name {algorithm} instead."
+    if algorithm in LEFT_OUT:
+        return f"{LEFT_OUT[algorithm]}."
+    return (
+        f"there is none of this name; choose by --config-name one of {', '.join(known)}{otherwise}."
+        f"{did_you_mean(algorithm, known)}"
+    )
 
 
 def _other_kind(default: Any, value: Any) -> str | None:

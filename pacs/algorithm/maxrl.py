@@ -2,11 +2,11 @@
 
 import torch
 
-from pacs.algorithm.clipped import Clipped
+from pacs.algorithm.clipped import ClippedBothWays
 from pacs.algorithm.groups import Groups
 
 
-class MaxRl(Clipped):
+class MaxRl(ClippedBothWays):
     """A_i = (R_i - q)/q, q the pass rate of the group; 0 in groups without a right response.
 
     The theorem of the paper has an order of G; every public code, and this one, one less, since a group without a right

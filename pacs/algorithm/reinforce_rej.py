@@ -3,11 +3,11 @@
 import torch
 
 from pacs.algorithm.class_balance import in_mixed_group
-from pacs.algorithm.clipped import Clipped
+from pacs.algorithm.clipped import ClippedBothWays
 from pacs.algorithm.groups import Groups
 
 
-class ReinforceRej(Clipped):
+class ReinforceRej(ClippedBothWays):
     """A_i = 1 of right responses and -1 of wrong ones; groups of one class are left out.
 
     (As shipped, the authors' labels of 0 and 1 give wrong responses no gradient; the paper's text has -1.)

@@ -9,7 +9,18 @@ from pacs.base.errors import UserError
 
 FORMAT = "pacs sweep results, version 1"
 #: What a run of a results.json has, at least.
-NEEDED = ("name", "state", "command", "settings", "total_steps", "measures", "evaluation", "curves")
+NEEDED = {
+    "name": str,
+    "state": str,
+    "command": list,
+    "settings": dict,
+    "total_steps": int,
+    "measures": dict,
+    "evaluation": dict,
+    "curves": dict,
+}
+#: What one has of some versions alone.
+LATER = {"inputs": dict}
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -30,7 +41,12 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def _runs_are_whole(runs: Any) -> bool:
-    return isinstance(runs, list) and all(isinstance(run, dict) and {*NEEDED} <= run.keys() for run in runs)
+    return isinstance(runs, list) and all(
+        isinstance(run, dict)
+        and NEEDED.keys() <= run.keys()
+        and all(isinstance(run[key], kind) for key, kind in (NEEDED | LATER).items() if key in run)
+        for run in runs
+    )
 
 
 def as_text(results: Mapping[str, Any]) -> str:

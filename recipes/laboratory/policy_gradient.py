@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from pydantic import Field
 
-from pacs.algorithm.clipped import LARGEST_LOG_RATIO, Clipped
+from pacs.algorithm.clipped import LARGEST_LOG_RATIO, ClippedBothWays
 from pacs.algorithm.groups import Groups
 
 GRPO_EPSILON = 1e-6
@@ -14,7 +14,7 @@ GRPO_EPSILON = 1e-6
 Aggregation = Literal["token-mean", "seq-mean-token-sum", "seq-mean-token-sum-norm"]
 
 
-class PolicyGradient(Clipped):
+class PolicyGradient(ClippedBothWays):
     """A method whose token losses are -A rho, and what their sum over a mini-batch is divided by."""
 
     #: clipped: rho is PPO's clipped importance ratio. unclipped: the importance ratio as it is. none: there is no

@@ -65,7 +65,7 @@ def page() -> str:
     advantages = [[each.names, *(f"{_of(each, n, 1)}; {_of(each, n, 0)}" for n in counts)] for each in METHODS]
     parts = [INTRODUCTION, table(["method", "c(p)"], climbs)]
     for size in SIZES:
-        rows = [[climbed.names, *(f"{_relative(climbed, p, size):.3g}" for p in RATES)] for climbed in METHODS]
+        rows = [[climbed.names, *(f"{_relative(climbed, p, size) + 0.0:.3g}" for p in RATES)] for climbed in METHODS]
         parts += [f"\nc(p)/c(1/2) at G = {size}, by enumeration:\n", table(["p", *map(str, RATES)], rows)]
     parts += [f"\n![c(p)/c(1/2) against p]({FIGURE})\n", CHOICE]
     parts += [EQUAL, table(["equal", "largest relative difference"], equal)]
@@ -110,7 +110,7 @@ def figure() -> bytes:
 
 def _of(climbed: Climbed, n: int, label: int) -> str:
     labels = (torch.arange(SIZES[0]) < n).double()
-    return f"{float(climbed.advantages(labels)[labels == label][0]):.3g}"
+    return f"{float(climbed.advantages(labels)[labels == label][0]) + 0.0:.3g}"  # a zero has no sign
 
 
 def main() -> None:

@@ -106,7 +106,8 @@ def nft(groups: list[Group], method: Nft) -> torch.Tensor:
 
 
 def clipped(advantage: Callable[[int, int, int], float], groups: list[Group], method: Any) -> torch.Tensor:
-    """verl's vanilla loss, a token at a time; advantages of None leave the group out."""
+    """verl's vanilla loss, a token at a time; where no advantage is negative, `clip_low` and `clip_dual` are verl's."""
+    low, dual = getattr(method, "clip_low", 0.2), getattr(method, "clip_dual", 3.0)
     total, count = torch.zeros((), dtype=torch.float64), 0
     for group in groups:
         n, size = sum(row["R"] for row in group), len(group)
@@ -116,9 +117,9 @@ def clipped(advantage: Callable[[int, int, int], float], groups: list[Group], me
             a = advantage(row["R"], n, size)
             for d in row["d"]:
                 rho = torch.exp(d)
-                loss = torch.maximum(-a * rho, -a * rho.clamp(1 - method.clip_low, 1 + method.clip_high))
-                if a < 0 and method.clip_dual is not None:
-                    loss = torch.minimum(loss, torch.tensor(-a * method.clip_dual, dtype=torch.float64))
+                loss = torch.maximum(-a * rho, -a * rho.clamp(1 - low, 1 + method.clip_high))
+                if a < 0 and dual is not None:
+                    loss = torch.minimum(loss, torch.tensor(-a * dual, dtype=torch.float64))
                 total = total + loss
             count += 1
     return total / count

@@ -7,10 +7,13 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import METHODS
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.batch import batch_problems
-from pacs.integration.schema import RUN_KEYS
+from pacs.integration.checks.unread import OF_LOSSES, unread_problems
+from pacs.integration.schema import BASELINES, RUN_KEYS
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 VERLS_CLIP_RATIO = 0.2
+#: Estimators of the primary configs that do not have GRPO's.
+ESTIMATORS = {"ppo": "gae", "rloo": "rloo", "opo": "opo"}
 #: verl's estimators that compare the responses to one prompt.
 OF_GROUPS = (
     "grpo", "rloo", "opo", "grpo_passk", "grpo_vectorized", "rloo_vectorized", "reinforce_plus_plus_baseline",
@@ -20,6 +23,14 @@ WITHOUT_INPUT = {
     "remax": "the reward of a greedy response (reward_baselines)",
     "optimal_token_baseline": "sum_pi_squared",
     "tir_optimal_token_baseline": "sum_pi_squared",
+}
+#: verl's losses that are not trained with here, and why.
+REFUSED = {
+    "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed "
+    "(twice too large where 16 rows were split into 4 and 12): use --config-name gspo, whose ratio is a response's "
+    "likewise",
+    "bypass_mode": "verl's V1 trainer gives it no settings, and it would stop in the first update: leave it out, so "
+    "that it is that of --config-name",
 }
 
 
@@ -46,6 +57,7 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "(the paper: 8)."
         )
     yield from _loss_problems(config)
+    yield from unread_problems(config)
     yield from _overlong_problems(config)
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
@@ -53,6 +65,23 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
     yield from problems
     if config.critic.enable and not problems:
         yield from _critic_problems(config)
+
+
+def baseline_warnings(config: DictConfig) -> Iterator[str]:
+    """Where a run goes by the name of one algorithm and has the loss or the advantages of another."""
+    name, actor = config.trainer.v1.trainer_mode, config.actor_rollout_ref.actor
+    loss, estimator = actor.policy_loss.loss_mode, config.algorithm.adv_estimator
+    if loss != (name if name in OF_LOSSES else "vanilla"):
+        own = f", or use --config-name {loss}, which has its settings" if loss in BASELINES else ""
+        yield (
+            f"actor_rollout_ref.actor.policy_loss.loss_mode={loss}: all else is {name}'s, its clip included, and "
+            f"the run's tables and model card say {name}: leave it out{own}."
+        )
+    if estimator != ESTIMATORS.get(name, "grpo"):
+        yield (
+            f"algorithm.adv_estimator={estimator}: all else is {name}'s, and the run's tables and model card say "
+            f"{name}: leave it out, so that it is that of --config-name."
+        )
 
 
 def _loss_problems(config: DictConfig) -> Iterator[str]:
@@ -72,11 +101,12 @@ def _loss_problems(config: DictConfig) -> Iterator[str]:
             f"actor_rollout_ref.actor.policy_loss.clip_cov_lb={lowest} is not below clip_cov_ub={highest}, so that no "
             "token would be chosen: leave both out, or set a lower one."
         )
-    if mode == "geo_mean":
+    if mode in REFUSED:
+        yield f"actor_rollout_ref.actor.policy_loss.loss_mode={mode}: {REFUSED[mode]}."
+    if mode == "dro" and not (actor.policy_loss.dro_beta or 0) > 0:
         yield (
-            "actor_rollout_ref.actor.policy_loss.loss_mode=geo_mean: verl takes a plain mean over each micro-batch, so "
-            "that the gradient depends on how rows are packed (twice too large where 16 rows were split into 4 and "
-            "12): use --config-name gspo, whose ratio is a response's, too."
+            f"actor_rollout_ref.actor.policy_loss.dro_beta={actor.policy_loss.dro_beta}: verl's loss dro needs its "
+            "weight of the squared log-ratio: set a number above 0."
         )
     if actor.clip_ratio not in (VERLS_CLIP_RATIO, actor.clip_ratio_low, actor.clip_ratio_high):
         yield (

@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Pacs, method_of
 from pacs.integration.checks.batch import batch_problems
+from pacs.integration.checks.unread import LEFT_AS_THEY_ARE, changed
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prompts_per_step, prompts_per_update
@@ -15,19 +16,11 @@ from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prom
 SHARED_WITH_REFERENCE = ("fsdp_size", "model_dtype", "dtype", "mixed_precision", "ulysses_sequence_parallel_size")
 
 
-#: What verl's losses and advantages read, and our methods do not, with the values of the shipped config.
-UNREAD = {
+#: What names verl's advantages and losses, with the values of the shipped config: our methods have neither.
+VERLS = {
     "algorithm.adv_estimator": "pacs",
-    "algorithm.gamma": 1.0,
-    "algorithm.lam": 1.0,
-    "algorithm.norm_adv_by_std_in_grpo": True,
-    "actor_rollout_ref.actor.clip_ratio": 0.2,
-    "actor_rollout_ref.actor.clip_ratio_low": 0.2,
-    "actor_rollout_ref.actor.clip_ratio_high": 0.2,
-    "actor_rollout_ref.actor.clip_ratio_c": 3.0,
-    "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
-    "actor_rollout_ref.actor.loss_scale_factor": None,
     "actor_rollout_ref.actor.policy_loss.loss_mode": "vanilla",
+    "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
 }
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
@@ -49,7 +42,7 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
     except ValueError as error:
         yield str(error)
         return
-    least, n = max(2, method.smallest_group), config.actor_rollout_ref.rollout.n
+    least, n = method.smallest_group, config.actor_rollout_ref.rollout.n
     if n < least:
         otherwise = ", or compare them otherwise (pacs.estimator)" if isinstance(method, Pacs) else ""
         yield (
@@ -114,10 +107,11 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
 
 def _ignored_settings(config: DictConfig) -> Iterator[str]:
     """Settings of verl that our methods would not heed."""
-    found = {key: OmegaConf.select(config, key) for key in UNREAD}
-    if changed := [f"{key}={value}" for key, value in found.items() if value != UNREAD[key]]:
+    found = {key: OmegaConf.select(config, key) for key in VERLS}
+    named = [f"{key}={value}" for key, value in found.items() if value != VERLS[key]]
+    if unread := [*named, *changed(config, tuple(LEFT_AS_THEY_ARE))]:
         yield (
-            f"{', '.join(changed)}: this method reads nothing of verl's advantages and losses (its own settings are "
+            f"{', '.join(unread)}: this method reads nothing of verl's advantages and losses (its own settings are "
             "under pacs.): leave that out, or choose another method by --config-name."
         )
     actor, algorithm = config.actor_rollout_ref.actor, config.algorithm

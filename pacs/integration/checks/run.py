@@ -14,7 +14,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
-from pacs.integration.checks.baseline import baseline_problems
+from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.preflight import surroundings_problems
 from pacs.integration.checks.shared import shared_problems
@@ -67,7 +67,7 @@ def check_run(config: DictConfig) -> None:
 
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
-    return list(pacs_warnings(config)) if config.trainer.v1.trainer_mode == "pacs" else []
+    return list((pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings)(config))
 
 
 def check_model(config: DictConfig) -> None:
