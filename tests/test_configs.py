@@ -156,6 +156,7 @@ ALGORITHM_BLOCK = (
     "actor_rollout_ref.actor.clip_ratio_high",
     "actor_rollout_ref.actor.clip_ratio_c",
     "actor_rollout_ref.actor.policy_loss.loss_mode",
+    "actor_rollout_ref.actor.policy_loss.kl_cov_ratio",
     "actor_rollout_ref.actor.policy_loss.ppo_kl_coef",
     "actor_rollout_ref.actor.loss_agg_mode",
     "actor_rollout_ref.actor.loss_scale_factor",
