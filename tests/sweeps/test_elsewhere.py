@@ -115,6 +115,11 @@ def test_a_file_with_parts_missing_is_none(sweep: Sweep, make_run: MakeRun, tmp_
         (tmp_path / "results.json").write_text(json.dumps(broken))
         with pytest.raises(UserError, match="has no results of a sweep"):
             take_results([], [tmp_path / "results.json"], [])
+    for part in ("curves", "evaluation", "inputs"):
+        broken = {**results, "runs": [results["runs"][0] | {part: "edited"}]}
+        (tmp_path / "results.json").write_text(json.dumps(broken))
+        with pytest.raises(UserError, match="has no results of a sweep"):
+            take_results([], [tmp_path / "results.json"], [])
     (tmp_path / "results.json").write_text(json.dumps({key: value for key, value in results.items() if key != "runs"}))
     with pytest.raises(UserError, match="has no results of a sweep"):
         take_results([], [tmp_path / "results.json"], [])
