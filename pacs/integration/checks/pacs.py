@@ -109,7 +109,8 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
     """Settings of verl that our methods would not heed."""
     found = {key: OmegaConf.select(config, key) for key in VERLS}
     named = [f"{key}={value}" for key, value in found.items() if value != VERLS[key]]
-    if unread := [*named, *changed(config, tuple(LEFT_AS_THEY_ARE))]:
+    changes = [f"{key}={value}" for key, value in changed(config, tuple(LEFT_AS_THEY_ARE)).items()]
+    if unread := [*named, *changes]:
         yield (
             f"{', '.join(unread)}: this method reads nothing of verl's advantages and losses (its own settings are "
             "under pacs.): leave that out, or choose another method by --config-name."

@@ -1,5 +1,6 @@
 """Settings of verl's losses and advantages that a run would not read, so that a change of them would do nothing."""
 
+import json
 from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
@@ -58,34 +59,44 @@ OF_SWITCHES = {
 }
 #: The one way in which sapo adds up its tokens.
 OF_SAPO = "seq-mean-token-mean"
+#: The way that `loss_scale_factor` is of.
+OF_SCALE = "seq-mean-token-sum-norm"
 
 
-def changed(config: DictConfig, keys: tuple[str, ...]) -> list[str]:
-    """Those of the settings that are not left as they are, as `key=value`."""
+def changed(config: DictConfig, keys: tuple[str, ...]) -> dict[str, str]:
+    """Those of the settings that are not left as they are: what they are, as one writes it."""
     found = {key: OmegaConf.select(config, key) for key in keys}
     ratio = found.get(_CLIP[0])
-    return [
-        f"{key}={value}"
+    return {
+        key: _written(value)
         for key, value in found.items()
         if value not in LEFT_AS_THEY_ARE[key] and not (key in _CLIP[1:] and value == ratio)  # they follow clip_ratio
-    ]
+    }
 
 
 def unread_problems(config: DictConfig) -> Iterator[str]:
     """What is set and not read by the loss and the advantages of one of verl's algorithms, a sentence each."""
     loss, estimator = config.actor_rollout_ref.actor.policy_loss.loss_mode, config.algorithm.adv_estimator
-    for reader, table in ((f"verl's loss {loss}", OF_LOSSES), (f"verl's estimator {estimator}", OF_ESTIMATORS)):
-        name = reader.rsplit(" ", 1)[1]
-        if name not in table:
-            continue
-        others = dict.fromkeys(key for keys in table.values() for key in keys if key not in table[name])
-        if found := changed(config, tuple(others)):
-            yield f"{', '.join(found)}: {reader} does not read {'it' if len(found) == 1 else 'them'}: leave that out."
+    for kind, name, table in (("loss", loss, OF_LOSSES), ("estimator", estimator, OF_ESTIMATORS)):
+        others = dict.fromkeys(key for keys in table.values() for key in keys if key not in table.get(name, keys))
+        for key, value in changed(config, tuple(others)).items():
+            yield f"{key}={value}: verl's {kind} {name} does not read it: leave it out, or {_set_back(key)}."
     for switch, keys in OF_SWITCHES.items():
-        if not OmegaConf.select(config, switch) and (found := changed(config, keys)):
-            yield f"{', '.join(found)}: read with {switch}=true alone: set that, or leave this out."
+        if not OmegaConf.select(config, switch):
+            for key, value in changed(config, keys).items():
+                yield f"{key}={value}: read with {switch}=true alone: set that, or {_set_back(key)}."
     way = OmegaConf.select(config, _AGGREGATION)
     if loss == "sapo" and way != OF_SAPO:
         yield f"{_AGGREGATION}={way}: verl's loss sapo takes {OF_SAPO} whatever it says: leave it out."
-    elif way != "seq-mean-token-sum-norm" and (found := changed(config, (_SCALE,))):
-        yield f"{found[0]}: read with {_AGGREGATION}=seq-mean-token-sum-norm alone: set that, or leave this out."
+    elif way != OF_SCALE:
+        for key, value in changed(config, (_SCALE,)).items():
+            yield f"{key}={value}: read with {_AGGREGATION}={OF_SCALE} alone: set that, or {_set_back(key)}."
+
+
+def _set_back(key: str) -> str:
+    return f"set this back to {_written(LEFT_AS_THEY_ARE[key][0])}"
+
+
+def _written(value: object) -> str:
+    """As one writes it on the command line."""
+    return value if isinstance(value, str) else json.dumps(value)
