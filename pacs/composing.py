@@ -89,7 +89,11 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     if unknown is None or "not in struct" not in str(cause):
         return f"- {error}"
     key = unknown.group(1)
-    if other := _of_another_method(key, algorithm):
+    method = next((word.split("=", 1)[1] for word in arguments if re.match(rf"\+*{METHOD}=", word)), "")
+    if key == METHOD:
+        of_ours = "a class of yours is trained with --config-name pacs."
+        return f"- {METHOD}={method}: {of_ours if '.' in method else _by_name(method)}"
+    if "." not in method and (other := _of_another_method(key, algorithm)):
         return f"- {other}"
     parent, _, name = key.rpartition(".")
     siblings = cause.parent_node if isinstance(cause, OmegaConfBaseException) else None
@@ -97,17 +101,17 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     # The keys of `pacs` are a class's fields: one of ours takes no more, one of the user's may.
-    added = key.partition(".")[0] != "pacs" or any(re.match(rf"\+*{METHOD}=\w+\.", word) for word in arguments)
+    added = key.partition(".")[0] != "pacs" or "." in method or algorithm not in algorithms()
     add = f"; +{key}=... would add it" if added else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all{add}.)"
 
 
 def _of_another_method(key: str, algorithm: str) -> str | None:
-    """A sentence about a key that is a setting of other methods' configs; None of any other key."""
+    """A sentence about a key that is a setting of methods, but not of a config of ours; None of any other."""
     from pacs.algorithm import METHODS  # torch is slow to import
 
     readers = [name for name, method in METHODS.items() if _field(key) in method.model_fields]
-    if not readers or algorithm in readers:
+    if not readers or algorithm in readers or algorithm not in algorithms():
         return None
     return (
         f"{key} is a setting of {', '.join(readers)}, and --config-name {algorithm} does not read it: leave it out, or "
@@ -176,7 +180,7 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     return problems
 
 
-def _by_name(algorithm: str, otherwise: str) -> str:
+def _by_name(algorithm: str, otherwise: str = "") -> str:
     """How to choose what a word was to choose, in a sentence."""
     known = algorithms()
     if algorithm in known:

@@ -44,8 +44,8 @@ class Pacs(Method):
 
     @property
     def smallest_group(self) -> int:
-        """What the estimator can compare."""
-        return SMALLEST_GROUP[self.estimator]
+        """What the estimator can compare, and has both classes where groups of one are dropped."""
+        return max(SMALLEST_GROUP[self.estimator], 2 if self.single_class_groups == "drop" else 1)
 
     @property
     def soft_labels(self) -> bool:

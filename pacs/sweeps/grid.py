@@ -20,10 +20,11 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
-from pacs.composing import composition_problem, override_problems, quoted
+from pacs.composing import METHOD, composition_problem, override_problems, quoted
 from pacs.sweeps.definition import Sweep
 from pacs.verl_keys.config import total_steps
 from pacs.verl_keys.names import DATA_SEED, ROLLOUT_SEED, RUN_NAME
+from pacs.verl_keys.names import METHOD as TRAINER
 
 #: What the sweep sets for each run.
 OURS = ("pacs.run_dir", RUN_NAME)
@@ -109,6 +110,8 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
         written = word.split("=")[0]
         if (key := written.lstrip("+~")) in OURS:
             raise UserError(f"{word}: each run has its own: --out names the folder of them all")
+        if key == TRAINER or (key == METHOD and "." not in word.partition("=")[2]):
+            raise UserError(f"{word}: a sweep's file says which algorithms are trained (configs/sweep): leave it out")
         if key in sweep.values and written != key:
             raise UserError(f"{word}: the sweep varies {key}: write {key}=VALUE, or {key}=VALUE,VALUE")
     words = [f"recipe={sweep.recipe}", *sweep.overrides, *given]

@@ -7,7 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import METHODS
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.batch import batch_problems
-from pacs.integration.checks.unread import OF_LOSSES, unread_problems
+from pacs.integration.checks.unread import OF_ESTIMATORS, OF_LOSSES, unread_problems
 from pacs.integration.schema import BASELINES, RUN_KEYS
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
@@ -23,14 +23,15 @@ WITHOUT_INPUT = {
     "remax": "the reward of a greedy response (reward_baselines)",
     "optimal_token_baseline": "sum_pi_squared",
     "tir_optimal_token_baseline": "sum_pi_squared",
+    "gdpo": "a score in parts (gdpo_reward_keys)",
 }
 #: verl's losses that are not trained with here, and why.
 REFUSED = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed "
     "(twice too large where 16 rows were split into 4 and 12): use --config-name gspo, whose ratio is a response's "
     "likewise",
-    "bypass_mode": "verl's V1 trainer gives it no settings, and it would stop in the first update: leave it out, so "
-    "that it is that of --config-name",
+    "bypass_mode": "verl's V1 trainer hands it none of the run's settings, and calculates vanilla by other defaults: "
+    "leave it out, so that it is that of --config-name",
 }
 
 
@@ -45,6 +46,9 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             f"pacs.{foreign[0]} is {whose}, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} does not read "
             f"it: leave it out{use}."
         )
+    if config.actor_rollout_ref.actor.policy_loss is None:
+        yield "actor_rollout_ref.actor.policy_loss=null: it is a section: leave it out, or set a key in it."
+        return
     estimator, n = config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n
     if estimator in WITHOUT_INPUT:
         yield (
@@ -61,6 +65,11 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
     yield from _overlong_problems(config)
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
+    if config.critic.enable and estimator in OF_ESTIMATORS and estimator != "gae":
+        yield (
+            f"critic.enable=true: {estimator} reads no values, so that a critic would be trained for nothing: set it "
+            "to false."
+        )
     problems = list(batch_problems(config))
     yield from problems
     if config.critic.enable and not problems:
@@ -74,7 +83,7 @@ def baseline_warnings(config: DictConfig) -> Iterator[str]:
     if loss != (name if name in OF_LOSSES else "vanilla"):
         own = f", or use --config-name {loss}, which has its settings" if loss in BASELINES else ""
         yield (
-            f"actor_rollout_ref.actor.policy_loss.loss_mode={loss}: all else is {name}'s, its clip included, and "
+            f"actor_rollout_ref.actor.policy_loss.loss_mode={loss}: what is not set besides is {name}'s, and "
             f"the run's tables and model card say {name}: leave it out{own}."
         )
     if estimator != ESTIMATORS.get(name, "grpo"):
@@ -103,9 +112,10 @@ def _loss_problems(config: DictConfig) -> Iterator[str]:
         )
     if mode in REFUSED:
         yield f"actor_rollout_ref.actor.policy_loss.loss_mode={mode}: {REFUSED[mode]}."
-    if mode == "dro" and not (actor.policy_loss.dro_beta or 0) > 0:
+    weight = actor.policy_loss.dro_beta
+    if mode == "dro" and not (isinstance(weight, int | float) and weight > 0):
         yield (
-            f"actor_rollout_ref.actor.policy_loss.dro_beta={actor.policy_loss.dro_beta}: verl's loss dro needs its "
+            f"actor_rollout_ref.actor.policy_loss.dro_beta={weight}: verl's loss dro needs its "
             "weight of the squared log-ratio: set a number above 0."
         )
     if actor.clip_ratio not in (VERLS_CLIP_RATIO, actor.clip_ratio_low, actor.clip_ratio_high):

@@ -44,10 +44,13 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         return
     least, n = method.smallest_group, config.actor_rollout_ref.rollout.n
     if n < least:
-        otherwise = ", or compare them otherwise (pacs.estimator)" if isinstance(method, Pacs) else ""
+        otherwise = ""
+        if isinstance(method, Pacs):
+            keep = method.model_copy(update={"single_class_groups": "keep"}).smallest_group <= n
+            otherwise = ", or set pacs.single_class_groups=keep" if keep else ", or set another pacs.estimator"
         yield (
-            f"actor_rollout_ref.rollout.n={n}: the responses to a prompt are compared, which takes at least {least} "
-            f"with these settings; sample more (the paper: 8){otherwise}."
+            f"actor_rollout_ref.rollout.n={n}: what is learned from the responses to a prompt takes at least "
+            f"{least} of them with these settings; sample more (the paper: 8){otherwise}."
         )
         return
     if method.compares_with_sampler and method.reference.reset_every != 1:

@@ -37,7 +37,10 @@ ONLY: dict[str, tuple[tuple[object, ...], str]] = {
         "weights and GPUs are divided here among engines that prefill and decode",
     ),
     "actor_rollout_ref.rollout.trace.backend": ((None,), "verl's V1 trainer traces no rollout"),
-    "algorithm.use_pf_ppo": ((False, None), OLD_TRAINER),
+    "algorithm.use_pf_ppo": (
+        (False, None),
+        "verl's V1 trainer gives the advantages of the rows that were drawn again to those that stood in their places",
+    ),
     "critic.model.tiled_mlp.enabled": ((False,), NOT_READ),
     "critic.model.mtp.enable": ((False,), NO_MTP),
     "data.return_raw_input_ids": ((False,), NOT_READ),

@@ -26,6 +26,8 @@ LEFT_AS_THEY_ARE: dict[str, tuple[object, ...]] = {
     f"{_ACTOR}.kl_loss_type": ("low_var_kl",),
     f"{_ALGORITHM}.kl_ctrl.kl_coef": (0.001, 0),
     f"{_ALGORITHM}.kl_ctrl.type": ("fixed",),
+    f"{_ALGORITHM}.kl_ctrl.horizon": (10000,),
+    f"{_ALGORITHM}.kl_ctrl.target_kl": (0.1,),
     f"{_ALGORITHM}.kl_penalty": ("kl",),
     f"{_ALGORITHM}.gamma": (1.0,),
     f"{_ALGORITHM}.lam": (1.0,),
@@ -57,6 +59,8 @@ OF_SWITCHES = {
         f"{_ALGORITHM}.{key}" for key in ("kl_ctrl.kl_coef", "kl_ctrl.type", "kl_penalty")
     ),
 }
+#: What the adaptive controller of the KL term's coefficient reads.
+OF_ADAPTIVE = tuple(f"{_ALGORITHM}.kl_ctrl.{key}" for key in ("horizon", "target_kl"))
 #: The one way in which sapo adds up its tokens.
 OF_SAPO = "seq-mean-token-mean"
 #: The way that `loss_scale_factor` is of.
@@ -85,9 +89,14 @@ def unread_problems(config: DictConfig) -> Iterator[str]:
         if not OmegaConf.select(config, switch):
             for key, value in changed(config, keys).items():
                 yield f"{key}={value}: read with {switch}=true alone: set that, or {_set_back(key)}."
-    way = OmegaConf.select(config, _AGGREGATION)
-    if loss == "sapo" and way != OF_SAPO:
-        yield f"{_AGGREGATION}={way}: verl's loss sapo takes {OF_SAPO} whatever it says: leave it out."
+    controller = OmegaConf.select(config, f"{_ALGORITHM}.kl_ctrl.type")
+    if controller != "adaptive":
+        for key, value in changed(config, OF_ADAPTIVE).items():
+            yield f"{key}={value}: read with {_ALGORITHM}.kl_ctrl.type=adaptive alone: {_set_back(key)}."
+    way, actor = OmegaConf.select(config, _AGGREGATION), config.actor_rollout_ref.actor
+    # The terms of KL and entropy are added up as it says, whatever the loss is.
+    if loss == "sapo" and way != OF_SAPO and not (actor.use_kl_loss or actor.entropy_coeff):
+        yield f"{_AGGREGATION}={way}: verl's loss sapo takes {OF_SAPO} whatever this says: set it to that."
     elif way != OF_SCALE:
         for key, value in changed(config, (_SCALE,)).items():
             yield f"{key}={value}: read with {_AGGREGATION}={OF_SCALE} alone: set that, or {_set_back(key)}."
@@ -99,4 +108,4 @@ def _set_back(key: str) -> str:
 
 def _written(value: object) -> str:
     """As one writes it on the command line."""
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)

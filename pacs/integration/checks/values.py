@@ -11,6 +11,10 @@ from pacs.base.settings import flatten
 #: vLLM's names of dtypes that a policy can be sampled in.
 DTYPES = ("auto", "bfloat16", "float16", "float32", "half", "float")
 
+#: verl's estimates of a KL divergence from samples, and what may steer the coefficient of one.
+DIVERGENCES = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
+CONTROLLERS = ("fixed", "adaptive")
+
 #: What verl does with a prompt that is too long.
 TRUNCATIONS = ("error", "left", "right", "middle")
 
@@ -36,6 +40,10 @@ _PART = _number(lambda share: 0 < share <= 1, "use a share of the tokens, above 
 _SHARE = _number(lambda share: 0 <= share <= 1, "use a number from 0 to 1")
 # torch would turn the gradient round, or take it away; verl reads no null.
 _CLIP = _number(lambda norm: norm > 0, "use a number above 0, or inf to never clip")
+_DIVERGENCE: _Check = (
+    lambda name: isinstance(name, str) and name.removesuffix("+") in DIVERGENCES,
+    f"use one of {', '.join(DIVERGENCES)}, or one of these with a + behind it",
+)
 _STEPS: _Check = (lambda steps: type(steps) is int and steps >= -1, "use a whole number of steps; -1 for never")
 _SWITCH: _Check = (lambda value: type(value) is bool, "use true or false")
 _NAME: _Check = (
@@ -68,6 +76,15 @@ VALUES: dict[str, _Check] = {
     f"{_ACTOR}.policy_loss.clip_cov_ratio": _PART,
     f"{_ACTOR}.policy_loss.kl_cov_ratio": _PART,
     f"{_ACTOR}.policy_loss.ppo_kl_coef": _RATE,
+    "algorithm.kl_ctrl.type": (lambda kind: kind in CONTROLLERS, f"use one of {', '.join(CONTROLLERS)}"),
+    "algorithm.kl_ctrl.horizon": _whole(1),
+    "algorithm.kl_ctrl.target_kl": _ABOVE_0,
+    "algorithm.kl_penalty": _DIVERGENCE,
+    f"{_ACTOR}.kl_loss_type": _DIVERGENCE,
+    f"{_ACTOR}.loss_scale_factor": (
+        lambda tokens: tokens is None or (type(tokens) in (int, float) and 0 < tokens < math.inf),
+        "use a number above 0, or null",
+    ),
     "critic.cliprange_value": _RATE,
     "algorithm.gamma": _SHARE,
     "algorithm.lam": _SHARE,
