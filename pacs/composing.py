@@ -170,8 +170,8 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
         words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
         if words is not None:
             problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
-        elif not own_class and _field(key) not in plain.pacs and (other := _of_another_method(key, name)):
-            problems.append(other)
+        elif not own_class and (field := _field(key)) and field not in (OmegaConf.select(plain, "pacs") or {}):
+            problems += [other] if (other := _of_another_method(key, name)) else []
     for key in (METHOD, names.METHOD):
         value = OmegaConf.select(config, key)
         if value != OmegaConf.select(plain, key) and not (key == METHOD and own_class):
