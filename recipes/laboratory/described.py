@@ -13,10 +13,11 @@ NOT_COMMON = ("method", "options", "lr", "seed")
 COLUMNS = ("method", "options", "compare_with")
 
 
-def common(question: Question) -> str:
-    """A sentence on the settings of all runs, and one on their evaluation."""
+def common(question: Question, task: str) -> str:
+    """A sentence on the settings of all runs on a task, and one on their evaluation."""
     defaults = {field.name: field.default for field in fields(Settings) if field.name not in NOT_COMMON}
-    settings = {name: question.settings.get(name, default) for name, default in defaults.items()}
+    stated = {**question.settings, **question.task_settings.get(task, {})}
+    settings = {name: stated.get(name, default) for name, default in defaults.items()}
     evaluation = question.evaluation
     starts = "each seed has a start of its own" if question.own_starts else "all begin at the same weights"
     return (

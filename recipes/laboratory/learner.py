@@ -9,8 +9,9 @@ from transformers import PreTrainedModel
 from pacs.algorithm import Method, ReferenceSchedule, method_loss, weigh_rows
 from recipes.laboratory.policy_gradient import PolicyGradient
 from recipes.laboratory.ppo import Ppo, Values, policy_loss
+from recipes.laboratory.reading import log_probs
 from recipes.laboratory.rollouts import Batch
-from recipes.laboratory.sampling import Samples, log_probs
+from recipes.laboratory.sampling import Samples
 from recipes.laboratory.seconds import Clock
 from recipes.laboratory.settings import Settings
 from recipes.laboratory.signals import Updated

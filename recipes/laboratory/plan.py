@@ -98,13 +98,17 @@ class Choice:
 
 def tuning_run(question: Question, task: str, arm: Arm, lr: float, seed: int) -> Run:
     """A run that helps to choose."""
-    settings = replace(arm.tuning.settings, lr=lr, seed=seed)
-    return Run(task, question.start_seed(seed), settings, arm.tuning.evaluation)
+    tuning = arm.tuning
+    settings = replace(tuning.settings, **tuning.task_settings.get(task, {}))
+    # What is evaluated on the way decides nothing here.
+    settings = replace(settings, evaluate_every=0, lr=lr, seed=seed)
+    return Run(task, question.start_seed(seed), settings, tuning.evaluation)
 
 
 def fresh_run(question: Question, task: str, arm: Arm, lr: float, seed: int) -> Run:
     """A run that is compared."""
-    return Run(task, question.start_seed(seed), replace(arm.settings, lr=lr, seed=seed), question.evaluation)
+    settings = replace(arm.settings, **question.task_settings.get(task, {}), lr=lr, seed=seed)
+    return Run(task, question.start_seed(seed), settings, question.evaluation)
 
 
 def choose(question: Question, task: str, arm: Arm, found: Found) -> Choice:

@@ -8,7 +8,8 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from recipes.laboratory.policy_gradient import PolicyGradient
-from recipes.laboratory.sampling import Samples, by_length
+from recipes.laboratory.reading import before_each_token
+from recipes.laboratory.sampling import Samples
 
 WHITENING_EPSILON = 1e-8
 
@@ -33,15 +34,13 @@ class Critic(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def forward(self, samples: Samples) -> torch.Tensor:
-        """(B, T) the value before each response token: what its response is expected to score."""
+        """(B, T) the value before each response token: what its response is expected to score; 0 after its end."""
 
-        def of(part: Samples) -> torch.Tensor:
-            width = part.response_mask.shape[1]
-            hidden = self.body(**part.inputs()).last_hidden_state
-            values: torch.Tensor = self.head(hidden[:, -width - 1 : -1]).squeeze(-1)
+        def of(hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+            values: torch.Tensor = self.head(hidden).squeeze(-1)
             return values
 
-        return by_length(samples, of)
+        return before_each_token(self.body, samples, of)
 
 
 class Values:

@@ -14,12 +14,14 @@ from recipes.laboratory.settings import Settings
 
 FOLDER = Path(__file__).parent / "questions"
 NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baselines", "arms")
-KEYS = (*NEEDED, "pairs", "own_starts", "bar")
+KEYS = (*NEEDED, "task_settings", "pairs", "own_starts", "bar")
 TUNING_KEYS = ("lr", "further", "seeds", "best_two", "criterion", "evaluation")
 #: What an arm may say beside the settings of its runs.
 ARM_KEYS = ("lr", "lr_from", "compare_with")
 #: What the runner sets, run by run.
 NOT_SET_HERE = ("lr", "seed")
+#: What no task may have of its own: an arm is the same method on each.
+NOT_OF_A_TASK = ("method", "options")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Tuning:
     criterion: str  # a measure of the evaluation at the end; the highest mean over the seeds is chosen
     evaluation: Evaluation
     settings: Settings  # of these runs
+    task_settings: Mapping[str, Mapping[str, Any]]  # task -> what is otherwise there
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Question:
     about: str  # the comment on top of the file
     tasks: tuple[str, ...]
     settings: Mapping[str, Any]  # of all arms that do not say otherwise, as the file has them
+    task_settings: Mapping[str, Mapping[str, Any]]  # task -> those that are others there, of all arms
     evaluation: Evaluation
     seeds: tuple[int, ...]
     arms: Mapping[str, Arm]
@@ -93,6 +97,7 @@ def read(name: str) -> Question:
     _check_comparisons(f"questions/{name}.yaml", content["baselines"], arms)
     bar = content.get("bar")
     _check_seeds(f"questions/{name}.yaml", content["seeds"], arms)
+    _check_task_settings(f"questions/{name}.yaml: task_settings", content, arms)
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     about = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
     return Question(
@@ -101,6 +106,7 @@ def read(name: str) -> Question:
         about="\n".join(about),
         tasks=tuple(content["tasks"]),
         settings=content["settings"],
+        task_settings=content.get("task_settings", {}),
         evaluation=_evaluation(f"questions/{name}.yaml: evaluation", content["evaluation"]),
         seeds=tuple(content["seeds"]),
         arms=arms,
@@ -137,6 +143,21 @@ def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
             )
 
 
+def _check_task_settings(where: str, content: Mapping[str, Any], arms: Mapping[str, Arm]) -> None:
+    stated = content.get("task_settings", {})
+    _refuse_unknown(where, stated, content["tasks"])
+    known = [field.name for field in fields(Settings) if field.name not in (*NOT_SET_HERE, *NOT_OF_A_TASK)]
+    for task, settings in stated.items():
+        _refuse_unknown(f"{where}: {task}", settings, known)
+        for arm in arms.values():
+            if both := sorted(set(settings) & set(arm.stated)):
+                raise UserError(f"{where}: {task}: arm {arm.name} has a {both[0]} of its own: leave one of them out")
+            try:
+                replace(arm.settings, **settings)
+            except ValueError as error:
+                raise UserError(f"{where}: {task}: arm {arm.name}: {error}") from error
+
+
 def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> None:
     if not isinstance(baselines, list) or len(set(baselines)) < len(baselines):
         raise UserError(
@@ -155,7 +176,7 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
     where = f"questions/{question}.yaml: arm {name}"
     settings, compare_with = _settings(where, content["settings"], stated), stated.get("compare_with")
     if "lr_from" not in stated:
-        return Arm(name, settings, _tuning(where, content["tuning"], stated, settings), stated, compare_with)
+        return Arm(name, settings, _tuning(where, content, stated, settings), stated, compare_with)
     if "lr" in stated:
         raise UserError(f"{where} has both lr and lr_from: leave one out")
     other_question, _, other = str(stated["lr_from"]).partition("/")
@@ -167,11 +188,12 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
     if "lr_from" in source:
         raise UserError(f"{where}: lr_from {stated['lr_from']} is not tuned itself: take {source['lr_from']}")
     tuned = _settings(where, content_there["settings"], source)
-    return Arm(name, settings, _tuning(where, content_there["tuning"], source, tuned), stated, compare_with)
+    return Arm(name, settings, _tuning(where, content_there, source, tuned), stated, compare_with)
 
 
-def _tuning(where: str, tuning: Mapping[str, Any], stated: Mapping[str, Any], settings: Settings) -> Tuning:
-    """How an arm is tuned; a grid of its own is not gone beyond."""
+def _tuning(where: str, content: Mapping[str, Any], stated: Mapping[str, Any], settings: Settings) -> Tuning:
+    """How an arm of a question of this content is tuned; a grid of its own is not gone beyond."""
+    tuning = content["tuning"]
     rates = _rates(where, "lr", stated.get("lr", tuning["lr"]))
     further = () if "lr" in stated else _rates(where, "tuning.further", tuning.get("further", ()))
     if further and further[0] <= rates[-1]:
@@ -185,8 +207,8 @@ def _tuning(where: str, tuning: Mapping[str, Any], stated: Mapping[str, Any], se
         best_two=tuple(tuning.get("best_two", ())),
         criterion=tuning["criterion"],
         evaluation=_evaluation(f"{where}: tuning.evaluation", tuning["evaluation"]),
-        # What is evaluated on the way decides nothing here.
-        settings=replace(settings, evaluate_every=0),
+        settings=settings,
+        task_settings=content.get("task_settings", {}),
     )
 
 

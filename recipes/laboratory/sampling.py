@@ -5,19 +5,17 @@ the batch. What the model's distribution was at each token is kept with the resp
 again for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch.nn.functional import pad
-from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase, Qwen3ForCausalLM
+from transformers import DynamicCache, PreTrainedTokenizerBase, Qwen3ForCausalLM
 
 from recipes.laboratory.decoding import Decoder
 
 #: Responses that are sampled at a time: more would not fit a processor's cache.
 CHUNK_ROWS = 1024
-#: Responses that a pass reads at a time.
-PASS_ROWS = 32
 #: Responses that have ended leave the batch where at least this share of it has.
 ENDED_SHARE = 0.125
 
@@ -41,11 +39,6 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def inputs(self) -> dict[str, torch.Tensor]:
-        """What a model is called with."""
-        positions = (self.attention_mask.cumsum(1) - 1).clamp(min=0)
-        return {"input_ids": self.ids, "attention_mask": self.attention_mask, "position_ids": positions}
 
     def of(self, rows: torch.Tensor) -> "Samples":
         """Those of (B',) int64 rows, without the columns that are padding in all of them."""
@@ -200,27 +193,3 @@ def _draw(likely: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     sums = likely.double().cumsum(1)
     at = torch.rand(len(likely), 1, dtype=torch.float64, generator=generator) * sums[:, -1:]
     return torch.searchsorted(sums, at, right=True)[:, 0].clamp(max=likely.shape[1] - 1)
-
-
-def log_probs(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
-    """log pi(o_it), the log-probability of each response token given all before it: (B, T) float32, 0 after its end."""
-
-    def of(part: Samples) -> torch.Tensor:
-        width = part.response_mask.shape[1]
-        logits: torch.Tensor = model(**part.inputs(), logits_to_keep=width + 1).logits[:, :-1]
-        return logits.log_softmax(-1).gather(-1, part.ids[:, -width:, None]).squeeze(-1)
-
-    return by_length(samples, of)
-
-
-def by_length(samples: Samples, values: Callable[[Samples], torch.Tensor]) -> torch.Tensor:
-    """(B, T) values of all tokens, calculated of a few rows of like length at a time: less padding is read.
-
-    Args:
-        samples: B responses.
-        values: from B' of them, as `Samples.of` trims them, to (B', T'); may carry a gradient.
-    """
-    order = samples.response_mask.sum(1).argsort(stable=True)
-    width = samples.response_mask.shape[1]
-    parts = [values(samples.of(rows)) for rows in order.split(PASS_ROWS)]
-    return torch.cat([pad(part, (0, width - part.shape[1])) for part in parts])[order.argsort()]

@@ -21,10 +21,17 @@ def test_what_each_arm_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert row(table, "grpo") == ["grpo", "–", "–"]
     assert row(table, "two") == ["grpo", "–", "updates_per_step 2, lr_from better/grpo"]
     assert row(table, "given") == ["pacs", "beta 0.5, normalize_by_length true", "lr 0.0002"]
-    said = described.common(question)
+    said = described.common(question, "countdown")
     for words in ("steps 4", "clip_grad 0.5", "staleness 0", "evaluate_every 2", "all begin at the same weights"):
         assert words in said
     assert "Evaluated on 6 problems (test), with 16 samples each at the end and 8 before it." in said
+
+
+def test_a_task_s_page_says_what_is_otherwise_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = QUESTION.replace("[countdown]", "[countdown, chain_sums]") + "task_settings: {chain_sums: {prompts: 1}}\n"
+    question = ask(tmp_path, monkeypatch, text)
+    assert "prompts 2," in described.common(question, "countdown")
+    assert "prompts 1," in described.common(question, "chain_sums")
 
 
 def test_options_that_are_common_are_each_arm_s_that_has_none_of_its_own() -> None:

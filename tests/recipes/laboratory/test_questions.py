@@ -79,6 +79,23 @@ def test_lr_from_is_tuned_with_the_settings_of_the_other(tmp_path: Path, monkeyp
     assert fresh_run(question, "countdown", old, 1e-4, 0).settings.staleness == 4
 
 
+def test_a_task_has_settings_of_its_own_for_all_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where rates are chosen, and for an arm that takes the rate of this question in another."""
+    two = QUESTION.replace("[countdown]", "[countdown, chain_sums]")
+    question = ask(tmp_path, monkeypatch, two + "task_settings: {chain_sums: {steps: 6, evaluate_every: 3}}\n")
+    other = ask(tmp_path, monkeypatch, two + "  taken: {method: grpo, lr_from: better/grpo}\n", name="other")
+    for asked in (question, other):
+        for arm in asked.arms.values():
+            by_task = {task: fresh_run(asked, task, arm, 1e-4, 0).settings for task in asked.tasks}
+            own = (6, 3) if asked is question else (4, 2)
+            assert (by_task["chain_sums"].steps, by_task["chain_sums"].evaluate_every) == own
+            assert (by_task["countdown"].steps, by_task["countdown"].evaluate_every) == (4, 2)
+            steps = 6 if asked is question or arm.name == "taken" else 4
+            tuned = {task: tuning_run(asked, task, arm, 1e-4, 100).settings for task in asked.tasks}
+            assert (tuned["chain_sums"].steps, tuned["chain_sums"].evaluate_every) == (steps, 0)
+            assert tuned["countdown"].steps == 4
+
+
 def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def starts(text: str) -> set[int]:
         question = ask(tmp_path, monkeypatch, text)
@@ -123,6 +140,18 @@ def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch
         ),
         ("  criterion:", "  best_two: [2]\n  criterion:", "a seed is both of tuning and of seeds"),
         ("  criterion:", "  best_two: [101]\n  criterion:", "a seed is both of tuning.seeds and of tuning.best_two"),
+        ("arms:", "task_settings: {countdwn: {steps: 3}}\narms:", "task_settings: countdwn is not known .did you mean"),
+        ("arms:", "task_settings: {countdown: {method: rloo}}\narms:", "task_settings: countdown: method is not known"),
+        (
+            "arms:",
+            "task_settings: {countdown: {steps: 0}}\narms:",
+            "countdown: arm never: steps=0 must be a whole number",
+        ),
+        (
+            "arms:",
+            "task_settings: {countdown: {steps: 3}}\narms:\n  own: {method: grpo, steps: 2}",
+            "task_settings: countdown: arm own has a steps of its own: leave one of them out",
+        ),
         ("criterion:", "criterium:", "criterium is not known .did you mean criterion"),
     ],
 )

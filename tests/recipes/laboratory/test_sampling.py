@@ -7,7 +7,8 @@ import torch
 
 from recipes.arithmetic.measure import MAX_RESPONSE_TOKENS, generate, response_logits
 from recipes.laboratory import sampling
-from recipes.laboratory.sampling import joined, log_probs, sample
+from recipes.laboratory.reading import log_probs
+from recipes.laboratory.sampling import joined, sample
 from tests.recipes.laboratory.enumerated import Numbers, assert_drawn, exact_probabilities, sharp_model, small_model
 
 
@@ -57,7 +58,6 @@ def test_what_is_kept_of_each_token_is_what_a_whole_pass_gives() -> None:
         assert len(set(mask.sum(1).tolist())) > 3
         assert torch.allclose(samples.log_probs.double(), expected, atol=1e-4)
         assert torch.allclose(samples.entropies.double(), entropies, atol=1e-4)
-        assert torch.allclose(torch.where(mask, log_probs(model, samples), 0).double(), expected, atol=1e-4)
 
 
 def test_a_part_is_trimmed_and_parts_are_joined() -> None:

@@ -1,0 +1,72 @@
+"""What a model makes of responses that are there: each prompt is read once for all its responses, with the gradient."""
+
+from collections.abc import Callable
+
+import torch
+from torch.nn.functional import pad
+from transformers import DynamicCache, PreTrainedModel
+
+from recipes.laboratory.sampling import Samples
+
+#: Responses that a pass reads at a time.
+PASS_ROWS = 16
+
+
+def log_probs(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+    """log pi(o_it), the log-probability of each response token given all before it: (B, T) float32, 0 after its end."""
+
+    def of(hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        logits = model.get_output_embeddings()(hidden)
+        return logits.log_softmax(-1).gather(-1, tokens[..., None]).squeeze(-1)
+
+    return before_each_token(model.base_model, samples, of)
+
+
+def before_each_token(
+    body: PreTrainedModel, samples: Samples, values: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """(B, T) a value of each response token, from what the body knows before it; 0 after the response's end.
+
+    Responses are read some at a time, those of like length together, so that little padding is. The numbers, and their
+    gradients, are those of prompt and response read as one sequence.
+
+    Args:
+        body: of a causal language model, without its head.
+        samples: B responses.
+        values: (B', T') by the last hidden states before the tokens, (B', T', H), and the tokens, (B', T') int64.
+    """
+    width = samples.response_mask.shape[1]
+    columns = samples.ids.shape[1] - width
+    seen = samples.attention_mask[:, :columns]
+    # A prompt's rows are found by its tokens, whatever the order of the rows.
+    prompts, of_row = torch.where(seen.bool(), samples.ids[:, :columns], -1).unique(dim=0, return_inverse=True)
+    seen = (prompts >= 0).long()
+    read = DynamicCache(config=body.config)
+    positions = (seen.cumsum(1) - 1).clamp(min=0)
+    first = body(
+        input_ids=prompts.clamp(min=0),
+        attention_mask=seen,
+        position_ids=positions,
+        past_key_values=read,
+        use_cache=True,
+    ).last_hidden_state[:, -1:]
+    order = samples.response_mask.sum(1).argsort(stable=True)
+    parts = []
+    for rows in order.split(PASS_ROWS):
+        mask, own = samples.response_mask[rows], of_row[rows]
+        longest = int(mask.sum(1).max())
+        mask, tokens, hidden = mask[:, :longest], samples.ids[rows, columns : columns + longest], first[own]
+        if longest > 1:
+            cache = DynamicCache(config=body.config)
+            for number, layer in enumerate(read.layers):
+                cache.update(layer.keys[own], layer.values[own], number)
+            after = body(
+                input_ids=tokens[:, :-1],
+                attention_mask=torch.cat([seen[own], mask[:, :-1].long()], dim=1),
+                position_ids=seen[own].sum(1, keepdim=True) + torch.arange(longest - 1),
+                past_key_values=cache,
+                use_cache=True,
+            ).last_hidden_state
+            hidden = torch.cat([hidden, after], dim=1)
+        parts.append(pad(torch.where(mask, values(hidden, tokens), 0), (0, width - longest)))
+    return torch.cat(parts)[order.argsort()]
