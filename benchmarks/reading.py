@@ -1,0 +1,88 @@
+"""What an update of the laboratory costs: responses read with their prompts, or prompts once for all their responses.
+
+    python benchmarks/reading.py
+
+The log-probabilities of a mini-batch's responses and their gradient, on each of the laboratory's tasks, by the policy
+of the task's kept start: each sequence whole, those of like length together; and `recipes.laboratory.reading`, where
+the responses of a prompt share its pass. One thread, the two in turn. Prints medians over the rounds in seconds of
+processor time, each as a ratio to the first, and how far the two gradients are apart.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import torch
+from torch.nn.functional import pad
+from transformers import PreTrainedModel
+
+from benchmarks.table import format_table
+from pacs.base.arguments import positive
+from recipes.laboratory.beginning import read_beginning
+from recipes.laboratory.reading import log_probs
+from recipes.laboratory.sampling import Samples, sample
+from recipes.laboratory.starts import start_of
+
+TASKS = ("arithmetic_mixed", "countdown", "chain_sums")
+#: Sequences of a whole pass.
+ROWS = 32
+
+
+def whole(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+    """(B, T) log-probabilities of the response tokens, each from a pass over prompt and response."""
+    order = samples.response_mask.sum(1).argsort(stable=True)
+    width, parts = samples.response_mask.shape[1], []
+    for rows in order.split(ROWS):
+        part = samples.of(rows)
+        longest = part.response_mask.shape[1]
+        positions = (part.attention_mask.cumsum(1) - 1).clamp(min=0)
+        given = {"input_ids": part.ids, "attention_mask": part.attention_mask, "position_ids": positions}
+        known = model(**given, logits_to_keep=longest + 1).logits[:, :-1].log_softmax(-1)
+        of_tokens = known.gather(-1, part.ids[:, -longest:, None])[..., 0]
+        parts.append(pad(torch.where(part.response_mask, of_tokens, 0), (0, width - longest)))
+    return torch.cat(parts)[order.argsort()]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prompts", type=positive, default=16, help="of a mini-batch (default: 16)")
+    parser.add_argument("--responses", type=positive, default=8, help="to each prompt (default: 8)")
+    parser.add_argument("--rounds", type=positive, default=5, help="(default: 5)")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    table = []
+    for task in TASKS:
+        with tempfile.TemporaryDirectory() as folder:
+            begun = read_beginning(start_of(task, 0, Path(folder)), prompts=args.prompts, split="test", problems=1)
+        samples = sample(
+            begun.policy,
+            begun.tokenizer,
+            begun.train.of(list(range(args.prompts))).messages,
+            samples=args.responses,
+            max_tokens=begun.max_response_tokens,
+            generator=torch.Generator().manual_seed(0),
+        )
+        seen: dict[str, list[float]] = {"whole": [], "shared": []}
+        gradients = {}
+        for _ in range(args.rounds):
+            for name, way in (("whole", whole), ("shared", log_probs)):
+                began = time.process_time()
+                gradients[name] = torch.autograd.grad(way(begun.policy, samples).sum(), list(begun.policy.parameters()))
+                seen[name].append(time.process_time() - began)
+        medians = {name: statistics.median(times) for name, times in seen.items()}
+        one, other = (torch.cat([part.flatten() for part in gradients[name]]) for name in medians)
+        tokens = samples.attention_mask.sum() / len(samples), samples.response_mask.sum() / len(samples)
+        ratios = [f"{median:.3f} ({median / medians['whole']:.2f})" for median in medians.values()]
+        table.append([task, *(f"{mean:.0f}" for mean in tokens), *ratios, f"{(one - other).norm() / one.norm():.0e}"])
+    print(f"{args.prompts} prompts, {args.responses} responses to each")
+    print(format_table(["task", "tokens", "of the response", "whole, s", "shared, s", "apart"], table))
+
+
+if __name__ == "__main__":
+    main()
