@@ -233,7 +233,7 @@ LAUNCHERS = {
     for size in ("4b", "8b")
     for suffix, algorithm in (("", "pacs"), ("_grpo", "grpo"), ("_ppo", "ppo"))
 }
-#: One of each size; the others are for --all.
+#: The others are for --all.
 FIRST_TRIED = ("train_qwen3_8b.sh",)
 
 

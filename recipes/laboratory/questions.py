@@ -1,7 +1,7 @@
 """Questions: files of questions/ that say which runs answer them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,6 @@ def read(name: str) -> Question:
     _check_comparisons(f"questions/{name}.yaml", content["baselines"], arms)
     bar = content.get("bar")
     _check_seeds(f"questions/{name}.yaml", content["seeds"], arms)
-    _check_task_settings(f"questions/{name}.yaml: task_settings", content, arms)
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     about = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
     return Question(
@@ -130,6 +129,7 @@ def _content(name: str) -> dict[str, Any]:
     missing = [key for key in NEEDED if not content.get(key)]
     if missing:
         raise UserError(f"questions/{name}.yaml has no {missing[0]}: add it")
+    _check_task_settings(f"questions/{name}.yaml: task_settings", content)
     return dict(content)
 
 
@@ -143,19 +143,16 @@ def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
             )
 
 
-def _check_task_settings(where: str, content: Mapping[str, Any], arms: Mapping[str, Arm]) -> None:
+def _check_task_settings(where: str, content: Mapping[str, Any]) -> None:
     stated = content.get("task_settings", {})
+    if not isinstance(stated, Mapping) or not all(isinstance(settings, Mapping) for settings in stated.values()):
+        raise UserError(
+            f"{where} {stated} has no settings by task: write it like {{{content['tasks'][0]}: {{prompts: 16}}}}"
+        )
     _refuse_unknown(where, stated, content["tasks"])
     known = [field.name for field in fields(Settings) if field.name not in (*NOT_SET_HERE, *NOT_OF_A_TASK)]
     for task, settings in stated.items():
         _refuse_unknown(f"{where}: {task}", settings, known)
-        for arm in arms.values():
-            if both := sorted(set(settings) & set(arm.stated)):
-                raise UserError(f"{where}: {task}: arm {arm.name} has a {both[0]} of its own: leave one of them out")
-            try:
-                replace(arm.settings, **settings)
-            except ValueError as error:
-                raise UserError(f"{where}: {task}: arm {arm.name}: {error}") from error
 
 
 def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> None:
@@ -174,7 +171,7 @@ def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> N
 def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[str, Any]) -> Arm:
     """An arm, with the tuning of its own or of the arm that `lr_from` names."""
     where = f"questions/{question}.yaml: arm {name}"
-    settings, compare_with = _settings(where, content["settings"], stated), stated.get("compare_with")
+    settings, compare_with = _settings(where, content, stated), stated.get("compare_with")
     if "lr_from" not in stated:
         return Arm(name, settings, _tuning(where, content, stated, settings), stated, compare_with)
     if "lr" in stated:
@@ -187,7 +184,7 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
     source = content_there["arms"][other] or {}
     if "lr_from" in source:
         raise UserError(f"{where}: lr_from {stated['lr_from']} is not tuned itself: take {source['lr_from']}")
-    tuned = _settings(where, content_there["settings"], source)
+    tuned = _settings(f"questions/{other_question}.yaml: arm {other}", content_there, source)
     return Arm(name, settings, _tuning(where, content_there, source, tuned), stated, compare_with)
 
 
@@ -221,13 +218,23 @@ def _rates(where: str, key: str, stated: Iterable[Any]) -> tuple[float, ...]:
     return tuple(sorted(rates))
 
 
-def _settings(where: str, common: Mapping[str, Any], stated: Mapping[str, Any]) -> Settings:
-    """The settings of an arm: the common ones, and over them its own."""
+def _settings(where: str, content: Mapping[str, Any], stated: Mapping[str, Any]) -> Settings:
+    """The settings of an arm: the common ones, and over them its own; those of each task are tried, too."""
     known = [field.name for field in fields(Settings) if field.name not in NOT_SET_HERE]
-    _refuse_unknown(where, {key: value for key, value in stated.items() if key not in ARM_KEYS}, known)
-    _refuse_unknown(f"{where}: the common settings", common, known)
+    own = {key: value for key, value in stated.items() if key not in ARM_KEYS}
+    _refuse_unknown(where, own, known)
+    _refuse_unknown(f"{where}: the common settings", content["settings"], known)
+    settings = _made(where, **{**content["settings"], **own})
+    for task, others in content.get("task_settings", {}).items():
+        if both := sorted(set(others) & set(own)):
+            raise UserError(f"{where}: {both[0]} is also in task_settings of {task}: leave one of them out")
+        _made(f"{where}: task_settings of {task}", **{**content["settings"], **own, **others})
+    return settings
+
+
+def _made(where: str, **settings: Any) -> Settings:
     try:
-        return Settings(**{**common, **{key: value for key, value in stated.items() if key not in ARM_KEYS}})
+        return Settings(**settings)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
 

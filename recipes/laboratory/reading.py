@@ -31,7 +31,7 @@ def before_each_token(
     gradients, are those of prompt and response read as one sequence.
 
     Args:
-        body: of a causal language model, without its head.
+        body: of a causal language model, without its head; of full attention in every layer.
         samples: B responses.
         values: (B', T') by the last hidden states before the tokens, (B', T', H), and the tokens, (B', T') int64.
     """

@@ -16,8 +16,10 @@ from recipes.laboratory.settings import Settings
 from tests.recipes.laboratory.tiny import odd, weights_of
 
 SMALL = {"steps": 5, "prompts": 6, "responses": 4, "lr": 1e-3, "seed": 3}
-#: Of the distance from the start: a new Adam makes whole steps of gradients that are little but rounding.
-ROUNDING = 2e-2
+#: Of the distance from the start.
+ROUNDING = 2e-3
+#: Where a new Adam, unwarmed, begins with whole steps of gradients that are little but rounding.
+ROUNDING_OF_A_NEW_ADAM = 2e-2
 EVALUATION = Evaluation(problems=4, samples=6, samples_between=3)
 
 

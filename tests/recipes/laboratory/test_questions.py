@@ -96,6 +96,23 @@ def test_a_task_has_settings_of_its_own_for_all_arms(tmp_path: Path, monkeypatch
             assert tuned["countdown"].steps == 4
 
 
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ("{chain_sums: {steps: 3}}", "task_settings: chain_sums is not known"),
+        ("{countdown: {stepz: 3}}", "task_settings: countdown: stepz is not known .did you mean steps"),
+        ("{countdown: {responses: 1}}", "questions/better.yaml: arm grpo: task_settings of countdown: .*responses"),
+    ],
+)
+def test_task_settings_of_another_question_are_checked_too(
+    stated: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(tmp_path, monkeypatch)
+    (tmp_path / "better.yaml").write_text(QUESTION + f"task_settings: {stated}\n")
+    with pytest.raises(UserError, match=words):
+        ask(tmp_path, monkeypatch, QUESTION + "  taken: {method: grpo, lr_from: better/grpo}\n", name="other")
+
+
 def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def starts(text: str) -> set[int]:
         question = ask(tmp_path, monkeypatch, text)
@@ -140,17 +157,25 @@ def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch
         ),
         ("  criterion:", "  best_two: [2]\n  criterion:", "a seed is both of tuning and of seeds"),
         ("  criterion:", "  best_two: [101]\n  criterion:", "a seed is both of tuning.seeds and of tuning.best_two"),
+        *(
+            (
+                "arms:",
+                f"task_settings: {value}\narms:",
+                "has no settings by task: write it like {countdown: {prompts: 16}}",
+            )
+            for value in ("", "16", "[countdown]", "countdown", "{countdown: }", "{countdown: prompts}")
+        ),
         ("arms:", "task_settings: {countdwn: {steps: 3}}\narms:", "task_settings: countdwn is not known .did you mean"),
         ("arms:", "task_settings: {countdown: {method: rloo}}\narms:", "task_settings: countdown: method is not known"),
         (
             "arms:",
             "task_settings: {countdown: {steps: 0}}\narms:",
-            "countdown: arm never: steps=0 must be a whole number",
+            "arm never: task_settings of countdown: steps=0 must be a whole",
         ),
         (
             "arms:",
             "task_settings: {countdown: {steps: 3}}\narms:\n  own: {method: grpo, steps: 2}",
-            "task_settings: countdown: arm own has a steps of its own: leave one of them out",
+            "arm own: steps is also in task_settings of countdown: leave one of them out",
         ),
         ("criterion:", "criterium:", "criterium is not known .did you mean criterion"),
     ],
