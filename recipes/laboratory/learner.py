@@ -102,7 +102,8 @@ class Learner:
 
         None where the reference has to be the policy that sampled.
         """
-        return None if self._method.compares_with_sampler else self._log_probs_of(self._policy, samples)
+        with_sampler = self._method.compares_with_sampler or self._settings.reference_is_sampler
+        return None if with_sampler else self._log_probs_of(self._policy, samples)
 
     def _log_probs_of(self, model: PreTrainedModel | None, samples: Samples) -> torch.Tensor:
         assert model is not None

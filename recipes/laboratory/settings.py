@@ -41,6 +41,9 @@ class Settings:
     lr_decay: bool = False  # let it fall to 0 over the run's steps, as a half cosine: verl's lr_scheduler_type=cosine
     clip_grad: float = math.inf  # the gradient's largest norm; a larger gradient is scaled down to it
     staleness: int = 0  # a step samples by the policy as it was that many steps before (at most the start)
+    reference_is_sampler: bool = (
+        False  # of stale samples: the policy that sampled, not the one before the step's updates
+    )
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
@@ -53,8 +56,9 @@ class Settings:
             value = getattr(self, name)
             if type(value) not in (int, float) or not value > 0:
                 raise UserError(f"{name}={value!r} must be a number above 0")
-        if type(self.lr_decay) is not bool:
-            raise UserError(f"lr_decay={self.lr_decay!r} must be true or false")
+        for name in ("lr_decay", "reference_is_sampler"):
+            if type(getattr(self, name)) is not bool:
+                raise UserError(f"{name}={getattr(self, name)!r} must be true or false")
         if self.lr == math.inf:
             raise UserError("lr=inf must be a finite number")
         if self.prompts % self.updates_per_step:
@@ -62,7 +66,15 @@ class Settings:
                 f"updates_per_step={self.updates_per_step} does not divide prompts={self.prompts}: every update takes "
                 "as many prompts; change one of the two"
             )
-        smallest = method_named(self.method, self.options).smallest_group
+        method = method_named(self.method, self.options)
+        if self.reference_is_sampler and (
+            self.staleness == 0 or method.reference.reset_every != 1 or method.compares_with_sampler
+        ):
+            raise UserError(
+                "reference_is_sampler=true asks for staleness of at least 1 and for a method whose reference is "
+                "otherwise the policy before the step's first update (reset_every=1): leave it out"
+            )
+        smallest = method.smallest_group
         if self.responses < smallest:
             raise UserError(
                 f"responses={self.responses}: {self.method} with these options compares at least {smallest} responses "

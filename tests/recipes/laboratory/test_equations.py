@@ -119,7 +119,7 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         else:
             assert relative_error(seen, weights_of(sampler), start_weights) < ROUNDING
         labels = odd(samples.texts)
-        compared = sampler if method.compares_with_sampler else reference
+        compared = sampler if method.compares_with_sampler or settings.reference_is_sampler else reference
         slow = 1.0 if last_reset is None else min(1.0, (step - last_reset) / (config.warmup_steps + 1))
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * slow * decay[step - 1]
@@ -171,7 +171,16 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
 def test_it_ends_where_the_methods_equations_end(
     method: str, options: dict[str, Any], staleness: int, start: Path
 ) -> None:
-    settings = Settings(method=method, options=options, staleness=staleness, **SMALL)
+    assert_it_ends_there(Settings(method=method, options=options, staleness=staleness, **SMALL), start)
+
+
+@pytest.mark.parametrize("method", ["pacs_authors", "gvpo"])
+def test_the_reference_may_be_the_policy_that_sampled_however_old(method: str, start: Path) -> None:
+    assert_it_ends_there(Settings(method=method, staleness=2, reference_is_sampler=True, **SMALL), start)
+
+
+def assert_it_ends_there(settings: Settings, start: Path) -> None:
+    options = settings.options
     recorded = Recorded(start, settings)
     policy, resets = naive_run(start, settings, recorded)
     first = weights_of(plain_policy(start))

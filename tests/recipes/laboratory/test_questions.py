@@ -39,7 +39,8 @@ def test_stale_arms_are_compared_with_fresh_ones_of_their_kind() -> None:
     for kind in kinds:
         stale = {f"{kind}_{age}" for age in (1, 2, 4, 8)}
         fresh = {f"{other}_0" for other in kinds if other != "grpo"} if kind == "grpo" else set()
-        assert set(against[f"{kind}_0"]) == stale | fresh
+        sampler = {f"pacs_sampler_{age}" for age in (1, 2, 4, 8)} if kind == "pacs_k1" else set()
+        assert set(against[f"{kind}_0"]) == stale | fresh | sampler
     assert {arm.settings.options.get("ratio") for name, arm in question.arms.items() if "reinforce" in name} == {"none"}
 
 

@@ -28,6 +28,13 @@ from recipes.laboratory.settings import Settings
         ({"lr_decay": 1}, "lr_decay=1 must be true or false"),
         ({"lr_warmup_updates": -1}, "lr_warmup_updates=-1 must be a whole number of at least 0"),
         ({"staleness": -1}, "staleness=-1 must be"),
+        ({"reference_is_sampler": 1, "staleness": 1}, "reference_is_sampler=1 must be true or false"),
+        ({"reference_is_sampler": True, "method": "pacs_authors"}, "asks for staleness of at least 1"),
+        (
+            {"reference_is_sampler": True, "staleness": 1, "options": {"reference": {"reset_every": None}}},
+            "reference_is_sampler=true asks .* leave it out",
+        ),
+        ({"reference_is_sampler": True, "staleness": 1, "method": "grpo"}, "reference_is_sampler=true asks"),
         ({"evaluate_every": -1}, "evaluate_every=-1 must be"),
         ({"seed": -1}, "seed=-1 must be"),
         ({"method": "pcas"}, "method=pcas is not known.*Did you mean pacs?"),
