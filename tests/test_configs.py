@@ -33,6 +33,8 @@ from pacs.verl_keys.changes import plain
 from recipes.arithmetic_mixed import problems as arithmetic_mixed
 from recipes.chain_sums import problems as chain_sums
 from recipes.countdown import problems as countdown
+from recipes.laboratory import questions
+from recipes.laboratory.plan import fresh_run
 from recipes.starts.task import Task
 
 ROOT = Path(__file__).parents[1]
@@ -93,10 +95,18 @@ def test_recipes_on_a_cpu_are_sound(algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", ["pacs", "grpo"])
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_a_task_s_recipe_is_the_task_s(task: Task, algorithm: str) -> None:
+    """Its files and lengths, and the settings that the laboratory compares methods with."""
     config = composed(algorithm, f"recipe={task.name}")
     sound(config)
     lengths = config.data.max_prompt_length, config.data.max_response_length
     assert lengths == (task.max_prompt_tokens, task.max_response_tokens)
+    question = questions.read("methods")
+    run = fresh_run(question, task.name, question.arms["grpo"], 1e-4, 0).settings
+    actor = config.actor_rollout_ref.actor
+    assert (config.trainer.total_training_steps, config.actor_rollout_ref.rollout.n) == (run.steps, run.responses)
+    assert config.data.train_batch_size == run.prompts
+    assert actor.ppo_mini_batch_size * run.updates_per_step == run.prompts
+    assert actor.optim.clip_grad == run.clip_grad
     made = f"outputs/{task.name}"
     assert config.actor_rollout_ref.model.path == f"{made}/model"
     assert (config.data.train_files, config.data.val_files) == (f"{made}/train.parquet", f"{made}/test.parquet")
