@@ -23,7 +23,8 @@ from transformers import PreTrainedModel
 
 from benchmarks.table import format_table
 from pacs.base.arguments import positive
-from recipes.laboratory.beginning import read_beginning
+from pacs.base.errors import UserError
+from recipes.laboratory.beginning import Beginning, read_beginning
 from recipes.laboratory.reading import log_probs
 from recipes.laboratory.sampling import Samples, sample
 from recipes.laboratory.starts import start_of
@@ -48,6 +49,12 @@ def whole(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
     return torch.cat(parts)[order.argsort()]
 
 
+def beginning_of(task: str, prompts: int) -> Beginning:
+    """The task's kept start, whose training problems are at least so many."""
+    with tempfile.TemporaryDirectory() as folder:
+        return read_beginning(start_of(task, 0, Path(folder)), prompts=prompts, split="test", problems=1)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -57,9 +64,11 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     table = []
-    for task in TASKS:
-        with tempfile.TemporaryDirectory() as folder:
-            begun = read_beginning(start_of(task, 0, Path(folder)), prompts=args.prompts, split="test", problems=1)
+    try:
+        beginnings = {task: beginning_of(task, args.prompts) for task in TASKS}
+    except UserError as error:
+        parser.error(f"argument --prompts: {error}")
+    for task, begun in beginnings.items():
         samples = sample(
             begun.policy,
             begun.tokenizer,
