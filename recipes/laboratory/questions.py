@@ -46,7 +46,7 @@ class Arm:
     settings: Settings  # of its runs; lr and seed are set by run
     tuning: Tuning
     stated: Mapping[str, Any]  # what the file says of it
-    compare_with: str | None = None  # an arm; None: the baselines
+    compare_with: tuple[str, ...] = ()  # arms, not the baselines
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,16 @@ class Question:
         """Of the start that a run with `seed` begins at."""
         return seed if self.own_starts else 0
 
+    def first_against(self, name: str) -> str:
+        """The arm that tables of documents mark a difference of this one from."""
+        return (self.arms[name].compare_with or self.baselines)[0]
+
     def against(self) -> dict[str, list[str]]:
         """Arm -> those that are compared with it; two baselines are compared once, under the first of them."""
         found: dict[str, list[str]] = {base: [] for base in self.baselines}
         for name, arm in self.arms.items():
             before = self.baselines[: self.baselines.index(name)] if name in self.baselines else self.baselines
-            for base in before if arm.compare_with is None else (arm.compare_with,):
+            for base in arm.compare_with or before:
                 found.setdefault(base, []).append(name)
         return {base: names for base, names in found.items() if names}
 
@@ -164,14 +168,15 @@ def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> N
         if name not in arms:
             raise UserError(f"{where}: baseline {name} is none of its arms: {', '.join(arms)}")
     for arm in arms.values():
-        if arm.compare_with is not None and arm.compare_with not in set(arms) - {arm.name}:
-            raise UserError(f"{where}: arm {arm.name}: compare_with {arm.compare_with} is none of the other arms")
+        for name in arm.compare_with:
+            if name not in set(arms) - {arm.name}:
+                raise UserError(f"{where}: arm {arm.name}: compare_with {name} is none of the other arms")
 
 
 def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[str, Any]) -> Arm:
     """An arm, with the tuning of its own or of the arm that `lr_from` names."""
     where = f"questions/{question}.yaml: arm {name}"
-    settings, compare_with = _settings(where, content, stated), stated.get("compare_with")
+    settings, compare_with = _settings(where, content, stated), _names(where, stated.get("compare_with", []))
     if "lr_from" not in stated:
         return Arm(name, settings, _tuning(where, content, stated, settings), stated, compare_with)
     if "lr" in stated:
@@ -186,6 +191,14 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
         raise UserError(f"{where}: lr_from {stated['lr_from']} is not tuned itself: take {source['lr_from']}")
     tuned = _settings(f"questions/{other_question}.yaml: arm {other}", content_there, source)
     return Arm(name, settings, _tuning(where, content_there, source, tuned), stated, compare_with)
+
+
+def _names(where: str, stated: Any) -> tuple[str, ...]:
+    """The arms of `compare_with`: a name, or a list of different ones."""
+    names = [stated] if isinstance(stated, str) else stated
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
+        raise UserError(f"{where}: compare_with {stated} is no list of different arms: write it like [grpo, rloo]")
+    return tuple(names)
 
 
 def _tuning(where: str, content: Mapping[str, Any], stated: Mapping[str, Any], settings: Settings) -> Tuning:

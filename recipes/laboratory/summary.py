@@ -24,7 +24,8 @@ from recipes.laboratory.records import ROOT, Records
 #: The documents that have such tables.
 DOCUMENTS = (Path("README.md"), Path("docs/choosing.md"), Path("recipes/arithmetic/README.md"))
 MARKED = re.compile(r"(<!-- laboratory: (?P<words>[\w ]+) -->\n).*?(\n<!-- end of laboratory -->)", re.DOTALL)
-#: A difference from the first baseline is marked where its p-value, corrected for its page, is below this.
+#: A difference from the first arm that an arm is compared with is marked where its p-value, corrected for its page, is
+#: below this.
 CLEAR = 0.05
 BETTER, WORSE = "▲", "▼"
 
@@ -75,12 +76,12 @@ def summary(question: Question, arms: list[str], records: Records) -> str:
 
 
 def _columns(comparison: Comparison, arms: list[str]) -> dict[str, dict[str, str]]:
-    """Head -> arm -> its mean and half of its interval, marked where it is clearly another than the baseline's."""
-    base, bar = comparison.question.baselines[0], comparison.question.bar
+    """Head -> arm -> its mean and half of its interval, marked where it is clearly another than what it is beside."""
+    question, bar = comparison.question, comparison.question.bar
     clear = {
         (one.ours.name, f"pass@{one.k}"): BETTER if one.found.mean > 0 else WORSE
         for one in compares(comparison)
-        if one.base.name == base and one.p is not None and one.p < CLEAR
+        if one.base.name == question.first_against(one.ours.name) and one.p is not None and one.p < CLEAR
     }
     measures = ["pass@1", f"pass@{comparison.large_k}"] if bar is None else [bar[0], "pass@1"]
     finals = {arm.name: arm.finals() for arm in comparison.with_runs}

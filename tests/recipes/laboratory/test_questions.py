@@ -68,8 +68,9 @@ def test_each_arm_is_compared_with_each_baseline_and_two_baselines_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = "  rloo: {method: rloo}\n  old: {method: grpo, staleness: 4, compare_with: rloo}\n"
+    more += "  older: {method: grpo, staleness: 8, compare_with: [rloo, grpo]}\n"
     question = ask(tmp_path, monkeypatch, QUESTION.replace("[grpo]", "[grpo, never]") + more)
-    assert question.against() == {"grpo": ["never", "rloo"], "never": ["rloo"], "rloo": ["old"]}
+    assert question.against() == {"grpo": ["never", "rloo", "older"], "never": ["rloo"], "rloo": ["old", "older"]}
 
 
 def test_lr_from_is_tuned_with_the_settings_of_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +136,8 @@ def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch
         ("baselines: [grpo]", "baselines: []", "has no baselines: add it"),
         ("{method: grpo}", "{method: grpo, compare_with: nevr}", "arm grpo: compare_with nevr is none of the other"),
         ("{method: grpo}", "{method: grpo, compare_with: grpo}", "arm grpo: compare_with grpo is none of the other"),
+        ("{method: grpo}", "{method: grpo, compare_with: [never, never]}", "is no list of different arms: write it"),
+        ("{method: grpo}", "{method: grpo, compare_with: 3}", "compare_with 3 is no list of different arms"),
         ("1.0e-4", "1e-4", "lr 1e-4 is not a number above 0 as YAML has it: write it like 1.0e-4"),
         ("seeds: [0, 1, 2]", "seeds: [0, 100]", "a seed is both of tuning and of seeds"),
         ("title: Better\n", "", "has no title: add it"),

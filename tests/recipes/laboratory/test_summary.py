@@ -57,6 +57,24 @@ def test_what_is_clearly_another_than_the_baseline_is_marked(table: Callable[...
     assert summary.BETTER not in "".join(row(found, "grpo"))
 
 
+def test_what_an_arm_is_compared_with_instead_marks_it(table: Callable[..., str]) -> None:
+    """The first of them: the baseline, which is the second here, and as far, does not."""
+
+    def far(run: Run) -> dict[str, Any]:
+        record = recorded(run)
+        for evaluation in record["result"]["evaluations"]:
+            low = 0 if run.settings.method == "grpo" else evaluation["samples"] - 2
+            evaluation["right"] = [low + (run.settings.seed + each) % 3 for each in range(6)]
+        return record
+
+    arm = "  rloo: {method: rloo, compare_with: [never, grpo]}\n"
+    column = "pass@1 (countdown, 3 seeds)"
+    found = table(["never", "rloo"], QUESTION + arm, far)
+    assert [summary.BETTER in cell(found, name, column) for name in ("never", "rloo")] == [True, False]
+    found = table(["rloo"], QUESTION + arm.replace("never, grpo", "grpo, never"), far)
+    assert cell(found, "rloo", column).endswith(f" {summary.BETTER}")
+
+
 def test_more_rollouts_are_said(table: Callable[..., str]) -> None:
     def more(run: Run) -> dict[str, Any]:
         record = recorded(run)
