@@ -9,6 +9,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+for argument in "$@"; do
+    if [[ $argument == -h || $argument == --help ]]; then
+        sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' scripts/lock_gpu.sh
+        exit 0
+    fi
+done
 if ! command -v uv >/dev/null; then
     echo "error: uv is not on the PATH: pip install uv" >&2
     exit 2

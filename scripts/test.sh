@@ -3,17 +3,33 @@
 #
 #   bash scripts/test.sh               all but what takes long: what CI runs
 #   bash scripts/test.sh --all         everything that needs no GPU (2 hours 22 minutes on 2 cores, partly beside other work)
-#   bash scripts/test.sh -m "not slow" the quick ones; any other pytest option works too
+#   bash scripts/test.sh -m "not slow" of these, the quick ones; any other pytest option works too
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 
-markers="not long and not gpu"
-if [[ ${1:-} == --all ]]; then
-    markers="not gpu"
+markers="not long and not gpu" options=()
+while (($#)); do
+    case $1 in
+        -h | --help)
+            sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+            exit 0
+            ;;
+        --all) markers=${markers/not long and /} ;;
+        -m)
+            if [[ -z ${2:-} ]]; then
+                echo "error: -m is to be followed by a marker expression, as in -m 'not slow'." >&2
+                exit 2
+            fi
+            # Another -m would take the place of this one, with the tests that need a GPU.
+            markers="$markers and ($2)"
+            shift
+            ;;
+        *) options+=("$1") ;;
+    esac
     shift
-fi
+done
 pacs_environment
 cd "$PACS_ROOT"
 # Two files at a time: while a run starts, its processes mostly wait for each other.
-exec python -m pytest -m "$markers" -n 2 --dist loadfile --no-loadscope-reorder "$@"
+exec python -m pytest -m "$markers" -n 2 --dist loadfile --no-loadscope-reorder ${options[@]+"${options[@]}"}

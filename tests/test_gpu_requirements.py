@@ -64,7 +64,13 @@ def test_no_more_memory_is_free_than_the_machine_has() -> None:
 
 @pytest.mark.parametrize(
     ("said", "archs"),
-    [("echo 9.0; echo 9.0", "90"), ("echo 9.0; echo 8.0", "80;90"), ("echo '[N/A]'", "90"), ("exit 9", "90")],
+    [
+        ("echo 9.0; echo 9.0", "90"),
+        ("echo 9.0; echo 8.0", "80;90"),
+        ("echo 8.9; echo 8.6; echo 12.0", "120;80"),
+        ("echo '[N/A]'", "90"),
+        ("exit 9", "90"),
+    ],
 )
 def test_flash_attn_is_compiled_for_the_gpus_that_are_here(said: str, archs: str, tmp_path: Path) -> None:
     program = tmp_path / "nvidia-smi"

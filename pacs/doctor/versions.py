@@ -19,7 +19,7 @@ def check_versions(extra: str) -> Iterator[Finding]:
         extra: `cpu` or `gpu`.
     """
     mend = {
-        "cpu": "make the environment anew: bash scripts/test.sh -m 'not slow'",
+        "cpu": "make the environment anew: bash scripts/setup_cpu.sh",
         "gpu": "install the pinned stack: bash scripts/setup_gpu.sh",
     }[extra]
     as_pinned = []

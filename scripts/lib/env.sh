@@ -36,6 +36,22 @@ pacs_environment() {
     fi
 }
 
+# A script that makes an environment and nothing else: `pacs doctor` ends it, unless its option says otherwise.
+#   $1: cpu or gpu; $2...: the script's own arguments
+pacs_setup() {
+    local kind=$1
+    shift
+    if [[ $# -gt 0 && $* != --no-doctor ]]; then
+        [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option; --no-doctor is the one that there is." >&2
+        sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0"
+        [[ $* == -h || $* == --help ]] && exit 0
+        exit 2
+    fi
+    pacs_environment "$kind"
+    echo "environment: source $PACS_VENV/bin/activate"
+    [[ $# -gt 0 ]] || exec pacs doctor
+}
+
 # Whose `pacs` the environment has (-P: not the one of the folder that we are in).
 _pacs_checkout() {
     python -P -c 'import pathlib, pacs; print(pathlib.Path(pacs.__file__).resolve().parents[1])'
@@ -55,7 +71,8 @@ _pacs_install() {
   works but brings several GB more: see "The CPU build of PyTorch" in the README.
 EOF
     rm -f "$PACS_VENV/.pacs-environment"
-    [[ -x $PACS_VENV/bin/python ]] || "$python" -m venv "$PACS_VENV"
+    # One that was cut off may lack pip.
+    "$PACS_VENV/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     if [[ $kind == cpu ]]; then
         "${pip[@]}" install --quiet --progress-bar off \
@@ -105,10 +122,11 @@ _pacs_free_bytes() {
     echo "$free"
 }
 
-# What flash-attn is compiled for: this machine's GPUs; without any 90 (H100, H200).
+# What flash-attn is compiled for: this machine's GPUs; without any 90 (H100, H200). It knows 80, 90, 100 and 120 alone, and
+# what is compiled for one of them runs on those of the same generation (8.9: 80).
 _pacs_gpu_archs() {
     local archs
-    archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | sort -u | paste -sd ';') || true
+    archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | sed 's/.$/0/' | sort -u | paste -sd ';') || true
     [[ $archs =~ ^[0-9]+(;[0-9]+)*$ ]] || archs=90
     echo "$archs"
 }
@@ -121,18 +139,27 @@ _pacs_check_compiler() {
     fi
 }
 
-# Use the environment that is there: the active one if it has `pacs`, else PACS_VENV, else the checkout's. Installs nothing.
+# Use the environment that is there: PACS_VENV, else the active one if it has `pacs`, else the checkout's. Installs nothing.
 pacs_activate() {
     local venv
-    for venv in "${PACS_VENV:-$PACS_ROOT/.venv-gpu}" "${PACS_VENV:-$PACS_ROOT/.venv}"; do
+    if [[ -n ${PACS_VENV:-} ]]; then
+        if [[ ! -f $PACS_VENV/bin/activate ]]; then
+            echo "error: PACS_VENV=$PACS_VENV is no virtual environment: make it (bash scripts/setup_gpu.sh, or setup_cpu.sh without" >&2
+            echo "       GPUs), or unset PACS_VENV." >&2
+            exit 2
+        fi
+        # shellcheck disable=SC1091
+        source "$PACS_VENV/bin/activate"
+    fi
+    for venv in "$PACS_ROOT/.venv-gpu" "$PACS_ROOT/.venv"; do
         if ! command -v pacs >/dev/null && [[ -f $venv/bin/activate ]]; then
             # shellcheck disable=SC1091
             source "$venv/bin/activate"
         fi
     done
     if ! command -v pacs >/dev/null; then
-        echo "error: no pacs command. Make an environment (GPU: bash scripts/setup_gpu.sh; CPU: bash scripts/test.sh -m" >&2
-        echo "       'not slow') and activate it, or set PACS_VENV to it." >&2
+        echo "error: no pacs command. Make an environment (bash scripts/setup_gpu.sh, or setup_cpu.sh without GPUs) and activate it," >&2
+        echo "       or set PACS_VENV to it." >&2
         exit 2
     fi
     local checkout

@@ -12,7 +12,7 @@
 #                      (default: outputs/nodes/<job>.<step>.<restart> in the checkout)
 #   PACS_JOIN_SECONDS  how long all nodes may take to join (default: 300)
 #   PACS_INTERFACE     the head's network interface (default: that of its host's name, else of its default route)
-#   PACS_RAY_ARGS      more arguments for `ray start` on every node
+#   PACS_RAY_ARGS      more arguments for `ray start` on every node, with blanks between them and none within one
 #   PACS_VENV          the Python environment, see scripts/lib/env.sh
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh

@@ -81,7 +81,9 @@ def test_a_job_whose_time_limit_is_within_the_notice_is_not_requeued_for_ever(tm
         batch.log.unlink()
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGUSR1, signal.SIGTERM]])
+@pytest.mark.parametrize(
+    "signals", [[signal.SIGTERM], [signal.SIGUSR1, signal.SIGTERM], [signal.SIGTERM, signal.SIGUSR1]]
+)
 def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path, signals: list[signal.Signals]) -> None:
     status, printed = (batch := Batch(tmp_path, "stops")).sent(*signals)
     assert status == 75, printed
@@ -112,10 +114,13 @@ def test_a_requeued_job_meets_in_another_folder(tmp_path: Path) -> None:
     first = Batch(tmp_path, "fails on a node that dies")
     assert first.ended()[0] == 1
     first.log.unlink()
-    status, _ = Batch(tmp_path, "stops", SLURM_RESTART_COUNT="1").sent(signal.SIGUSR1)
+    status, _ = (second := Batch(tmp_path, "stops", SLURM_RESTART_COUNT="1")).sent(signal.SIGUSR1)
     assert status == 75
-    assert (tmp_path / "meet.0" / "end").exists()
-    assert (tmp_path / "meet.1" / "notice").exists()
+    second.log.unlink()
+    assert Batch(tmp_path, "fails", SLURM_JOB_ID="8").ended()[0] == 1
+    assert (tmp_path / "meet" / "7.0" / "end").exists()
+    assert (tmp_path / "meet" / "7.1" / "notice").exists()
+    assert list((tmp_path / "meet" / "8.0").iterdir()) == []
 
 
 def test_it_is_to_be_submitted_from_the_checkout(tmp_path: Path) -> None:

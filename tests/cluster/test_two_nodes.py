@@ -45,7 +45,7 @@ class Job:
     """
 
     def __init__(self, machines: Machines, folder: Path, *arguments: str, restart: int = 0, **more: str) -> None:
-        self.machines, self.meet, self.log = machines, folder / f"meet.{restart}", folder / f"job{restart}.log"
+        self.machines, self.meet, self.log = machines, folder / "meet" / f"77.{restart}", folder / f"job{restart}.log"
         environment = {name: value for name, value in os.environ.items() if name != "VERL_PLATFORM"}
         environment |= {
             "PATH": f"{machines.bin}:{Path(sys.executable).parent}:{environment['PATH']}",
@@ -87,8 +87,8 @@ class Job:
 @pytest.mark.timeout(120)
 def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) -> None:
     """Its folder is another one: it waits for the head's word there, and the head for its."""
-    meet = tmp_path / "meet.0"
-    meet.mkdir()
+    meet = tmp_path / "meet" / "77.0"
+    meet.mkdir(parents=True)
     job = Job(machines, tmp_path, "recipe=arithmetic", OWN_DISK=str(meet), PACS_JOIN_SECONDS=JOIN_SECONDS)
     assert job.ends(100) == 2
     head = (meet / "0-host.log").read_text()
