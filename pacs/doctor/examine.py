@@ -11,7 +11,7 @@ from pacs.doctor.finding import Finding
 from pacs.doctor.kernels import check_kernels
 from pacs.doctor.layout_check import check_layout
 from pacs.doctor.speed_check import check_speed
-from pacs.doctor.versions import check_versions
+from pacs.doctor.versions import check_versions, installed_stack
 from pacs.planning import make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.verl_keys import config as keys
@@ -40,8 +40,8 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
         yield from gpus.check_gpus(found, None if config is None else keys.ranks_per_node(config))
         yield from stack.check_cuda()
     else:
-        yield Finding("GPUs", "ok", f"{len(found)}; examined for the CPU stack")
-    yield from check_versions("gpu" if gpu else "cpu")
+        yield Finding("GPUs", "ok", f"{len(found)}; examined for a CPU, and for the pins of the installed stack")
+    yield from check_versions("gpu" if gpu else installed_stack())
     yield from check_kernels(gpu=gpu, attention=keys.attention(config or OmegaConf.create()))
     yield from machine.check_limits(gpu=gpu)
     yield machine.check_shared_memory()

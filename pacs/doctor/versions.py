@@ -47,6 +47,15 @@ def check_versions(extra: str) -> Iterator[Finding]:
         yield Finding("versions", "ok", f"{len(as_pinned)} as pinned: {', '.join(as_pinned)}")
 
 
+def installed_stack() -> str:
+    """`gpu` where its vLLM is installed, as on the login node of a cluster, else `cpu`."""
+    try:
+        version("vllm")
+    except PackageNotFoundError:
+        return "cpu"
+    return "gpu"
+
+
 def pins(extra: str) -> list[Requirement]:
     """The requirements with ==, without those of the other extras; what is installed apart has a file of its own."""
     lines = requires("pacs") or []

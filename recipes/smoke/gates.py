@@ -68,8 +68,8 @@ def _finite(steps: Sequence[Mapping[str, float]]) -> Gate:
         f"norms {_joined(norms)}; {skipped:.0f} updates skipped",
         "finite, above 0, none skipped",
         skipped == 0 and all(math.isfinite(norm) and norm > 0 for norm in norms),
-        "`pacs inspect RUN` shows the rows of a skipped update (docs/reliability.md); a norm of 0: no group had both "
-        "classes",
+        "where the run ended for it, `pacs inspect RUN/poison/step_N.pt` shows the rows (docs/reliability.md); a norm "
+        "of 0: no group had both classes",
     )
 
 
@@ -88,7 +88,8 @@ def _rollout_gap(steps: Sequence[Mapping[str, float]], dtype: str) -> list[Gate]
         f"<= {grown:.2g}",
         all(gap <= grown for gap in gaps[1:]),  # NaN is not
         "what vLLM samples with is not what was trained: the weights' transfer, or what sleeping frees "
-        "(actor_rollout_ref.rollout.free_cache_engine=false and enable_sleep_mode=false tell which)",
+        "(actor_rollout_ref.rollout.free_cache_engine=false +actor_rollout_ref.rollout.enable_sleep_mode=false tell "
+        "which)",
     )
     return [first, slept]
 

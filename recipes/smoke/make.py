@@ -21,6 +21,20 @@ MAX_POSITIONS_TOKENS = 40960
 PROMPTS = 64
 
 
+def describe(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> bool:
+    """Write model/'s config and tokenizer, by which a run is planned; false where `make` has made all of it already.
+
+    The arguments are those of `make`.
+    """
+    if _made(out, shape, dtype, seed):
+        return False
+    (out / "manifest.json").unlink(missing_ok=True)
+    tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS, shape.vocab_size)
+    tokenizer.save_pretrained(out / "model")
+    _config(shape, tokenizer, dtype).save_pretrained(out / "model")
+    return True
+
+
 def make(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> None:
     """Write model/ (a Hugging Face folder) and prompts.parquet (verl's schema) into `out`, if they are not there.
 
@@ -30,15 +44,11 @@ def make(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> None:
         dtype: of the weights.
         seed: of the weights.
     """
-    made = json.dumps({"shape": asdict(shape), "dtype": str(dtype), "seed": seed})
-    manifest = out / "manifest.json"
-    if manifest.exists() and manifest.read_text() == made:
+    if not describe(out, shape, dtype, seed):
         print(f"model: reusing {out / 'model'}", flush=True)
         return
-    manifest.unlink(missing_ok=True)
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS, shape.vocab_size)
-    tokenizer.save_pretrained(out / "model")
-    _random_model(shape, tokenizer, dtype, seed).save_pretrained(out / "model")
+    _random_model(_config(shape, tokenizer, dtype), dtype, seed).save_pretrained(out / "model")
     rows = [
         {
             "data_source": "smoke",
@@ -50,19 +60,30 @@ def make(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> None:
         for i in range(PROMPTS)
     ]
     pq.write_table(pa.Table.from_pylist(rows), out / "prompts.parquet")
-    manifest.write_text(made)
+    (out / "manifest.json").write_text(_manifest(shape, dtype, seed))
 
 
-def _random_model(
-    shape: Architecture, tokenizer: PreTrainedTokenizerFast, dtype: torch.dtype, seed: int
-) -> Qwen3ForCausalLM:
-    config = Qwen3Config(
+def _manifest(shape: Architecture, dtype: torch.dtype, seed: int) -> str:
+    return json.dumps({"shape": asdict(shape), "dtype": str(dtype), "seed": seed})
+
+
+def _made(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> bool:
+    manifest = out / "manifest.json"
+    return manifest.exists() and manifest.read_text() == _manifest(shape, dtype, seed)
+
+
+def _config(shape: Architecture, tokenizer: PreTrainedTokenizerFast, dtype: torch.dtype) -> Qwen3Config:
+    return Qwen3Config(
         **asdict(shape),
+        architectures=["Qwen3ForCausalLM"],
         max_position_embeddings=MAX_POSITIONS_TOKENS,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         dtype=dtype,
     )
+
+
+def _random_model(config: Qwen3Config, dtype: torch.dtype, seed: int) -> Qwen3ForCausalLM:
     default = torch.get_default_dtype()
     torch.set_default_dtype(dtype)  # 8B in float32 would be 32 GB
     try:

@@ -28,7 +28,7 @@ from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import full
 from recipes.own_folder import check_own_folder
 from recipes.smoke.gates import Gate, gates
-from recipes.smoke.make import SHAPES, make
+from recipes.smoke.make import SHAPES, describe, make
 from recipes.training import train_in
 
 MADE = ("model", "prompts.parquet", "manifest.json", "run", "gates.json")
@@ -65,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"smoke: {error}", file=sys.stderr)
         return 2
-    make(out, shape, torch.float32 if on_cpu else torch.bfloat16, seed=0)
+    model = (shape, torch.float32 if on_cpu else torch.bfloat16, 0)
+    describe(out, *model)
     try:
         plan = make_plan(config, hardware=hardware)
     except UserError as error:
@@ -75,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         advice = "take fewer --layers, a smaller --shape, or one of its changes"
         print(f"{full(plan)}\nsmoke: by the plan it does not fit: {advice}", file=sys.stderr)
         return 2
+    make(out, *model)
     steps = int(config.trainer.total_training_steps)
     train_in(out / "run", overrides)
     if not parsed.no_resume:

@@ -19,7 +19,7 @@ from tests.docs.pages import PAGES, ROOT, Page
 
 OURS = ("pacs", "bash", "python", "pytest", "sbatch", "srun")
 #: What other programs take is theirs to say.
-OTHERS = ("docker", "export", "hf", "source", "tensorboard", "vllm")
+OTHERS = ("docker", "enroot", "export", "hf", "source", "tensorboard", "vllm")
 SLURM_OPTIONS = {"--cpu-bind", "--exclusive", "--mem", "--no-kill", "--output", "--requeue", "--signal", "--time"}
 
 Parsers = dict[tuple[str, ...], argparse.ArgumentParser]

