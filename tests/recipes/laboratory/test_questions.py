@@ -20,7 +20,7 @@ def test_a_question_that_is_kept_can_be_run(name: str) -> None:
     assert all(len(arm.tuning.lr) in (1, *range(4, 9)) for arm in question.arms.values())
     assert len(question.seeds) >= 8
     arms = question.arms.values()
-    keys = [digest(fresh_run(question, "countdown", arm, arm.tuning.lr[0], 0).asked()) for arm in arms]
+    keys = [(digest(fresh_run(question, "countdown", arm, 1e-4, 0).asked()), arm.tuning.lr) for arm in arms]
     assert len(set(keys)) == len(keys), "two arms are the same run"
 
 
