@@ -44,7 +44,11 @@ class Run:
         # Before the first step, and after every so many but the last.
         between = 1 + (settings.steps - 1) // settings.evaluate_every if settings.evaluate_every else 0
         evaluated = evaluation.problems * (evaluation.samples + between * evaluation.samples_between)
-        return settings.steps * settings.prompts * settings.responses + evaluated
+        return self.training_rollouts() + evaluated
+
+    def training_rollouts(self) -> int:
+        """Responses that its steps ask for; a method that replaces some of them samples more."""
+        return self.settings.steps * self.settings.prompts * self.settings.responses
 
 
 def digest(value: Mapping[str, Any]) -> str:

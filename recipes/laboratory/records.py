@@ -91,15 +91,28 @@ class Records:
     def expected_seconds(self, run: Run) -> float | None:
         """How long a run is likely to take by the clock; None where nothing is known of its task.
 
-        By the median of the seconds a rollout over finished runs of the task: of those of its method with as many
-        rollouts, else of as many rollouts, else of its method, else of all.
+        By the medians over finished runs of the task of the seconds for a rollout to train and for one to evaluate,
+        which costs much less: of runs of its method with as many rollouts, else of as many rollouts, else of its
+        method, else of all.
         """
         same = [r for r in self.by_key.values() if r["state"] == "finished" and r["run"]["task"] == run.task]
         of_method = [r for r in same if r["run"]["settings"]["method"] == run.settings.method]
         as_long = [r for r in same if r["rollouts"] == run.rollouts()]
         nearest = [r for r in of_method if r in as_long] or as_long or of_method or same
-        rates = [r["wall_seconds"] / r["rollouts"] for r in nearest]
-        return median(rates) * run.rollouts() if rates else None
+        if not nearest:
+            return None
+        to_train, to_evaluate = (median(rates) for rates in zip(*map(_seconds_a_rollout, nearest), strict=True))
+        training = run.training_rollouts()
+        return float(to_train * training + to_evaluate * (run.rollouts() - training))
+
+
+def _seconds_a_rollout(record: Mapping[str, Any]) -> tuple[float, float]:
+    """By the clock, to train and to evaluate: both have their part of what was neither, as a start and a wait."""
+    spent, settings = record["result"]["seconds"], record["run"]["settings"]
+    training = math.prod(settings[name] for name in ("steps", "prompts", "responses"))
+    share = spent["evaluate"] / sum(spent.values())
+    wall = record["wall_seconds"]
+    return wall * (1 - share) / training, wall * share / (record["rollouts"] - training)
 
 
 def key_of(run: Run, start: str) -> str:

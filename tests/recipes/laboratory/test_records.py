@@ -158,7 +158,7 @@ def test_curves_are_thinned_to_their_end() -> None:
 
 
 def test_how_long_a_run_is_expected_to_take(question: Question, tmp_path: Path) -> None:
-    """As long as others of its method and size; else by rollouts; else nothing is known."""
+    """As long as others of its method and size; else by rollouts to train and to evaluate; else nothing is known."""
     every = [job.run for job in jobs(question, "countdown", recorded)]
     tuning, fresh = every[0], every[-1]
     assert (tuning.settings.method, fresh.settings.method) == ("pacs", "grpo")
@@ -166,7 +166,12 @@ def test_how_long_a_run_is_expected_to_take(question: Question, tmp_path: Path) 
     assert records.expected_seconds(tuning) is None
     records.add(recorded(tuning))
     assert records.expected_seconds(tuning) == pytest.approx(60)
-    assert records.expected_seconds(fresh) == pytest.approx(60 / tuning.rollouts() * fresh.rollouts())
+    settings = tuning.settings
+    assert tuning.training_rollouts() == settings.steps * settings.prompts * settings.responses
+    assert fresh.training_rollouts() == tuning.training_rollouts()
+    evaluated = [run.rollouts() - run.training_rollouts() for run in (tuning, fresh)]
+    # A third of the time of such a record was spent to evaluate.
+    assert records.expected_seconds(fresh) == pytest.approx(40 + 20 / evaluated[0] * evaluated[1])
     records.add({**recorded(fresh), "wall_seconds": 7.0})
     assert records.expected_seconds(fresh) == pytest.approx(7)
     assert records.expected_seconds(replace(tuning, task="chain_sums")) is None
