@@ -40,10 +40,10 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *w
 def test_without_arguments_it_lists_what_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """12 more runs at about a minute's rate; the longer, with evaluations of more samples, take longer."""
+    """12 more runs at about a minute, a third of it for evaluations; the longer have four times as many of these."""
     (line,) = [line for line in said(monkeypatch, capsys).splitlines() if line.startswith("better")]
-    tuning, fresh = 4 * 2 * 2 + 6 * 8, 4 * 2 * 2 + 2 * 6 * 8 + 6 * 16
-    minutes = round((6 * 60 + 6 * 60 / tuning * fresh) / 2 / 60)
+    tuning, fresh = 6 * 8, 2 * 6 * 8 + 6 * 16
+    minutes = round((6 * 60 + 6 * (40 + 20 / tuning * fresh)) / 2 / 60)
     assert line.split() == ["better", "countdown", "Better", "6/18", "1", str(minutes), "min"]
 
 
@@ -52,7 +52,7 @@ def test_a_dry_run_names_what_would_be_run(monkeypatch: pytest.MonkeyPatch, caps
     lines = said(monkeypatch, capsys, "better", "--dry-run").splitlines()
     assert lines[0] == "countdown: never (tuning), lr 0.0001, seed 101, about 60 s"
     assert "grpo (fresh), lr to be chosen, seed 2" in lines[-2]
-    assert lines[-1].startswith("better countdown: 6 of 18 runs are there, 12 left, about 13 min, 1 failed (--retry")
+    assert lines[-1].startswith("better countdown: 6 of 18 runs are there, 12 left, about 9 min, 1 failed (--retry")
     again = said(monkeypatch, capsys, "better", "--dry-run", "--retry").splitlines()
     assert again[0] == "countdown: never (tuning), lr 0.0001, seed 100, about 60 s"
 
