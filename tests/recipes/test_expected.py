@@ -130,6 +130,8 @@ def test_the_command_can_be_given(command: str) -> None:
             compose_first(launched.group(1), launched.group(2), *(word for word in rest if word != "--dry-run"))
         case ["python", "-m", module, *_]:
             assert (ROOT / (module.replace(".", "/") + ".py")).is_file()
+        case ["pacs", "train", "--config-name", name, "--cfg", "job", "--resolve", *rest]:
+            compose_first(name, *rest)
         case ["pacs", *rest]:
             parses(rest)
         case _:
