@@ -7,14 +7,16 @@
 # Needs uv on the PATH (pip install uv), which reads the metadata that the package index has: a minute, little is downloaded.
 # For Python 3.11 and 3.12 alike, x86-64 Linux with glibc 2.31 or newer.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/lib/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 
 for argument in "$@"; do
     if [[ $argument == -h || $argument == --help ]]; then
-        sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' scripts/lock_gpu.sh
+        pacs_usage
         exit 0
     fi
 done
+cd "$PACS_ROOT"
 if ! command -v uv >/dev/null; then
     echo "error: uv is not on the PATH: pip install uv" >&2
     exit 2

@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 
 for argument in "$@"; do
     if [[ $argument == -h || $argument == --help ]]; then
-        sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+        pacs_usage
         exit 0
     fi
 done

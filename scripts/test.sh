@@ -12,7 +12,7 @@ markers="not long and not gpu" options=()
 while (($#)); do
     case $1 in
         -h | --help)
-            sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+            pacs_usage
             exit 0
             ;;
         --all) markers=${markers/not long and /} ;;

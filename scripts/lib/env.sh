@@ -36,6 +36,11 @@ pacs_environment() {
     fi
 }
 
+# The running script's comment on top, down to its `set`: what its --help prints.
+pacs_usage() {
+    sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0"
+}
+
 # A script that makes an environment and nothing else: `pacs doctor` ends it, unless its option says otherwise.
 #   $1: cpu or gpu; $2...: the script's own arguments
 pacs_setup() {
@@ -43,7 +48,7 @@ pacs_setup() {
     shift
     if [[ $# -gt 0 && $* != --no-doctor ]]; then
         [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option; --no-doctor is the one that there is." >&2
-        sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "$0"
+        pacs_usage
         [[ $* == -h || $* == --help ]] && exit 0
         exit 2
     fi

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 SRUN = {
     # The run: until the notice, then it has been saved; at once, if it is told to.
     "stops": 'echo "$@" >>LOG; until [[ -e $PACS_MEET/notice ]]; do sleep 0.05; done; exit 75',
+    "stops in a second": 'echo "$@" >>LOG; until [[ -e $PACS_MEET/notice ]]; do sleep 0.05; done; sleep 1; exit 75',
     "fails on a node that dies": 'echo "$@" >>LOG; echo 1 >$PACS_MEET/end; exit 137',
     "fails": 'echo "$@" >>LOG; exit 1',
     "is stopped by its user": 'echo "$@" >>LOG; exit 75',
@@ -29,7 +30,7 @@ class Batch:
     """
 
     def __init__(self, folder: Path, run: str, *, requeues: bool = True, **environment: str) -> None:
-        self.log = folder / "log"
+        self.log, self.meet = folder / "log", folder / "meet"
         for name, script in (("srun", SRUN[run]), ("scontrol", f'echo "scontrol $@" >>LOG; {str(requeues).lower()}')):
             (folder / name).write_text(f"#!/bin/bash\n{script.replace('LOG', str(self.log))}\n")
             (folder / name).chmod(0o755)
@@ -38,7 +39,7 @@ class Batch:
             ["bash", ROOT / "scripts/slurm/train.sbatch", "recipe=arithmetic", "trainer.experiment_name=a b"],
             env=os.environ
             | slurm
-            | {"PATH": f"{folder}:{os.environ['PATH']}", "PACS_MEET": str(folder / "meet")}
+            | {"PATH": f"{folder}:{os.environ['PATH']}", "PACS_MEET": str(self.meet)}
             | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -51,11 +52,13 @@ class Batch:
         return self.process.returncode, printed
 
     def sent(self, *numbers: signal.Signals) -> tuple[int, str]:
-        """The same, after these signals to the script alone, once its step is there."""
+        """The same, after these signals to the script alone, once its step is there, one after another."""
         while not self.log.exists():
             time.sleep(0.05)
         for number in numbers:
             self.process.send_signal(number)
+            while self.process.poll() is None and not list(self.meet.glob("*/notice")):
+                time.sleep(0.05)
         return self.ended()
 
 
@@ -85,8 +88,9 @@ def test_a_job_whose_time_limit_is_within_the_notice_is_not_requeued_for_ever(tm
     "signals", [[signal.SIGTERM], [signal.SIGUSR1, signal.SIGTERM], [signal.SIGTERM, signal.SIGUSR1]]
 )
 def test_a_job_that_is_cancelled_is_stopped_and_not_requeued(tmp_path: Path, signals: list[signal.Signals]) -> None:
-    status, printed = (batch := Batch(tmp_path, "stops")).sent(*signals)
+    status, printed = (batch := Batch(tmp_path, "stops in a second")).sent(*signals)
     assert status == 75, printed
+    assert printed.count("asking the run to stop") == len(signals)
     assert "scontrol" not in batch.log.read_text()
 
 
