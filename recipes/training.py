@@ -1,34 +1,47 @@
-"""`pacs train` as a process of its own: what the recipes' programs share."""
+"""`pacs train` as a process of its own, and what it has logged: what the recipes' programs share."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pacs.base.stops import Stops, wait_passing_on
 from pacs.base.terminal import print
 from pacs.composing import quoted
+from pacs.runs.metrics_file import read_lines
 from pacs.runs.supervisor import STOPPED
 
 
 def train_in(run: Path, overrides: Sequence[str]) -> None:
     """Run `pacs train`, which shows its stages and steps on this console.
 
+    Ctrl-C and the other signals that ask for the end are for `pacs train`, which ends after its step; a second one ends
+    it at once.
+
     Args:
         run: the run's folder.
         overrides: of the run.
 
     Raises:
-        SystemExit: With the exit status of `pacs train`, if it has not finished.
+        SystemExit: With the exit status of `pacs train`, if it has not finished, or that of a stop, if a signal came
+            when nothing was left to stop.
     """
     command = [sys.executable, "-m", "pacs", "train", *overrides, f"pacs.run_dir={quoted(str(run))}"]
     sys.stdout.flush()
-    process = subprocess.Popen(command, start_new_session=True)
-    # Ctrl-C and the like are for `pacs train`, which ends after its step; a second one ends it at once.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
-        signal.signal(number, lambda received, frame: process.send_signal(received))
-    status = process.wait()
+    with Stops() as stop:
+        status = wait_passing_on(subprocess.Popen(command, start_new_session=True), stop)
+    if status == 0 and stop.signals:
+        status = STOPPED
     if status == STOPPED:
         print("training was stopped and saved; the same command goes on")
     if status != 0:  # `pacs train` has said why
         sys.exit(status)
+
+
+def trained_steps(run: Path) -> list[dict[str, float]]:
+    """Metric -> value, with "step", of each line of metrics.jsonl that has an update; damaged lines are passed over."""
+    return [
+        {**line.values, "step": line.step}
+        for line in read_lines(run / "metrics.jsonl")
+        if line.step is not None and "timing_s/step" in line.values
+    ]

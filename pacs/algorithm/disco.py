@@ -60,8 +60,8 @@ class Disco(Method):
         return log_ratios.clamp(max=LARGEST_LOG_RATIO).exp()
 
     def losses(self, rows: Rows) -> torch.Tensor:
-        """(B,): each row has its group's, and the mini-batch's."""
-        tau, groups = self.tau or TAU[self.score], rows.groups
+        """(B,): each row has its group's, and the mini-batch's; a response without a token has no score."""
+        tau, groups = self.tau or TAU[self.score], rows.groups.keep(rows.lengths > 0)
         sums = rows.log_likelihoods if rows.token_sums is None else rows.token_sums
         assert sums is not None
         scores = sums / rows.lengths.clamp(min=1)

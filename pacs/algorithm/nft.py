@@ -50,13 +50,16 @@ class Nft(Method):
         return torch.where(counted.rows, labels - counted.of_rows(pass_rates.clamp(*PASS_RATES)), 0)
 
     def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """log rho of right responses; of wrong ones -((1-q)/q) log max(1, (1 - q rho)/(1-q)), whose q is -weights."""
+        """log rho of right responses; of wrong ones -((1-q)/q) log max(1, (1 - q rho)/(1-q)), whose q is -weights.
+
+        As the authors' code has it, log rho is no more than `LARGEST_LOG_RATIO` in both.
+        """
         right = weights >= 0
         q = torch.where(right, 0.5, -weights)
         bounded = log_ratios.clamp(max=LARGEST_LOG_RATIO)
         left = (1 - q * bounded.exp()) / (1 - q)
         at_least_one = left + (left.clamp(min=1) - left).detach()
-        return torch.where(right, log_ratios, -(1 - q) / q * at_least_one.log())
+        return torch.where(right, bounded, -(1 - q) / q * at_least_one.log())
 
     def losses(self, rows: Rows) -> torch.Tensor:
         """(B,) -(R - q) times the sum of `token_values`, or their value at the response's ratio."""

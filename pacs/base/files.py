@@ -1,6 +1,7 @@
 """Files that are there as a whole or not at all."""
 
 import errno
+import hashlib
 import json
 import os
 import tempfile
@@ -102,12 +103,13 @@ def inside(folder: Path, *names: object) -> Path:
 T = TypeVar("T")
 
 
-def read_lines(file: Path, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+def read_lines(file: Path, make: Callable[[dict[str, Any]], T], mend: str) -> Iterator[T]:
     """What the lines of a file stand for, without a last one that was not written to its end; none if there is no file.
 
     Args:
         file: a JSON object a line.
         make: of the object, what is wanted.
+        mend: of a damaged line, what to do.
 
     Raises:
         UserError: If another line is no JSON object, or not one that `make` takes.
@@ -121,10 +123,14 @@ def read_lines(file: Path, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
             try:
                 made = make(json.loads(line))
             except (ValueError, LookupError, TypeError, AttributeError) as error:
-                raise UserError(
-                    f"{file}: line {number} is damaged: remove that line, and the same `pacs evaluate` makes up for it"
-                ) from error
+                raise UserError(f"{file}: line {number} is damaged ({error}): {mend}") from error
             yield made
+
+
+def file_sha256(file: Path) -> str:
+    """SHA-256 of a file's contents, in hex."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def to_line(value: Mapping[str, Any]) -> str:

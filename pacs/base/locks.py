@@ -2,8 +2,12 @@
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
+
+from pacs.base.errors import UserError
 
 LOCK = ".lock"
 
@@ -32,6 +36,32 @@ def locked(folder: Path) -> TextIO:
     file = os.fdopen(os.open(folder / LOCK, flags, 0o666), "a+", encoding="utf-8", errors="replace")
     _take(file, fcntl.LOCK_EX)
     return file
+
+
+@contextmanager
+def held(folder: Path, named: str, what: str, mend: str = "give another folder") -> Iterator[TextIO]:
+    """Hold a folder's lock, as of `locked`.
+
+    Args:
+        folder: made if it is not there.
+        named: what its user calls it, as `--out DIR`.
+        what: runs there, where another process holds the lock, as "a sweep".
+        mend: what to do where this folder will not do.
+
+    Raises:
+        UserError: another process holds the lock, there are no locks, or the folder cannot be made.
+    """
+    try:
+        lock = locked(folder)
+    except Taken as error:
+        by = f" ({error})" if str(error) else ""
+        raise UserError(f"{named}: {what} is running in this folder{by}: stop it, or {mend}") from None
+    except NoLocks as error:
+        raise UserError(f"{named}: its file system has no locks ({error}): {mend}") from error
+    except OSError as error:
+        raise UserError(f"{named} cannot be written ({error.strerror}): {mend}") from error
+    with lock:
+        yield lock
 
 
 def check_free(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -10,6 +11,7 @@ from typing import Any, Self
 from pacs.base.terminal import say
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
+POLL_SECONDS = 0.2
 
 
 class Stops:
@@ -48,6 +50,26 @@ class Stops:
     def note(self, number: int, frame: FrameType | None) -> None:
         """A signal has come; a class of its own may do more."""
         self.signals.append(number)
+
+
+def wait_passing_on(process: "subprocess.Popen[bytes]", stop: Stops) -> int:
+    """Wait for a process in a session of its own, which gets every signal that comes meanwhile, once.
+
+    Args:
+        process: to wait for.
+        stop: takes note of the signals.
+
+    Returns:
+        Its exit status, -N where signal N ended it.
+    """
+    told = len(stop.signals)
+    while True:
+        try:
+            return process.wait(POLL_SECONDS)
+        except subprocess.TimeoutExpired:
+            for number in stop.signals[told:]:
+                process.send_signal(number)
+                told += 1
 
 
 @contextmanager

@@ -11,6 +11,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from pacs.base.files import file_sha256
+
 #: Files up to this size are read as a whole by every start, before Ray is; larger ones by the ranks, each its own.
 SMALL_BYTES = 16 * 2**20
 #: What the digest of a large archive begins with.
@@ -25,13 +27,7 @@ def digest_of(file: Path) -> str:
         OSError: It cannot be read.
     """
     records = _records_digest(file) if file.stat().st_size > SMALL_BYTES else None
-    return sha256_of(file) if records is None else records
-
-
-def sha256_of(file: Path) -> str:
-    """SHA-256 of a file's contents, in hex."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return file_sha256(file) if records is None else records
 
 
 def is_quickly_checked(size: int, digest: str) -> bool:
@@ -45,7 +41,7 @@ def differs(file: Path, digest: str) -> bool:
     Raises:
         OSError: It cannot be read.
     """
-    return (_records_digest(file) if digest.startswith(RECORDS) else sha256_of(file)) != digest
+    return (_records_digest(file) if digest.startswith(RECORDS) else file_sha256(file)) != digest
 
 
 def damage_of(file: Path) -> str | None:

@@ -5,7 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pacs.checkpoints.integrity import sha256_of
+from pacs.base.files import file_sha256
 
 FILE = "SHA256SUMS"
 
@@ -45,4 +45,4 @@ def damaged_files(folder: Path) -> list[str]:
 
 def _digests(folder: Path, names: list[str]) -> dict[str, str]:
     with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as threads:
-        return dict(zip(names, threads.map(lambda name: sha256_of(folder / name), names), strict=True))
+        return dict(zip(names, threads.map(lambda name: file_sha256(folder / name), names), strict=True))

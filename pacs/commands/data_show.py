@@ -38,5 +38,5 @@ def main(args: argparse.Namespace) -> int:
             text = template.render(row["prompt"])
         else:
             text = "\n".join(f"[{message['role']}]\n{message['content']}" for message in row["prompt"])
-        print(f"--- {', '.join(about)}\n{text}\n--- gold: {shorten(row['reward_model']['ground_truth'])}\n")
+        print(f"--- {', '.join(about)}\n{text}\n--- gold: {shorten(str(row['reward_model']['ground_truth']))}\n")
     return 0

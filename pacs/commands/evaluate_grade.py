@@ -34,11 +34,11 @@ def main(args: argparse.Namespace) -> int:
 
     given = parse_given(args.reward_kwargs)
     read_settings(args.out)  # before a lock is made in a folder that is no evaluation
-    try:
-        with locked(args.out), nothing_left():
-            for task, said in regrade(args.out, given).items():
-                print(f"{task}: {said}", flush=True)
+    with locked(args.out), nothing_left():
+        for task, said in regrade(args.out, given).items():
+            print(f"{task}: {said}", flush=True)
+        try:
             print(report(args.out))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("the old grades are kept") from None
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the new grades are kept; the same command writes their results") from None
     return 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
     )
     if args.json:
         try:
-            args.json.write_text(json.dumps(as_json(plan), indent=1) + "\n")
+            write_atomically(args.json, json.dumps(as_json(plan), indent=1) + "\n")
         except OSError as error:
             raise UserError(f"--json {args.json} cannot be written ({error.strerror}): choose another file") from error
     print(full(plan))

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from pacs.base.errors import UserError
 from pacs.base.files import check_folder
 from pacs.base.terminal import print
 from pacs.report import write_report
@@ -53,6 +54,10 @@ def main(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     check_folder(args.out)
     if len(args.runs) == 1 and args.runs[0].is_file():
+        if args.each or args.over != "steps":
+            raise UserError(
+                f"--over and --each are for runs, and {args.runs[0]} is a sweep's table: give its runs' folders"
+            )
         files = write_rendered(args.runs[0], args.out)
     else:
         files = write_report(args.runs, args.out, each=args.each, over=args.over)

@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
             return _list()
         return _sweep(args)
     except KeyboardInterrupt:
-        print("pacs sweep: stopped before a run was started", file=sys.stderr)
+        print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
         return STOPPED
     except OSError as error:  # a full disk
         print(f"pacs sweep: {error}: the runs keep what they have; the same command goes on", file=sys.stderr)
@@ -101,6 +101,7 @@ def _list() -> int:
 
 def _sweep(args: argparse.Namespace) -> int:
     from pacs.base.files import check_folder
+    from pacs.base.locks import held
     from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
@@ -108,7 +109,7 @@ def _sweep(args: argparse.Namespace) -> int:
     from pacs.sweeps.evaluate import check_evaluations
     from pacs.sweeps.grid import plan_runs, recipe_of
     from pacs.sweeps.results import read
-    from pacs.sweeps.train import locked, train_runs
+    from pacs.sweeps.train import train_runs
 
     sweep = read_sweep(args.name)
     recipe = recipe_of(sweep, args.overrides)
@@ -128,10 +129,14 @@ def _sweep(args: argparse.Namespace) -> int:
     if evaluation:
         prepare_missing(evaluation.tasks, DATA)
     refused: dict[str, str] = {}
-    with locked(out), Stops() as stop:
-        status = train_runs(runs, evaluation, stop, refused, lambda: _write_results(sweep, runs, out, refused))
+    with held(out, f"--out {out}", "a sweep"):
+        with Stops() as stop:
+            status = train_runs(runs, evaluation, stop, refused, lambda: _write_results(sweep, runs, out, refused))
         print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
-        _write(sweep, runs, out, refused)
+        if status > 128:  # ended at once, by a second signal: without what takes seconds
+            _write_results(sweep, runs, out, refused)
+        else:
+            _write(sweep, runs, out, refused)
     if status not in (FINISHED, FAILED):
         print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
     return status
@@ -146,7 +151,7 @@ def _dry_run(runs: Sequence["PlannedRun"]) -> int:
         print(f"{number} of {len(runs)}: {run.label}: {state}, {run.total_steps} steps -> {run.folder}")
         print(f"  {run.command[0]} {shlex.join(run.command[1:])}")
     try:
-        check_machine([run for run in runs if run.elsewhere is None])
+        check_machine([run for run in runs if not run.is_finished])
     except UserError as error:
         raise UserError(f"the runs are sound, but on this machine {error}") from error
     print("The runs are sound, and what they need is here.")

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pacs.base.errors import UserError
+from pacs.base.files import file_sha256
 from pacs.data.filters import Overlap
-from pacs.data.output import file_sha256, read_manifest
+from pacs.data.output import read_manifest
 
 FILE = "test.parquet"
 

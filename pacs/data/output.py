@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pacs.base.errors import UserError
-from pacs.base.files import inside, write_atomically
+from pacs.base.files import file_sha256, inside, write_atomically
 
 MANIFEST = "manifest.json"
 #: In every manifest of ours, and in no other.
@@ -108,12 +108,6 @@ class Output:
             self._writer.close()
         finally:
             shutil.rmtree(self._aside, ignore_errors=True)
-
-
-def file_sha256(file: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def settings_sha256(settings: Mapping[str, Any]) -> str:

@@ -26,6 +26,9 @@ LOGS = "logs"
 PROBLEMS = "problems.jsonl"
 GRADES = "grades.jsonl"
 TIMING = "timing.json"
+#: What to do about a damaged line, of samples and grades and of problems.
+MADE_UP = "remove that line, and the same `pacs evaluate` makes up for it"
+WRITTEN_AGAIN = "remove the file, and the same `pacs evaluate` writes it again"
 #: Samples of one file.
 SHARD_LINES = 10_000
 
@@ -116,7 +119,7 @@ def read_problems(out: Path, task: str) -> list[Problem]:
     file = task_file(out, task, PROBLEMS)
     if not has_problems(out, task):
         raise UserError(f"{file} is missing: start the same `pacs evaluate` again, which writes it")
-    return list(read_lines(file, lambda line: Problem(**line)))
+    return list(read_lines(file, lambda line: Problem(**line), WRITTEN_AGAIN))
 
 
 def write_problems(out: Path, task: str, problems: list[Problem]) -> None:
@@ -139,7 +142,7 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
     """
     seen: set[Key] = set()
     for file in shards(task_folder(out, task)):
-        for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line))):
+        for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line)), MADE_UP):
             if of_model != model:
                 raise UserError(f"{file} has samples of another model than settings.json: remove that file")
             if (sample.problem, sample.index) in seen:
@@ -160,7 +163,8 @@ def shards(folder: Path) -> list[Path]:
 
 def read_grades(out: Path, task: str) -> dict[Key, Grade]:
     """The verifier's word on each sample that was graded."""
-    return {grade.key: grade for grade in read_lines(task_file(out, task, GRADES), lambda line: Grade(**line))}
+    lines = read_lines(task_file(out, task, GRADES), lambda line: Grade(**line), MADE_UP)
+    return {grade.key: grade for grade in lines}
 
 
 def read_timing(out: Path, task: str) -> Timing:

@@ -112,11 +112,15 @@ def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
 
     Raises:
         UserError: If its files are damaged, or a verifier refuses its settings.
+        KeyboardInterrupt: By Ctrl-C while samples are graded, with what is kept.
     """
     settings = read_settings(out)
     grading = settings.grading.changed(given) if settings.grading else Grading.of(None, given)
     new = replace(settings, grading=grading)
-    grades = {task: _grade(out, task, new) for task in settings.tasks}
+    try:
+        grades = {task: _grade(out, task, new) for task in settings.tasks}
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the old grades are kept") from None
     said = {}
     for task, some in grades.items():
         before = read_grades(out, task)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
+from pacs.base.files import file_sha256
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import MARKER
 from pacs.checkpoints.model_folder import model_problems
 from pacs.checkpoints.source import CHECKPOINTS, Source, find_source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import read_sums
-from pacs.data.output import file_sha256
 from pacs.rewards.of_run import RunReward, read_reward, reward_of
 from pacs.runs.read import INFO
 from pacs.verl_keys.names import DATA_SEED, METHOD, REWARD_FUNCTION

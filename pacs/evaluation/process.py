@@ -54,17 +54,7 @@ def locked(out: Path) -> Iterator[None]:
     Raises:
         UserError: If another process holds it, or it cannot be made.
     """
-    try:
-        lock = locks.locked(out)
-    except locks.Taken as error:
-        raise UserError(
-            f"--out {out}: an evaluation is running in this folder ({error}): stop it, or give another"
-        ) from None
-    except locks.NoLocks as error:
-        raise UserError(f"--out {out}: its file system has no locks ({error}): give another") from error
-    except OSError as error:
-        raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
-    with lock:
+    with locks.held(out, f"--out {out}", "an evaluation") as lock:
         lock.truncate(0)
         lock.write(json.dumps({"process": os.getpid(), "host": os.uname().nodename}) + "\n")
         lock.flush()

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
+from pacs.base.files import file_sha256, write_atomically
 from pacs.base.markdown import interval, number, percent, table
 from pacs.base.settings import flatten, shown
 from pacs.base.terminal import visible
 from pacs.checkpoints.folder import MARKER
 from pacs.checkpoints.source import Source
-from pacs.data.output import file_sha256
 from pacs.evaluation.folder import is_complete, read_task, read_timing
 from pacs.evaluation.grading import sentences
 from pacs.evaluation.settings import read_settings

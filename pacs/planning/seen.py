@@ -88,7 +88,7 @@ def data_prompts(config: DictConfig) -> tuple[int, ...]:
     out as too long; () where a file or the tokenizer is not on this machine.
 
     Raises:
-        UserError: the chat template refuses a prompt.
+        UserError: a file is not in verl's schema or has no rows, or the chat template refuses a prompt.
     """
     paths = [Path(file).expanduser() for file in keys.train_files(config)]
     if not paths or not all(path.is_file() for path in paths):
@@ -98,7 +98,12 @@ def data_prompts(config: DictConfig) -> tuple[int, ...]:
         return ()
     import pyarrow.parquet as parquet
 
+    from pacs.data.schema import schema_problems
+
     column, options = keys.prompt_column(config), keys.chat_template_options(config)
+    for path in paths:
+        for problem in schema_problems(path, prompt=column, graded=False):
+            raise UserError(f"{TRAIN_FILES}={path} {problem}")
     prompts = [row for path in paths for row in parquet.read_table(path, columns=[column])[0].to_pylist()]
     try:
         rendered = [

@@ -1,1 +1,1 @@
-"""A run's life outside its training loop: checkpoints, state, supervision, resuming. No verl, no Ray, no torch."""
+"""A run's life outside its training loop: checkpoints, state, supervision, resuming. No verl; of Ray only errors."""

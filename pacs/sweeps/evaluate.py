@@ -10,9 +10,9 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
-from pacs.base.stops import Stops
+from pacs.base.files import file_sha256
+from pacs.base.stops import Stops, wait_passing_on
 from pacs.base.terminal import print
-from pacs.data.output import file_sha256
 from pacs.evaluation.folder import has_samples
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results
@@ -25,7 +25,6 @@ from pacs.verl_keys.names import REWARD_FUNCTION
 
 #: In a run's folder; in it a folder a step.
 EVALUATION = "evaluation"
-POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -87,21 +86,10 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
         process = subprocess.Popen(
             command, env=environment, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
         )
-    told = len(stop.signals)
-    while (status := _status(process)) is None:
-        for number in stop.signals[told:]:
-            process.send_signal(number)
-            told += 1
+    status = wait_passing_on(process, stop)
     if status != 0 and not stop.signals:
         print(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", file=sys.stderr, flush=True)
     return status == 0
-
-
-def _status(process: "subprocess.Popen[bytes]") -> int | None:
-    try:
-        return process.wait(POLL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return None
 
 
 def is_evaluated(folder: Path, tasks: Sequence[Task]) -> bool:

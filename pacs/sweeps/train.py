@@ -2,37 +2,14 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
-from pacs.base import locks
-from pacs.base.errors import UserError
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.base.units import duration
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 from pacs.sweeps.evaluate import Evaluation, evaluate_run
 from pacs.sweeps.grid import PlannedRun
-
-
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Make the sweep's folder and hold its lock; it goes with this process.
-
-    Raises:
-        UserError: another process holds it, or the folder cannot be made.
-    """
-    try:
-        lock = locks.locked(out)
-    except locks.Taken as error:
-        raise UserError(f"--out {out}: a sweep is running in this folder: stop it, or give another") from error
-    except locks.NoLocks as error:
-        raise UserError(f"--out {out}: its file system has no locks ({error}): give one on another") from error
-    except OSError as error:
-        raise UserError(f"--out {out} cannot be written ({error.strerror}): give another folder") from error
-    with lock:
-        yield
 
 
 def train_runs(
@@ -48,7 +25,7 @@ def train_runs(
         runs: checked.
         evaluation: of each finished run; None: none.
         stop: signals that have come; while a run trains, its launcher heeds them (the first ends it after its step, a
-            second at once) and passes them on to here.
+            second at once) and passes them on to here. An evaluation gets them, and does the same.
         refused: gets folder's name -> why, of runs that were refused though the check had let them pass.
         after_each: called when a run that was started here has ended and, where that is asked for, is evaluated.
 
@@ -77,6 +54,8 @@ def train_runs(
             clock.note(run)
         if not run.is_finished or (evaluation and not stop.signals and not evaluate_run(run, evaluation, stop)):
             status = FAILED
+        if len(stop.signals) > 1:
+            return 128 + stop.signals[1]
         if here:
             after_each()
     return STOPPED if stop.signals else status

@@ -9,10 +9,7 @@ with the same seed is left as it is.
 import argparse
 import hashlib
 import json
-import shutil
-import tempfile
 from pathlib import Path
-from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
@@ -21,7 +18,7 @@ from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.problems import split_problems, write_parquet
 from recipes.arithmetic.tokenizer import build_tokenizer
 from recipes.arithmetic.warm_start import warm_start
-from recipes.own_folder import check_own_folder
+from recipes.own_folder import is_made, made_whole
 
 MADE = ("model", "train.parquet", "test.parquet", "before.json", "manifest.json")
 # Everything that decides what is made. (A version constant would have to be remembered at each change.)
@@ -44,28 +41,14 @@ def make(out: Path, seed: int) -> dict[str, float]:
         The measured start: `before.json`.
 
     Raises:
-        UserError: if `out` is a file, or holds files that this recipe did not make.
-        RuntimeError: if the warm start missed its window.
+        UserError: if `out` is a file, or holds files that this recipe did not make, or the warm
+            start missed its window.
     """
     manifest = {"seed": seed, "sources": _source_hash()}
-    check_own_folder(out, MADE)
-    if _read_json(out / "manifest.json") == manifest and all((out / name).exists() for name in MADE):
-        print(f"{out}: already made with seed {seed}; reusing it", flush=True)
-        return dict(_read_json(out / "before.json"))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
-        before = _make_into(aside, seed)
-        (aside / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-        aside.chmod(0o755)  # mkdtemp's folders are private
-        if out.exists():
-            print(f"{out}: made with another seed or by other code; replacing it", flush=True)
-            shutil.rmtree(out)
-        aside.replace(out)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    print(f"{out}: made with seed {seed}", flush=True)
-    return before
+    if is_made(out, MADE, manifest):
+        return dict(json.loads((out / "before.json").read_text()))
+    with made_whole(out, manifest) as folder:
+        return _make_into(folder, seed)
 
 
 def _make_into(folder: Path, seed: int) -> dict[str, float]:
@@ -85,7 +68,7 @@ def _make_into(folder: Path, seed: int) -> dict[str, float]:
     print("the start: " + ", ".join(f"{name} {value:.2f}" for name, value in before.items()), flush=True)
     low, high = START_PASS_AT_1
     if not low <= before["pass@1"] <= high or before["greedy"] > START_GREEDY:
-        raise RuntimeError(
+        raise UserError(
             f"the warm start missed its window (pass@1 {low}-{high}, greedy at most {START_GREEDY}): take another "
             "--seed, or change how often the teacher slips in recipes/arithmetic/warm_start.py"
         )
@@ -97,13 +80,6 @@ def _source_hash() -> str:
     here = Path(__file__).parent
     files = [here / name for name in SOURCES] + [here.parent / "starts" / name for name in SHARED_SOURCES]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
 
 
 def main() -> None:

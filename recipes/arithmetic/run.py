@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
+from pacs.base.files import read_json, write_atomically
 from pacs.base.terminal import print
 from pacs.checkpoints.source import find_source
 from pacs.composing import quoted
@@ -24,7 +24,7 @@ from pacs.report import format_table, read_run, write_report
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import measure
 from recipes.own_folder import check_own_folder
-from recipes.training import train_in
+from recipes.training import train_in, trained_steps
 
 MADE = ("task", "run", "model", "report", "result.json")
 MEASURES = ("greedy", "pass@1", "pass@8", "entropy")
@@ -38,11 +38,34 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)")
     parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)")
     arguments = parser.parse_args()
-    out = (arguments.out or Path("outputs") / f"quickstart-seed{arguments.seed}").absolute()
+    seed: int = arguments.seed
+    out = (arguments.out or Path("outputs") / f"quickstart-seed{seed}").absolute()
     try:
         check_own_folder(out, MADE)
+        check_seed(out, seed)
+        run(out, seed)
     except UserError as error:
         parser.error(str(error))
+
+
+def check_seed(out: Path, seed: int) -> None:
+    """Refuse a folder that was begun with another seed, of which nothing would be left.
+
+    Raises:
+        UserError: it was.
+    """
+    for file in (out / "result.json", out / "task" / "manifest.json"):
+        there = (read_json(file) or {}).get("seed", seed)
+        if there != seed:
+            raise UserError(f"--seed {seed}: {out} is of seed {there}: give another --out, or --seed {there}")
+
+
+def run(out: Path, seed: int) -> None:
+    """What of `out` is not there yet, and the table.
+
+    Raises:
+        UserError: a part of it is not what it should be.
+    """
     result_file = out / "result.json"
     if result_file.exists():
         print(f"result: reusing {result_file}; remove {out} or give another --out to train again")
@@ -50,15 +73,15 @@ def main() -> None:
         return
 
     started = time.monotonic()
-    make(out / "task", seed=arguments.seed)
+    make(out / "task", seed=seed)
     made = time.monotonic()
-    train(out, arguments.seed)
+    train(out, seed)
     trained = time.monotonic()
     print("measuring the trained policy on the held-out problems", flush=True)
-    after = measure(final_model(out), out / "task" / "test.parquet", seed=arguments.seed)
+    after = measure(final_model(out), out / "task" / "test.parquet", seed=seed)
     about = read_run(out / "run").info
     result = {
-        "seed": arguments.seed,
+        "seed": seed,
         "before": picked(json.loads((out / "task" / "before.json").read_text())),
         "after": picked(after),
         "seconds": {
@@ -98,8 +121,7 @@ def final_model(out: Path) -> Path:
 
 def step_seconds(out: Path) -> list[float]:
     """Seconds of every training step, the first (which starts the last processes) left out."""
-    lines = [json.loads(line) for line in (out / "run" / "metrics.jsonl").read_text().splitlines()]
-    return [line["timing_s/step"] for line in lines if line["step"] > 1 and "timing_s/step" in line]
+    return [step["timing_s/step"] for step in trained_steps(out / "run") if step["step"] > 1]
 
 
 def picked(measured: Mapping[str, Any]) -> dict[str, float]:

@@ -22,6 +22,7 @@ import torch
 import torch.nn.functional as F
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from recipes.arithmetic.problems import Problem
 from recipes.starts.supervised import collate, new_adam, train_step
@@ -81,7 +82,7 @@ def warm_start(
         seed: of the order of the problems and of the slips.
 
     Raises:
-        RuntimeError: if a phase does not come to what it is to come to: `LEARNED`, and `TARGET_PASS_AT_1`.
+        UserError: if a phase does not come to what it is to come to: `LEARNED`, and `TARGET_PASS_AT_1`.
     """
     rng = random.Random(seed)
     started = time.monotonic()
@@ -94,7 +95,7 @@ def warm_start(
         if skill >= LEARNED:
             break
     else:
-        raise RuntimeError(
+        raise UserError(
             f"the warm start has learned right solutions to {skill:.2f} and not to {LEARNED}: take another --seed, or "
             "raise LEARN_ROUNDS in recipes/arithmetic/warm_start.py"
         )
@@ -143,7 +144,7 @@ def _slip(
                 _report(f"slip {step}: loss {loss:.3f}, pass@1 {pass_at_1:.2f}", started)
             if done:
                 return
-    raise RuntimeError(
+    raise UserError(
         f"the warm start ended at a pass@1 of {pass_at_1:.2f}, not within {TOLERANCE} of {TARGET_PASS_AT_1}: take "
         "another --seed, or change how often the teacher slips in recipes/arithmetic/warm_start.py"
     )

@@ -54,11 +54,6 @@ def taught(numbers: tuple[int, ...]) -> dict[int, list[Solution]]:
     return chains
 
 
-def solutions_of(problem: Problem) -> list[Solution]:
-    """All of the problem's solutions; see `recipes.countdown.solutions`."""
-    return solutions(_numbers(problem))[_target(problem)]
-
-
 def written(solution: Solution) -> str:
     r"""The response to a chain: "13-4=9*2=18 \boxed{(13-4)*2}"."""
     return f"{solution.chain} \\boxed{{{solution.text}}}"

@@ -63,8 +63,8 @@ class Learner:
             if at_start is not None:
                 reference = at_start[rows, : part.response_mask.shape[1]]
             own = log_probs(self._policy, part)
-            if own_samples and not by_model and number == 0:
-                reference = own.detach()
+            if number == 0 and (at_start is not None or (own_samples and not by_model)):
+                reference = own.detach()  # the same to the last bit, so that its scores are 0
             loss, known = self._loss(own, reference, part, batch, rows, weights[rows])
             losses.append(loss.item())
             norms.append(self._descend(step, loss))
@@ -131,11 +131,12 @@ class Learner:
 
     def _reset(self, step: int, rows: dict[str, torch.Tensor]) -> bool:
         """Replace the reference where that is due after the updates of a step."""
-        saturated = 0.0
+        saturated, counted = 0.0, rows.get("counted", torch.ones_like(rows["log_ratio"])) != 0
         if "score" in rows:
-            residuals = (rows["score"].sigmoid() - rows["correct"]).abs()
+            residuals = (rows["score"].sigmoid() - rows["correct"])[counted].abs()
             saturated = float((residuals < SATURATED_RESIDUAL).float().mean())
-        event = self._schedule.after_updates(step, saturated=saturated, log_ratio=float(rows["log_ratio"].mean()))
+        log_ratio = float(rows["log_ratio"][counted].mean())
+        event = self._schedule.after_updates(step, saturated=saturated, log_ratio=log_ratio)
         if event is None:
             return False
         if self._reference is not None:

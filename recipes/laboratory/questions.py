@@ -15,7 +15,9 @@ from recipes.laboratory.settings import Settings
 FOLDER = Path(__file__).parent / "questions"
 NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baselines", "arms")
 KEYS = (*NEEDED, "task_settings", "pairs", "own_starts", "bar")
-TUNING_KEYS = ("lr", "further", "seeds", "best_two", "criterion", "evaluation")
+TUNING_NEEDED = ("lr", "seeds", "criterion", "evaluation")
+TUNING_KEYS = (*TUNING_NEEDED, "further", "best_two")
+BAR_KEYS = ("measure", "at_least")
 #: What an arm may say beside the settings of its runs.
 ARM_KEYS = ("lr", "lr_from", "compare_with")
 #: What the runner sets, run by run.
@@ -127,14 +129,24 @@ def _content(name: str) -> dict[str, Any]:
         nearest = nearest_word(name, names())
         hint = f" (did you mean {nearest}?)" if nearest else ""
         raise UserError(f"there is no question {name}{hint}: choose one of {', '.join(names())}")
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    _refuse_unknown(f"questions/{name}.yaml", content, KEYS)
-    _refuse_unknown(f"questions/{name}.yaml: tuning", content.get("tuning") or (), TUNING_KEYS)
-    missing = [key for key in NEEDED if not content.get(key)]
-    if missing:
-        raise UserError(f"questions/{name}.yaml has no {missing[0]}: add it")
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise UserError(f"questions/{name}.yaml is no YAML ({' '.join(str(error).split())}): mend it") from error
+    _check_keys(f"questions/{name}.yaml", content, KEYS, NEEDED)
+    _check_keys(f"questions/{name}.yaml: tuning", content["tuning"], TUNING_KEYS, TUNING_NEEDED)
+    if "bar" in content:
+        _check_keys(f"questions/{name}.yaml: bar", content["bar"], BAR_KEYS, BAR_KEYS)
     _check_task_settings(f"questions/{name}.yaml: task_settings", content)
     return dict(content)
+
+
+def _check_keys(where: str, content: Any, known: Iterable[str], needed: Iterable[str]) -> None:
+    if not isinstance(content, Mapping):
+        raise UserError(f"{where} {content} has no keys: give it {', '.join(needed)}")
+    _refuse_unknown(where, content, known)
+    if missing := [key for key in needed if content.get(key) in (None, "", [], {})]:
+        raise UserError(f"{where} has no {missing[0]}: add it")
 
 
 def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:

@@ -18,8 +18,7 @@ from statistics import fmean, median
 from typing import Any
 
 from pacs.base.commit import git_commit
-from pacs.base.errors import UserError
-from pacs.base.files import Appender
+from pacs.base.files import Appender, read_lines
 from recipes.laboratory.plan import Run, digest
 
 FOLDER = Path(__file__).parent / "results"
@@ -192,9 +191,11 @@ def code_digest() -> str:
 
 
 def code_files() -> list[Path]:
-    """The loop, the methods, and the verifiers."""
-    outside = [file for folder in ("algorithm", "rewards") for file in sorted((ROOT / "pacs" / folder).glob("*.py"))]
-    return [*loop_files(), *outside, ROOT / "recipes" / "starts" / "read.py"]
+    """The loop, the methods, the verifiers, and the tasks with their limits of a response."""
+    outside = [file for folder in ("algorithm", "rewards") for file in sorted((ROOT / "pacs" / folder).rglob("*.py"))]
+    recipes = ROOT / "recipes"
+    tasks = [*sorted(recipes.glob("*/problems.py")), recipes / "arithmetic" / "measure.py"]
+    return [*loop_files(), *outside, *tasks, recipes / "starts" / "read.py"]
 
 
 def loop_files() -> list[Path]:
@@ -223,15 +224,10 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
     Raises:
         UserError: a line is no record.
     """
-    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), start=1):
-        if not line.endswith(b"\n"):
-            return
-        try:
-            record = json.loads(line)
-            if digest({"run": record["run"], "start": record["start"]}) != record["key"]:
-                raise ValueError("its key is not that of its run")
-        except (ValueError, LookupError, TypeError) as error:
-            raise UserError(
-                f"{file.name}: line {number} is no record ({error}): remove it, and the same command makes up for it"
-            ) from error
-        yield record
+    return read_lines(file, _own, "remove it, and the same command makes up for it")
+
+
+def _own(record: dict[str, Any]) -> dict[str, Any]:
+    if digest({"run": record["run"], "start": record["start"]}) != record["key"]:
+        raise ValueError("its key is not that of its run")
+    return record

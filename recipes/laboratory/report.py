@@ -25,8 +25,8 @@ compared at these: what a rate does to pass@k is then part of the difference."""
 Means over seeds on the test problems, ± half of the 95% interval over seeds (Student's t). pass@k is the unbiased
 estimate from all samples of a problem. entropy: the policy's, in nats a token; distinct: distinct right answers to a
 problem among its samples; right entropy: that of the distribution over them, in nats; thousand tokens: generated to
-train; minutes: processor time of training, without that of evaluations. A run that failed is in no mean, here and
-below: where `seeds` counts any, the arm looks better than it is.""",
+train; minutes: processor time of training, without that of evaluations, on the processors that there were.
+A run that failed is in no mean, here and below: where `seeds` counts any, the arm looks better than it is.""",
     "problems": """\
 The same with the 95% interval for the choice of the seeds and of the problems (bootstrap of both, independently): how
 far another set of such problems, as many of each band, might move the numbers. From {least} seeds on: the bootstrap
@@ -58,7 +58,9 @@ Responses of mixed groups by sigma(psi): the share that was right (and how many 
 steps and seeds. error: the mean distance of sigma(psi) from that share, 0 of a critic that knows it. Balanced weights
 train sigma(psi) to the share of right ones where both classes of a group are as many: "error, balanced" is from it.""",
 }
-UNPAIRED = "Runs of one seed share the order of their prompts and little else, so they are not taken as pairs."
+UNPAIRED = """\
+Runs of one seed share the order of their prompts and little else (two arms that differ in later resets alone, all
+before these), so they are not taken as pairs."""
 PAIRED = "Runs of one seed begin at the same start of their own."
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.base.locks import Taken, locked
+from pacs.base.locks import held
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from recipes.laboratory import records as files
@@ -34,6 +34,8 @@ GRACE_SECONDS = 5.0
 #: So many failures one after the other are no accident of a learning rate.
 MOST_FAILURES_IN_A_ROW = 6
 CAUSE_CHARS = 300
+#: What to do where the folder of the records will not do.
+ELSEWHERE = "run it in a checkout of your own"
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Runner:
         Raises:
             UserError: too many runs failed one after the other.
         """
+        self._make_starts()
         with self._alone() as folder, Stops() as stops:
             try:
                 while not stops.signals:
@@ -113,16 +116,19 @@ class Runner:
                 print(f"{stops.names[0]}: {ended} runs were ended and left no record", flush=True)
             return stops.signals[0] if stops.signals else 0
 
+    def _make_starts(self) -> None:
+        """Before there are runs, which would have to wait: to make a start takes most of a minute."""
+        seeds = {seed for arm in self.question.arms.values() for seed in (*arm.tuning.seeds, *arm.tuning.best_two)}
+        for seed in sorted({self.question.start_seed(seed) for seed in (*self.question.seeds, *seeds)}):
+            starts.start_of(self.task, seed, self.work / "starts")
+
     @contextmanager
     def _alone(self) -> Iterator[Path]:
         name = f"{self.question.name}-{self.task}"
         folder = self.work / name
-        try:
-            # Beside the records, not in the checkout's own folder: checkouts may share their records.
-            lock = locked(self.results / f".{name}")
-        except Taken as taken:
-            raise UserError(f"{taken} runs {self.question.name} on {self.task}: wait for it, or end it") from taken
-        with lock:
+        # Beside the records, not in the checkout's own folder: checkouts may share their records.
+        beside = self.results / f".{name}"
+        with held(beside, str(beside), f"{self.question.name} on {self.task}", ELSEWHERE) as lock:
             lock.truncate(0)
             lock.write(f"process {os.getpid()}")
             lock.flush()

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from safetensors.torch import load_file
 
 from pacs.base.errors import UserError
-from pacs.base.locks import Taken, locked
+from pacs.base.locks import held
 
 FOLDER = Path("outputs/laboratory/starts")
 RECIPES = Path(__file__).parents[1]
@@ -24,11 +24,9 @@ def start_of(task: str, seed: int, folder: Path = FOLDER) -> Path:
         UserError: there is no such task, or another process is making the start.
     """
     out = folder / f"{task}-{seed}"
-    try:
-        with locked(folder / f".{task}-{seed}"):
-            _make(task, out, seed)
-    except Taken as taken:
-        raise UserError(f"{out} is being made by another process: try again when it is there") from taken
+    beside = folder / f".{task}-{seed}"
+    with held(beside, str(beside), "another that makes the same start", "try again when it is made"):
+        _make(task, out, seed)
     return out
 
 

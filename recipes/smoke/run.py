@@ -29,7 +29,7 @@ from pacs.planning.report import full
 from recipes.own_folder import check_own_folder
 from recipes.smoke.gates import Gate, gates
 from recipes.smoke.make import SHAPES, describe, make
-from recipes.training import train_in
+from recipes.training import train_in, trained_steps
 
 MADE = ("model", "prompts.parquet", "manifest.json", "run", "gates.json")
 #: Of the second start.
@@ -89,10 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def judge(run: Path, config: DictConfig, plan: Plan, *, resumed_after: int | None) -> list[Gate]:
     """The gates of a run's folder; see `gates`."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    steps = [line for line in lines if "timing_s/step" in line]
     return gates(
-        steps,
+        trained_steps(run),
         reset_every=int(config.pacs.reference.reset_every),
         resumed_after=resumed_after,
         dtype="float32" if plan.work.on_cpu else "bfloat16",

@@ -7,11 +7,8 @@ seed are trained here.
 
 import argparse
 import hashlib
-import json
 import random
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,11 +21,11 @@ from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from pacs.base.errors import UserError
-from pacs.base.files import read_json, write_atomically
+from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
-from recipes.own_folder import check_own_folder
+from recipes.own_folder import check_own_folder, is_made, made_whole
 from recipes.starts.supervised import collate, new_adam, train_step
 from recipes.starts.task import Problem, Task
 
@@ -54,23 +51,10 @@ def make(task: Task, out: Path, seed: int) -> None:
         UserError: if `out` is a file, or holds files that this program did not make.
     """
     manifest = {"task": task.name, "seed": seed, "sources": source_digest(task)}
-    check_own_folder(out, MADE)
-    if read_json(out / "manifest.json") == manifest and all((out / name).exists() for name in MADE):
-        print(f"{out}: already made with seed {seed}; reusing it", flush=True)
+    if is_made(out, MADE, manifest):
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
-        _make_into(task, aside, seed)
-        (aside / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-        aside.chmod(0o755)  # mkdtemp's folders are private
-        if out.exists():
-            print(f"{out}: made with another seed or by other code; replacing it", flush=True)
-            shutil.rmtree(out)
-        aside.replace(out)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-    print(f"{out}: made with seed {seed}", flush=True)
+    with made_whole(out, manifest) as folder:
+        _make_into(task, folder, seed)
 
 
 def kept_weights(task: Task) -> Path:

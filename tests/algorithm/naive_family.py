@@ -100,7 +100,7 @@ def nft(groups: list[Group], method: Nft) -> torch.Tensor:
                 left = (1 - q * torch.exp(d.clamp(max=10))) / (1 - q)
                 # Straight through where it is below 1.
                 value = left if float(left) > 1 else left - float(left) + 1
-                total = total - (1 - q) * (d if row["R"] else torch.log(value))
+                total = total - (1 - q) * (d.clamp(max=10) if row["R"] else torch.log(value))
             count += 1
     return total / count
 

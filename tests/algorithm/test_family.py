@@ -128,6 +128,22 @@ def test_the_closed_forms_off_the_reference(group: tuple[int, ...]) -> None:
     close(Nft(ratio="sequence"), (1 - q) * torch.where(right == 1, 1.0, wrong))
 
 
+def test_a_response_without_a_token_has_no_part_in_disco() -> None:
+    """A mean log-likelihood of 0 would be the highest of all."""
+    four = rows_of((1, 0, 0, 0))
+    for name in ("d", "lengths", "lp"):
+        four[name][3] = 0
+    three = {name: values[:3] for name, values in four.items()}
+    method = Disco(kl_weight=0.0)
+    torch.testing.assert_close(advantages(method, four)[:3], advantages(method, three))
+    assert advantages(method, four)[3] == 0
+
+
+def test_beyond_ten_nats_no_response_has_a_gradient_of_nft() -> None:
+    rows = rows_of((1, 1, 0, 0)) | {"d": torch.tensor([12.0, 1.0, 12.0, 1.0], dtype=torch.float64)}
+    assert (advantages(Nft(ratio="sequence"), rows) != 0).tolist() == [False, True, False, True]
+
+
 @pytest.mark.parametrize("scale", [0.0, 0.7, 4.0])
 def test_real_s_cross_entropy_is_a_setting_of_pacs(scale: float) -> None:
     """Also prime's, of sums and in all groups: sigma(s/tau) against the labels, by hand."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pacs.data.output import file_sha256
+from pacs.base.files import file_sha256
 from pacs.data.sources import BOXED
 from tests.data.conftest import Run, manifest, problems, write_jsonl
 

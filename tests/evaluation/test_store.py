@@ -35,7 +35,7 @@ def test_a_line_torn_anywhere_is_cut_off_and_the_next_one_is_whole(removed: int,
     file.write_text("".join(lines))
     with file.open("r+b") as stream:
         stream.truncate(file.stat().st_size - removed)
-    assert [line["n"] for line in read_lines(file, dict)] == [1]
+    assert [line["n"] for line in read_lines(file, dict, "")] == [1]
     appender = Appender(file)
     appender.write({"n": 3})
     appender.close()

@@ -10,9 +10,9 @@ import yaml
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.files import file_sha256
 from pacs.checkpoints.folder import seal
 from pacs.checkpoints.source import find_source
-from pacs.data.output import file_sha256
 from pacs.evaluation.results import card_section, find_evaluations
 from pacs.export.card import model_card
 from pacs.verl_keys import names

@@ -90,7 +90,8 @@ def test_a_line_that_is_no_length_is_named(tmp_path: Path, line: str) -> None:
 
 def with_data(model: Path, tmp_path: Path, prompts: list[object]) -> DictConfig:
     file = tmp_path / "train.parquet"
-    pandas.DataFrame({"prompt": prompts, "data_source": "x"}).to_parquet(file)
+    rows = {"prompt": prompts, "data_source": "x", "reward_model": [{"ground_truth": "3"}] * len(prompts)}
+    pandas.DataFrame(rows).to_parquet(file)
     overrides = ["recipe=arithmetic", f"actor_rollout_ref.model.path={model}", f"data.train_files={file}"]
     return compose_run("pacs", overrides)[0]
 

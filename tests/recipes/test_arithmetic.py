@@ -268,7 +268,7 @@ def test_make_leaves_other_peoples_files_alone(tmp_path: Path, quick: list[int])
 
 def test_a_missed_window_leaves_nothing(tmp_path: Path, quick: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(make_module, "START_PASS_AT_1", START_PASS_AT_1)
-    with pytest.raises(RuntimeError, match="another --seed"):
+    with pytest.raises(UserError, match="another --seed"):
         make(tmp_path / "out", seed=0)
     assert list(tmp_path.iterdir()) == []
 
@@ -294,7 +294,7 @@ def test_the_warm_start_learns_in_rounds_until_it_is_able(
     assert "round 1" in said
     assert "round 2" not in said
     monkeypatch.setattr(warm_start, "LEARN_STEPS", 2)
-    with pytest.raises(RuntimeError, match=r"learned right solutions to 0\.\d\d and not to 0\.95: take another --seed"):
+    with pytest.raises(UserError, match=r"learned right solutions to 0\.\d\d and not to 0\.95: take another --seed"):
         warm_start.warm_start(build_model(TOKENIZER, seed=0), TOKENIZER, problems, problems, seed=0)
     assert capsys.readouterr().out.count("learn, round") == warm_start.LEARN_ROUNDS
 

@@ -23,11 +23,10 @@ from recipes.countdown.problems import (
     TASK,
     careless_solution,
     right_solution,
-    solutions_of,
     split_problems,
     written,
 )
-from recipes.countdown.solutions import solutions
+from recipes.countdown.solutions import Solution, solutions
 from recipes.laboratory.evaluation import evaluate
 from recipes.starts.make import make
 from recipes.starts.read import read_problems
@@ -36,6 +35,12 @@ from tests.rewards.test_expressions import by_python
 
 SPLIT = split_problems(seed=0)
 SETS = (SPLIT.train, SPLIT.probe, SPLIT.test)
+
+
+def solutions_of(problem: Problem) -> list[Solution]:
+    """All of the problem's solutions."""
+    truth = json.loads(problem.ground_truth)
+    return solutions(tuple(sorted(truth["numbers"])))[truth["target"]]
 
 
 def by_brute_force(numbers: tuple[int, ...]) -> dict[int, set[str]]:

@@ -81,6 +81,7 @@ def write_problems(folder: Path) -> None:
 
     write("null_gold", gold(None))
     write("blank_gold", gold(" "))
+    write("null_reward", lambda row: row | {"reward_model": None})
     write("null_prompt", asked(None))
     write("empty_prompt", asked(""))
     write("long_prompt", asked("1+1" * 2000))
@@ -119,6 +120,7 @@ def write_sources(folder: Path) -> None:
         "reward.py": "def score(): ...\n",
         "broken_reward.py": "def compute_score(:\n",
         "one.json": "{}",
+        "seed_3/result.json": '{"seed": 3}',
         "there.md": "mine",
         "configs/broken.yaml": "defaults: [",
     }

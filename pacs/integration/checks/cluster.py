@@ -33,6 +33,9 @@ def prepare_cluster(config: DictConfig) -> None:
             _remark(config)
             nodes.clear_other_nodes(Path(config.pacs.run_dir))
             nodes.prepare_other_nodes(Path(config.pacs.run_dir))
+    except (ray.exceptions.GetTimeoutError, ray.exceptions.RayTaskError) as error:
+        problem = f"{RAY_ADDRESS}={address}: another node cannot be made ready: {str(error).strip().splitlines()[-1]}"
+        raise ConfigError([problem]) from error
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         problem = (
             f"{RAY_ADDRESS}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a "

@@ -17,9 +17,9 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from pacs.base.files import write_atomically
+from pacs.base.files import file_sha256, write_atomically
 from pacs.base.settings import flatten
-from pacs.checkpoints.integrity import SMALL_BYTES, sha256_of
+from pacs.checkpoints.integrity import SMALL_BYTES
 from pacs.evaluation.model import SUFFIXES
 from pacs.verl_keys.changes import counts, matters, plain
 
@@ -143,7 +143,7 @@ def _name_and_digest(file: Path, path: str, is_data: bool) -> tuple[str, str]:
 def _digest(file: Path, whole: bool, size: int, changed_ns: int, inode: int) -> str:
     """One start looks at its inputs twice: before it goes on, and for its own folder."""
     if whole:
-        return sha256_of(file)
+        return file_sha256(file)
     with file.open("rb") as stream:
         stream.seek(-SMALL_BYTES, os.SEEK_END)
         return f"{hashlib.sha256(stream.read()).hexdigest()} of the last {SMALL_BYTES:,} of {size:,} bytes"

@@ -10,9 +10,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.files import file_sha256
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
-from pacs.checkpoints.integrity import SMALL_BYTES, sha256_of
+from pacs.checkpoints.integrity import SMALL_BYTES
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
 from pacs.integration.start.inputs import INPUTS, read_inputs, write_inputs
@@ -57,7 +58,8 @@ def rewrite(file: Path, at: int = 0) -> None:
 def test_the_same_files_are_gone_on_with(config: DictConfig, tmp_path: Path) -> None:
     inputs = read_inputs(config)
     assert [path for path, _ in inputs["data.train_files"]] == list(config.data.train_files)
-    assert dict(inputs["data.train_files"])[str(tmp_path / "one.parquet")] == {"": sha256_of(tmp_path / "one.parquet")}
+    one = tmp_path / "one.parquet"
+    assert dict(inputs["data.train_files"])[str(one)] == {"": file_sha256(one)}
     assert set(dict(inputs["data.train_files"])[str(tmp_path / "parts")]) == {"0.parquet", "more/1.parquet"}
     launch.check_folder(config)
     shutil.copy2(tmp_path / "one.parquet", tmp_path / "copy.parquet")

@@ -127,7 +127,7 @@ def test_a_damaged_line_is_refused(damage: str, run: Run, tmp_path: Path) -> Non
         record["run"]["settings"]["lr"] = 5e-4
         damage = json.dumps(record)
     (tmp_path / "better-countdown.jsonl").write_text(json.dumps(recorded(run)) + f"\n{damage}\n")
-    with pytest.raises(UserError, match=r"better-countdown.jsonl: line 2 is no record .*remove it"):
+    with pytest.raises(UserError, match=r"better-countdown.jsonl: line 2 is damaged .*remove it"):
         Records(tmp_path)
 
 
@@ -190,8 +190,9 @@ def test_the_code_that_is_noted_is_all_that_the_loop_is_made_of() -> None:
     assert {f"{name}.py" for name in seen} == {file.name for file in loop_files()}
     noted = {str(file.relative_to(ROOT)) for file in code_files()}
     assert {str(file.relative_to(ROOT)) for file in loop_files()} < noted
-    others = {"pacs/rewards/countdown.py", "pacs/rewards/registry.py", "pacs/algorithm/names.py"}
-    assert others | {"recipes/starts/read.py"} < noted
+    others = {"rewards/countdown.py", "rewards/registry.py", "rewards/answers/compare.py", "algorithm/names.py"}
+    tasks = {"starts/read.py", "countdown/problems.py", "chain_sums/problems.py", "arithmetic/measure.py"}
+    assert {f"pacs/{name}" for name in others} | {f"recipes/{name}" for name in tasks} < noted
 
 
 def test_no_record_names_the_machine(run: Run) -> None:

@@ -200,7 +200,8 @@ def test_runs_end_with_a_runner_that_is_killed_and_the_next_one_goes_on(
 @pytest.mark.slow
 def test_two_runners_do_not_run_the_same(runner_process: "subprocess.Popen[bytes]", make: Make, tmp_path: Path) -> None:
     hanging(tmp_path, 2)
-    with pytest.raises(UserError, match=f"process {runner_process.pid} runs better on countdown: wait for it"):
+    said = rf"better on countdown is running in this folder \(process {runner_process.pid}\): stop it"
+    with pytest.raises(UserError, match=said):
         make().run()
     runner_process.terminate()
     runner_process.wait(30)
@@ -209,7 +210,7 @@ def test_two_runners_do_not_run_the_same(runner_process: "subprocess.Popen[bytes
 def test_nor_do_two_checkouts_that_share_their_records(make: Make, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "results").symlink_to(tmp_path / "results")
-    with locked(tmp_path / "results" / ".better-countdown"), pytest.raises(UserError, match="wait for it, or end it"):
+    with locked(tmp_path / "results" / ".better-countdown"), pytest.raises(UserError, match="stop it, or run it in"):
         make(work=tmp_path / "there" / "work", results=tmp_path / "there" / "results").run()
 
 
