@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class Compared:
         """Runs to be compared that finished or failed."""
         return len(self.runs) + len(self.failed)
 
+    @cached_property
     def finals(self) -> dict[str, dict[int, float]]:
         """Measure -> seed -> its value at the end, with what training has cost."""
         found: dict[str, dict[int, float]] = {}

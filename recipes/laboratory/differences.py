@@ -45,7 +45,7 @@ def compares(comparison: Comparison) -> list[Compare]:
 
 
 def _ends(arm: Compared, k: int) -> dict[int, float]:
-    return arm.finals()[f"pass@{k}"]
+    return arm.finals[f"pass@{k}"]
 
 
 def tables(comparison: Comparison) -> dict[str, str]:

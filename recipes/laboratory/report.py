@@ -8,6 +8,7 @@ from pacs.base.files import write_atomically
 from recipes.laboratory import critic, described, differences, questions, tables
 from recipes.laboratory import records as files
 from recipes.laboratory.compared import Comparison, compare
+from recipes.laboratory.questions import Question
 from recipes.laboratory.records import Records
 from recipes.laboratory.statistics import LEAST_FOR_BOOTSTRAP, LEAST_FOR_P
 
@@ -118,8 +119,9 @@ def page(comparison: Comparison) -> str:
 def _results(comparison: Comparison) -> list[str]:
     stem, k = f"{comparison.question.name}-{comparison.task}", comparison.large_k
     parts = [f"![pass@{k} against pass@1]({stem}.png)"]
+    count = sum(one.p is not None for one in differences.compares(comparison))
     for base, table in differences.tables(comparison).items():
-        parts += _section(f"Against {base}", _of_differences(comparison, base), table)
+        parts += _section(f"Against {base}", _of_differences(comparison.question, base, count), table)
     how = HOW_TO_READ["problems"].format(least=LEAST_FOR_BOOTSTRAP)
     parts += _section("Seeds and problems", how, differences.choice_of_problems(comparison))
     for level in tables.levels(comparison):
@@ -143,12 +145,11 @@ def _runs(number: int) -> str:
     return "1 run is" if number == 1 else f"{number} runs are"
 
 
-def _of_differences(comparison: Comparison, base: str) -> str:
-    question = comparison.question
+def _of_differences(question: Question, base: str, count: int) -> str:
     return HOW_TO_READ["differences"].format(
         base=base,
         test="the t-test of pairs" if question.pairs else "Welch's t-test",
-        count=sum(one.p is not None for one in differences.compares(comparison)),
+        count=count,
         p=LEAST_FOR_P,
         bootstrap=LEAST_FOR_BOOTSTRAP,
         pairing=PAIRED if question.pairs else UNPAIRED,

@@ -132,16 +132,25 @@ def over_seeds_and_problems(ours: Array, theirs: Array | None = None, *, bands: 
         theirs: (S', P) of the same problems, taken off.
         bands: the places of the problems of each band, each of the P places in one.
     """
-    columns = np.empty((RESAMPLES, ours.shape[1]))
-    for stream, places in enumerate(bands, start=2):
-        columns[:, list(places)] = _shares(len(places), stream) * (len(places) / ours.shape[1])
-    drawn = ((_seed_weights(len(ours), 0) @ ours) * columns).sum(1)
+    columns = _columns(tuple(map(tuple, bands)))
+    drawn = np.einsum("rp,rp->r", _seed_weights(len(ours), 0) @ ours, columns)
     if theirs is not None:
-        drawn = drawn - ((_seed_weights(len(theirs), 1) @ theirs) * columns).sum(1)
+        drawn = drawn - np.einsum("rp,rp->r", _seed_weights(len(theirs), 1) @ theirs, columns)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(float(ours.mean() - (0 if theirs is None else theirs.mean())), float(low), float(high))
 
 
+@cache
+def _columns(bands: tuple[tuple[int, ...], ...]) -> Array:
+    """(RESAMPLES, P) how large a share each problem has in a draw of as many of each band."""
+    problems = sum(map(len, bands))
+    columns = np.empty((RESAMPLES, problems))
+    for stream, places in enumerate(bands, start=2):
+        columns[:, places] = _shares(len(places), stream) * (len(places) / problems)
+    return columns
+
+
+@cache
 def _seed_weights(count: int, stream: int) -> Array:
     """(RESAMPLES, count) shares whose deviations from the mean are widened by sqrt(S / (S - 1)); of one seed, 1."""
     widened: Array = 1 / count + (_shares(count, stream) - 1 / count) * math.sqrt(count / max(count - 1, 1))

@@ -52,7 +52,7 @@ def _of_rate(arm: Compared, lr: float) -> str:
 
 def finals(comparison: Comparison) -> str:
     """Where each arm ended, and how many of its runs did not."""
-    every = [(arm, arm.finals()) for arm in comparison.with_ended]
+    every = [(arm, arm.finals) for arm in comparison.with_ended]
     shown = [name for name in FINAL if any(name in values for _, values in every)]
     rows = [
         [arm.name, _seeds(arm), *(plus_minus(list(values.get(name, {}).values())) for name in shown)]
@@ -90,7 +90,7 @@ def levels(comparison: Comparison) -> list[float]:
     """
     if comparison.question.own_starts:
         return []
-    ends = [list(arm.finals()["pass@1"].values()) for arm in comparison.with_runs]
+    ends = [list(arm.finals["pass@1"].values()) for arm in comparison.with_runs]
     start = min(
         point(result["evaluations"][0])["pass@1"] for arm in comparison.with_runs for result in arm.runs.values()
     )
@@ -120,7 +120,7 @@ def at_rollouts(comparison: Comparison) -> tuple[float, str]:
 
     Empty where no arm has more; with the first baseline beside them.
     """
-    spent = {arm.name: fmean(arm.finals()["rollouts"].values()) for arm in comparison.with_runs}
+    spent = {arm.name: fmean(arm.finals["rollouts"].values()) for arm in comparison.with_runs}
     fewest = min(spent.values())
     more = [arm for arm in comparison.with_runs if spent[arm.name] > fewest]
     base = [arm for arm in comparison.with_runs if arm.name == comparison.question.baselines[0] and arm not in more]
@@ -140,7 +140,7 @@ def bar(comparison: Comparison) -> str:
     measure, least = comparison.question.bar
     rows = []
     for arm in comparison.with_ended:
-        values = list(arm.finals().get(measure, {}).values())
+        values = list(arm.finals.get(measure, {}).values())
         passed = sum(value >= least for value in values)
         lowest = "failed" if arm.failed else f"{min(values):.3f}"
         rows.append([arm.name, f"{passed} of {arm.ended}", lowest, plus_minus(values)])

@@ -61,7 +61,7 @@ def test_several_baselines_have_a_table_each_and_one_correction(made: Made) -> N
     found = differences.tables(comparison)
     names = {base: [line.split("|")[1].strip() for line in table.splitlines()[2:]] for base, table in found.items()}
     assert names == {"grpo": ["never", "rloo"], "never": ["rloo"], "rloo": ["stale"]}
-    arms = {arm.name: arm.finals() for arm in comparison.arms}
+    arms = {arm.name: arm.finals for arm in comparison.arms}
     pairs = [(ours, base, k) for base in names for ours in names[base] for k in (1, 8)]
     each = [difference(arms[a][f"pass@{k}"], arms[b][f"pass@{k}"], pairs=False) for a, b, k in pairs]
     corrected = holm([one.p for one in each if one and one.p is not None])
