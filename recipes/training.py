@@ -1,11 +1,10 @@
 """`pacs train` as a process of its own, and what it has logged: what the recipes' programs share."""
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pacs.base.stops import Stops, wait_passing_on
+from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
 from pacs.composing import quoted
 from pacs.runs.metrics_file import read_lines
@@ -29,7 +28,7 @@ def train_in(run: Path, overrides: Sequence[str]) -> None:
     command = [sys.executable, "-m", "pacs", "train", *overrides, f"pacs.run_dir={quoted(str(run))}"]
     sys.stdout.flush()
     with Stops() as stop:
-        status = wait_passing_on(subprocess.Popen(command, start_new_session=True), stop)
+        status = run_passing_on(command, stop)
     if status == 0 and stop.signals:
         status = STOPPED
     if status == STOPPED:

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -52,17 +52,19 @@ class Stops:
         self.signals.append(number)
 
 
-def wait_passing_on(process: "subprocess.Popen[bytes]", stop: Stops) -> int:
-    """Wait for a process in a session of its own, which gets every signal that comes meanwhile, once.
+def run_passing_on(command: Sequence[str], stop: Stops, **options: Any) -> int:
+    """Run a command in a session of its own, which gets every signal that comes meanwhile, once.
 
     Args:
-        process: to wait for.
+        command: the words of it.
         stop: takes note of the signals.
+        options: of `subprocess.Popen`.
 
     Returns:
         Its exit status, -N where signal N ended it.
     """
-    told = len(stop.signals)
+    told = len(stop.signals)  # before it is started: it may be asked to end at once
+    process = subprocess.Popen(command, start_new_session=True, **options)
     while True:
         try:
             return process.wait(POLL_SECONDS)

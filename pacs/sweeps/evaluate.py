@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.files import file_sha256
-from pacs.base.stops import Stops, wait_passing_on
+from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
 from pacs.evaluation.folder import has_samples
 from pacs.evaluation.grading import Grading
@@ -82,11 +82,7 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
     ]  # fmt: skip
     environment = {name: value for name, value in os.environ.items() if name not in (TOKEN, RUN_DIR)}
     with log.open("w") as stream:
-        # In a session of its own: Ctrl-C is passed on below, once.
-        process = subprocess.Popen(
-            command, env=environment, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
-        )
-    status = wait_passing_on(process, stop)
+        status = run_passing_on(command, stop, env=environment, stdout=stream, stderr=subprocess.STDOUT)
     if status != 0 and not stop.signals:
         print(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", file=sys.stderr, flush=True)
     return status == 0

@@ -1,15 +1,24 @@
 """`recipes.training`: signals while `pacs train`, for which a script stands, runs; and what a run has logged."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recipes.training import train_in, trained_steps
 
-HEEDS = "trap 'exit 75' HUP; kill -HUP $PPID; while :; do sleep 0.05; done"
+HEEDS = "trap 'exit 75' HUP; kill -HUP $PPID; for i in $(seq 600); do sleep 0.05; done; exit 9"
 ENDS_BY_ITSELF = "trap '' TERM; kill -TERM $PPID; exit 0"
 FAILS = "exit 3"
+
+
+@pytest.fixture(autouse=True)
+def hang_up() -> Iterator[None]:
+    """SIGHUP as it is by default, though the tests may run under nohup, which ignores it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(
