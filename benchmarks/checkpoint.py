@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.table import format_table
 from pacs.base.arguments import positive
-from pacs.checkpoints.integrity import digest_of, sha256_of
+from pacs.base.files import file_sha256
+from pacs.checkpoints.integrity import digest_of
 from pacs.integration.checkpoints.shard_checks import check_files
 
 SHARD = "model_world_size_1_rank_0.pt"
@@ -50,7 +51,7 @@ def measure(folder: Path, state: dict[str, torch.Tensor]) -> dict[str, float]:
         "a rank's check before a load, read lately": seconds(lambda: check_files(folder, [SHARD], written=False)),
         "the start's look at its list of records": seconds(lambda: digest_of(file)),
         "load": seconds(lambda: torch.load(file)),
-        "SHA-256 of the same bytes": seconds(lambda: sha256_of(file)),
+        "SHA-256 of the same bytes": seconds(lambda: file_sha256(file)),
     }
 
 
