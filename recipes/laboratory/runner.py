@@ -99,8 +99,12 @@ class Runner:
         Raises:
             UserError: too many runs failed one after the other.
         """
-        self._make_starts()
-        with self._alone() as folder, Stops() as stops:
+        with self._alone() as folder:
+            self._make_starts()
+            return self._run_all(folder)
+
+    def _run_all(self, folder: Path) -> int:
+        with Stops() as stops:
             try:
                 while not stops.signals:
                     self._take_up_finished()
