@@ -78,11 +78,12 @@ def real(groups: list[Group], method: Real) -> torch.Tensor:
 def disco(groups: list[Group], method: Disco) -> torch.Tensor:
     tau = method.tau or {"log_likelihood": 10.0, "ratio": 1.0}[method.score]
     total, count = torch.zeros((), dtype=torch.float64), sum(map(len, groups))
-    for group in filter(mixed, groups):
+    # A response without a token is no one's neighbour; the mean is over all rows.
+    for group in filter(mixed, [[row for row in group if row["d"]] for group in groups]):
         scores: dict[int, list[torch.Tensor]] = {0: [], 1: []}
         for row in group:
             values = row["lp"] if method.score == "log_likelihood" else [torch.exp(d) for d in row["d"]]
-            scores[row["R"]].append(total_of(values) / max(1, len(values)))
+            scores[row["R"]].append(total_of(values) / len(values))
         of_wrong = sum(torch.exp(score / tau) for score in scores[0]) / len(scores[0])
         total = total + len(group) * (tau * torch.log(of_wrong) - sum(scores[1]) / len(scores[1]))
     ratios = [d for group in groups for row in group for d in row["d"]]
