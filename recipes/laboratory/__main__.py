@@ -12,13 +12,14 @@ problems and seeds of their own.
 
 import argparse
 import math
+import signal
 import sys
 import time
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_table
-from pacs.base.terminal import columns, piped, print
+from pacs.base.terminal import columns, piped, print, say
 from pacs.base.units import duration
 from recipes.laboratory import questions, report, summary
 from recipes.laboratory.plan import jobs
@@ -45,6 +46,9 @@ def main() -> int:
         return _run(arguments)
     except UserError as error:
         parser.error(str(error))
+    except KeyboardInterrupt:  # while there are runs, the runner takes note of it itself
+        say("interrupted", error=True)
+        return 128 + signal.SIGINT
 
 
 def _refuse_useless(arguments: argparse.Namespace) -> None:

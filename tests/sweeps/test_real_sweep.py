@@ -1,4 +1,4 @@
-"""A real sweep of two runs: one fails, it is killed in the other, stopped in an evaluation, and goes on each time."""
+"""A real sweep of two runs: one fails, it is killed in the other, stopped twice in an evaluation, and goes on each time."""
 
 import json
 import os
@@ -84,6 +84,15 @@ def test_a_sweep_is_killed_and_goes_on(tmp_path: Path) -> None:
     kept = samples.read_text()
     assert 0 < kept.count("\n") < 100 * SAMPLES
     assert "2 of 2 runs are finished." in (out / "results.md").read_text()
+
+    hurried = Started(command, tmp_path / "hurried.log")
+    hurried.wait_for(lambda: len(samples.read_text()) > len(kept))
+    evaluating = psutil.Process(hurried.process.pid).children(recursive=True)
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        hurried.process.send_signal(number)
+    assert hurried.process.wait(START_SECONDS) in (128 + signal.SIGTERM, 128 + signal.SIGUSR1), hurried.printed[-3000:]
+    assert psutil.wait_procs(evaluating, timeout=30)[1] == []
+    kept = samples.read_text()
 
     fifth = Started(command, tmp_path / "fifth.log")
     assert fifth.process.wait(START_SECONDS) == 0, fifth.printed[-3000:]

@@ -1,5 +1,6 @@
 """The command: what it lists, what it says, and what it refuses."""
 
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -8,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from recipes.laboratory import __main__ as command
-from recipes.laboratory import report, summary
+from recipes.laboratory import report, starts, summary
 from recipes.laboratory.plan import jobs
 from recipes.laboratory.records import Records
+from recipes.laboratory.runner import Runner
 from tests.recipes.laboratory.made import ask, recorded, records_of
 
 
@@ -55,6 +57,17 @@ def test_a_dry_run_names_what_would_be_run(monkeypatch: pytest.MonkeyPatch, caps
     assert lines[-1].startswith("better countdown: 6 of 18 runs are there, 12 left, about 9 min, 1 failed (--retry")
     again = said(monkeypatch, capsys, "better", "--dry-run", "--retry").splitlines()
     assert again[0] == "countdown: never (tuning), lr 0.0001, seed 100, about 60 s"
+
+
+def test_ctrl_c_while_a_start_is_made_says_so(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(starts, "start_of", lambda task, seed, folder: signal.raise_signal(signal.SIGINT))
+    for name, folder in {"results": results, "work": tmp_path / "work"}.items():
+        monkeypatch.setitem(Runner.__init__.__kwdefaults__, name, folder)
+    monkeypatch.setattr(sys, "argv", ["laboratory", "better"])
+    assert command.main() == 130
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_report_writes_pages(
