@@ -1,4 +1,4 @@
-"""A real sweep of two runs: one fails, it is killed in the other, stopped twice in an evaluation, and goes on each time."""
+"""A real sweep of two runs: one fails, it is killed in the other, stopped while it evaluates, and goes on each time."""
 
 import json
 import os
