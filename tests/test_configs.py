@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -114,23 +115,26 @@ def test_a_task_s_recipe_is_the_task_s(task: Task, algorithm: str) -> None:
         assert recipe_command(Path(path)) == f"`python -m recipes.{task.name}.make --out {made}`"
 
 
-@pytest.mark.parametrize("machine", GPU_MACHINES)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def in_turn(*others: Sequence[str], first: int = 0) -> list[Any]:
+    """All of them; what is tried always is each algorithm with one of each of the others, in turn from the `first`.
+
+    The lengths of MODELS and GPU_MACHINES share no divisor, so that all their pairs are tried, too.
+    """
+    cases = []
+    for i, algorithm in enumerate(ALGORITHMS):
+        always = tuple(other[(i + first) % len(other)] for other in others)
+        for case in product(*others):
+            cases.append(pytest.param(algorithm, *case, marks=() if case == always else pytest.mark.long))
+    return cases
+
+
+@pytest.mark.parametrize(("algorithm", "machine"), in_turn(GPU_MACHINES, first=1))
 def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
     model = "qwen3_4b" if machine == "h200x1" else "qwen3_8b"
     sound(composed(algorithm, f"recipe={model}", f"hardware={machine}"))
 
 
-def in_turn() -> list[Any]:
-    """All of them; what is tried always is each algorithm on each machine, with one model after the other."""
-    cases = []
-    for (i, algorithm), (j, machine), (k, model) in product(*map(enumerate, (ALGORITHMS, GPU_MACHINES, MODELS))):
-        always = (i + j + k) % len(MODELS) == 0
-        cases.append(pytest.param(algorithm, model, machine, marks=() if always else pytest.mark.long))
-    return cases
-
-
-@pytest.mark.parametrize(("algorithm", "model", "machine"), in_turn())
+@pytest.mark.parametrize(("algorithm", "model", "machine"), in_turn(MODELS, GPU_MACHINES))
 def test_every_model_on_every_machine_is_sound(algorithm: str, model: str, machine: str) -> None:
     sound(composed(algorithm, f"model={model}", f"hardware={machine}", "logging=wandb"))
 
@@ -220,9 +224,10 @@ def test_a_method_s_config_has_its_defaults(name: str) -> None:
 
 
 def test_no_two_algorithms_share_a_folder() -> None:
-    for recipe in options("recipe"):
-        folders = {composed(algorithm, f"recipe={recipe}").pacs.run_dir for algorithm in ALGORITHMS}
-        assert len(folders) == len(ALGORITHMS)
+    runs = [(algorithm, "qwen3_8b") for algorithm in ALGORITHMS]
+    runs += [(algorithm, recipe) for algorithm in ("pacs", "grpo") for recipe in options("recipe") - {"qwen3_8b"}]
+    folders = {composed(algorithm, f"recipe={recipe}").pacs.run_dir for algorithm, recipe in runs}
+    assert len(folders) == len(runs)
 
 
 def test_another_model_is_another_folder() -> None:

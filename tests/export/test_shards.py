@@ -75,21 +75,21 @@ def as_if_from_a_gpu(shard: Path) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="where there is a GPU, torch could load it there")
 def test_a_gpus_checkpoint_needs_no_gpu(sharded: Sharded, tmp_path: Path):
-    run = shutil.copytree(sharded(2, "untied"), tmp_path / "run")
-    shards = sorted((checkpoint_of(run) / "actor").glob("model_world_size_2_rank_*.pt"))
-    assert len(shards) == 2
+    run = shutil.copytree(sharded(3, "untied"), tmp_path / "run")
+    shards = sorted((checkpoint_of(run) / "actor").glob("model_world_size_3_rank_*.pt"))
+    assert len(shards) == 3
     for shard in shards:
         as_if_from_a_gpu(shard)
     with pytest.raises(RuntimeError, match="CUDA"):
         torch.load(shards[0], weights_only=False)
-    seal(checkpoint_of(run), step=STEP, ranks=2)
+    seal(checkpoint_of(run), step=STEP, ranks=3)
     assert run_command(run, "--out", tmp_path / "out") == 0
     truth = torch.load(run / "truth.pt")
     assert torch.equal(logits_of(tmp_path / "out", truth["tokens"]), truth["logits"])
 
 
 def test_tokenizer_and_generation_config_come_along(sharded: Sharded, tmp_path: Path):
-    run = sharded(2, "untied")
+    run = sharded(3, "untied")
     assert run_command(checkpoint_of(run), "--out", tmp_path / "out") == 0
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     messages = [{"role": "user", "content": "27+45"}]
