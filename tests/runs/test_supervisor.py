@@ -78,7 +78,14 @@ def test_the_cause_is_named_where_it_cannot_be_written(launch: Callable[..., Lau
     assert "the run's state cannot be written" in printed
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        signal.SIGINT,
+        *(pytest.param(n, marks=pytest.mark.long) for n in (signal.SIGUSR1, signal.SIGHUP)),
+    ],
+)
 def test_a_signal_asks_the_trainer_to_stop(launch: Callable[..., Launched], number: signal.Signals) -> None:
     one = launch("obey")
     one.wait_for("rollouts")

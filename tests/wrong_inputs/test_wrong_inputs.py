@@ -3,7 +3,6 @@
 A refusal ends with status 2, says so in words and not in a traceback, and writes nothing.
 """
 
-import copy
 import os
 import re
 import runpy
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from pacs import cli
 from tests.wrong_inputs import inputs
@@ -59,26 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="session")
-def configs_are_read_once() -> Iterator[None]:
-    """Hydra reads verl's seventy files of YAML anew for each run that it composes, which is half of its time."""
-    load, read = yaml.load, {}
-
-    def load_once(stream: Any, Loader: Any) -> Any:
-        name = getattr(stream, "name", None)
-        if not isinstance(name, str) or not Path(name).is_relative_to("/"):
-            return load(stream, Loader)
-        if name not in read:
-            read[name] = load(stream, Loader)
-        return copy.deepcopy(read[name])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml, "load", load_once)
-        yield
-
-
 @pytest.fixture
-def within(folder: Path, configs_are_read_once: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The inputs' folder, as the one that we are in; what is not refused is not started, and the Hub is not asked."""
 
     def started(*_: object, **__: object) -> None:

@@ -49,6 +49,7 @@ class Side:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_two_runs_at_once_do_not_take_each_other_s_weights() -> None:
     """The first run's vLLM waits for weights already when the second run sends its own."""

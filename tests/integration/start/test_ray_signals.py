@@ -74,7 +74,9 @@ time.sleep(50)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("daemon", "name"), [("gcs_server", "GCS"), ("raylet", "raylet")])
+@pytest.mark.parametrize(
+    ("daemon", "name"), [pytest.param("gcs_server", "GCS", marks=pytest.mark.long), ("raylet", "raylet")]
+)
 def test_a_daemon_of_ray_s_that_dies_ends_the_driver_with_the_cause(daemon: str, name: str, tmp_path: Path) -> None:
     watched = [sys.executable, "-c", WATCHED, tmp_path, daemon]
     ran = subprocess.run(watched, capture_output=True, text=True, timeout=90, check=False)

@@ -166,7 +166,7 @@ def gone(processes: list[psutil.Process]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGINT])
 def test_a_signal_ends_the_runs_and_leaves_nothing_behind(
     number: signal.Signals, runner_process: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
