@@ -80,11 +80,9 @@ EOF
     "$PACS_VENV/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     if [[ $kind == cpu ]]; then
-        # Python compiles a file when it is first imported; all 31,000 would take a minute more.
-        "${pip[@]}" install --quiet --progress-bar off --no-compile \
+        "${pip[@]}" install --quiet --progress-bar off \
             --constraint "$PACS_ROOT/requirements/$kind.txt" --editable "${PACS_ROOT}[$kind,dev,diversity]"
-        "${pip[@]}" install --quiet --progress-bar off --no-compile --no-deps \
-            --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
+        "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
     else
         _pacs_install_gpu "${pip[@]}"
     fi
