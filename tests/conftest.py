@@ -30,6 +30,8 @@ TOGETHER = {
     "tests/integration/test_train.py": "tests/integration/test_faults.py",
     "tests/recipes/test_quickstart.py": "tests/recipes/test_smoke.py",
 }
+#: Files that take minutes of one core.
+LONGEST = ("test_faults.py", "test_worker.py", "test_configs.py")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -40,8 +42,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file first: pytest-xdist hands them out in order."""
-    items.sort(key=lambda item: item.path.name != "test_faults.py")
+    """The longest files first: pytest-xdist hands them out in order, and at the end nobody waits for one of them."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 @pytest.hookimpl(optionalhook=True)
