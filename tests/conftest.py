@@ -63,7 +63,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 
 @pytest.fixture(scope="session", autouse=True)
 def configs_are_read_once() -> Iterator[None]:
-    """Hydra reads verl's seventy files of YAML anew for each run that it composes, which is half of its time."""
+    """Hydra reads verl's seventy files of YAML anew for each run that it composes, which is a third of its time."""
     load, read = yaml.load, {}
 
     def load_once(stream: Any, Loader: Any) -> Any:

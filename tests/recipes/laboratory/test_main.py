@@ -66,7 +66,11 @@ def test_ctrl_c_while_a_start_is_made_says_so(
     for name, folder in {"results": results, "work": tmp_path / "work"}.items():
         monkeypatch.setitem(Runner.__init__.__kwdefaults__, name, folder)
     monkeypatch.setattr(sys, "argv", ["laboratory", "better"])
-    assert command.main() == 130
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which nohup and & may ignore
+    try:
+        assert command.main() == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == "interrupted\n"
 
 
