@@ -32,8 +32,9 @@ class Pacs(Method):
     #: What groups of one class do: keep (weight 1, counted in N) or drop (out of both).
     single_class_groups: Literal["keep", "drop"] = "keep"
 
-    #: score: psi of Eq. 6. grpo_fallback: 1 if its group's scores are those of dr_grpo (estimator grpo only).
-    COLUMNS: ClassVar[tuple[str, ...]] = ("score", "grpo_fallback")
+    #: score: psi of Eq. 6. mixed: 1 if its group has both classes. grpo_fallback: 1 if its group's scores are those of
+    #: dr_grpo (estimator grpo only).
+    COLUMNS: ClassVar[tuple[str, ...]] = ("score", "mixed", "grpo_fallback")
 
     @field_validator("weight_scope", mode="before")
     @classmethod
@@ -94,10 +95,14 @@ class Pacs(Method):
         return losses
 
     def columns(self, rows: Rows) -> dict[str, torch.Tensor]:
-        """The scores, and whose fell back."""
+        """The scores, who is in a mixed group, and whose fell back."""
         rewards = self.rewards(rows)
         fallback = falls_back(rewards, rows.groups) if self.estimator == "grpo" else torch.zeros_like(rewards)
-        return {"score": group_scores(rewards, rows.groups, self.estimator), "grpo_fallback": fallback}
+        return {
+            "score": group_scores(rewards, rows.groups, self.estimator),
+            "mixed": in_mixed_group(rows.labels, rows.groups),
+            "grpo_fallback": fallback,
+        }
 
 
 class PacsPaper(Pacs):

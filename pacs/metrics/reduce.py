@@ -17,6 +17,7 @@ from pacs.metrics.over import (
     COUNTED,
     FRESH,
     GROUPS,
+    MIXED,
     OTHER,
     RESPONSES,
     SAMPLED,
@@ -29,10 +30,9 @@ from pacs.metrics.registry import OURS
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
-#: What it holds where the method has it (the first three) or it was computed.
-OPTIONAL_UPDATE_COLUMNS = frozenset(
-    {TOKEN_ADVANTAGE, "score", "grpo_fallback", "entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
-)
+#: What it holds where the method has it, or it was computed.
+COLUMNS_OF_A_METHOD = frozenset({TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
+OPTIONAL_UPDATE_COLUMNS = COLUMNS_OF_A_METHOD | {"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -71,7 +71,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             correct              the label R; with any other than 0 and 1, metrics of right and of wrong responses
                                  are left out, and what compares sigma(psi) with R
             loss                 w * l
-            score                psi
+            score                psi; comes with `mixed`
+            mixed                1 if the row's group has right and wrong responses
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
             tokens               tokens of the response
             effective_advantage  A
@@ -110,17 +111,20 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])
     residual = (probability - rows["correct"]).abs()
-    bins = _bins(probability)
     columns = rows | {
         "probability": probability,
         "residual": residual,
         "saturated": (residual < SATURATED_RESIDUAL).double(),
-        "calibration_error": _calibration_errors(probability, rows["correct"], bins),
-        "accurate": ((rows["score"] > 0) == correct).double(),
+        "accurate": (1 + rows["score"].sign() * (2 * rows["correct"] - 1)) / 2,
     }
     metrics = not_finite | _reduce(columns, selections)
+    # What the score knows: a group of one class has nothing to tell apart, and scores of both signs.
+    judged = {name: column[rows["mixed"] == 1] for name, column in columns.items()}
+    bins = _bins(judged["probability"])
+    judged["calibration_error"] = _calibration_errors(judged["probability"], judged["correct"], bins)
+    metrics |= _reduce(judged, {MIXED: torch.ones_like(bins, dtype=torch.bool)})
     for number in range(CALIBRATION_BINS):
-        family = _reduce(columns, {BIN: bins == number})
+        family = _reduce(judged, {BIN: bins == number})
         metrics |= {name.replace("*", str(number)): value for name, value in family.items()}
     return metrics
 

@@ -93,28 +93,29 @@ PANELS = (
     Panel(
         name="critic",
         quantity="The implicit critic: σ(ψ) against R",
-        unit="mean over responses",
+        unit="mean over responses of mixed groups",
         curves=(
             Curve("pacs/critic/accuracy_fraction", "accuracy"),
-            Curve("pacs/residual_mean", "residual |σ(ψ) − R|"),
+            Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
             Curve("pacs/critic/calibration_error_mean", "ECE"),
         ),
         finding=in_thirds("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
-        reading="Accuracy: the sign of ψ is that of the verdict. Residual: what the gradient of a response is "
-        "proportional to; the update vanishes with it. ECE: the expected calibration error. Groups of one class "
-        "have scores of both signs, so that accuracy falls as they become more.",
+        reading="Accuracy: the sign of ψ is that of the verdict; 0.5 where the score knows nothing. Residual: what the "
+        "gradient of a response is proportional to; the update vanishes with it. ECE: the expected calibration error. "
+        "Groups of one class are left out: there is nothing to tell apart in them.",
         is_share=True,
     ),
     Panel(
         name="calibration",
         quantity="Calibration of the implicit critic",
-        unit="share of responses that are right",
+        unit="share of responses of mixed groups that are right",
         curves=tuple(
             Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)
         ),
         finding=calibration.finding,
-        reading="Responses in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being right. Above it the "
-        "critic says too little, below too much. A point's area is its bin's share of the responses.",
+        reading="Responses of mixed groups in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being "
+        "right. Above it the critic says too little, below too much. A point's area is its bin's share of the "
+        "responses.",
         kind="reliability",
         is_share=True,
     ),

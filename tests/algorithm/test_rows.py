@@ -34,13 +34,15 @@ def test_columns_equal_the_naive_values(config: Pacs) -> None:
     leaf = batch.log_probs.clone().requires_grad_()
     token_gradient = gradient(naive_loss(replace(batch, log_probs=leaf), config), leaf)
     for i in counted:
-        score = naive_score(i, naive_members(batch, i), rewards, config.estimator)
+        members = naive_members(batch, i)
+        score = naive_score(i, members, rewards, config.estimator)
         sigma, label = torch.sigmoid(score), batch.labels[i]
         first_token = torch.nonzero(batch.response_mask[i])[0, 0]
         expected = {
             "correct": float(label),
             "loss": -naive_weight(i, batch, config) * torch.log(sigma if label else 1 - sigma).item(),
             "score": score.item(),
+            "mixed": float(0 < sum(float(batch.labels[j]) for j in members) < len(members)),
             "log_ratio": log_ratios[i].item(),
             "tokens": float(batch.response_mask[i].sum()),
             "effective_advantage": -len(counted) * token_gradient[i, first_token].item(),

@@ -8,6 +8,7 @@ import statistics
 import pytest
 import torch
 
+from pacs.algorithm import Pacs
 from pacs.metrics import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, update_metrics
 
 Row = dict[str, float]
@@ -26,6 +27,7 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
             "log_ratio": rng.gauss(0.5, 2),
             "tokens": float(rng.randrange(9)),
             "effective_advantage": rng.gauss(0, 1),
+            "mixed": float(rng.random() < 0.7),
             "grpo_fallback": float(rng.random() < 0.2),
         }
         if optional:
@@ -37,7 +39,7 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
                 "update": float(rng.randrange(2)),
             }
         rows.append(row)
-    rows[0] |= {"score": 0.0, "counted": 1.0}
+    rows[0] |= {"score": 0.0, "counted": 1.0, "mixed": 1.0}
     return rows
 
 
@@ -69,17 +71,18 @@ def naive(rows: list[Row]) -> dict[str, float]:
     residuals = [abs(sigmoid(row["score"]) - row["correct"]) for row in counted]
     fresh = [row for row in counted if row["update"] == 0]
     tokens = sum(row["tokens"] for row in counted)
-    right_guesses = sum(1 for row in counted if (row["score"] > 0) == bool(row["correct"]))
+    mixed = [row for row in counted if row["mixed"]]
+    right_guesses = sum(0.5 if row["score"] == 0 else (row["score"] > 0) == bool(row["correct"]) for row in mixed)
 
     error = 0.0
     bins: dict[str, float] = {}
     for k in range(10):
-        inside = [row for row in counted if min(int(10 * sigmoid(row["score"])), 9) == k]
+        inside = [row for row in mixed if min(int(10 * sigmoid(row["score"])), 9) == k]
         bins[f"pacs/critic/bin_{k}/rows_count"] = len(inside)
         if inside:
             confidence = mean([sigmoid(row["score"]) for row in inside])
             share = mean([row["correct"] for row in inside])
-            error += len(inside) / len(counted) * abs(confidence - share)
+            error += len(inside) / len(mixed) * abs(confidence - share)
             bins[f"pacs/critic/bin_{k}/probability_mean"] = confidence
             bins[f"pacs/critic/bin_{k}/correct_fraction"] = share
 
@@ -88,7 +91,8 @@ def naive(rows: list[Row]) -> dict[str, float]:
         "pacs/loss_mean": mean([row["loss"] for row in counted]),
         "pacs/residual_mean": mean(residuals),
         "pacs/saturated_fraction": sum(value < 0.01 for value in residuals) / len(counted),
-        "pacs/critic/accuracy_fraction": right_guesses / len(counted),
+        "pacs/critic/accuracy_fraction": right_guesses / len(mixed),
+        "pacs/critic/residual_mean": mean([abs(sigmoid(row["score"]) - row["correct"]) for row in mixed]),
         "pacs/critic/calibration_error_mean": error,
         "pacs/effective_advantage_rms": math.sqrt(mean([row["effective_advantage"] ** 2 for row in counted])),
         "pacs/log_ratio/sequence_mean": mean([row["log_ratio"] for row in counted]),
@@ -112,6 +116,7 @@ def naive(rows: list[Row]) -> dict[str, float]:
     return expected
 
 
+OF_PACS = set(Pacs.COLUMNS)
 OPTIONAL_METRICS = {"actor/entropy", "pacs/rollout_gap/per_token", "pacs/rollout_gap/worst_max"}
 
 
@@ -142,26 +147,26 @@ def test_sums_do_not_lose_small_values_to_large_ones() -> None:
 
 
 def test_by_hand() -> None:
-    """Two rows: right and sure (psi = 10), right at psi = 0: p = 0.5 predicts wrong, and is 0.5 off."""
-    base = dict.fromkeys(UPDATE_COLUMNS, 1.0)
+    """Two rows: right and sure (psi = 10), right at psi = 0: p = 0.5 is half right, and 0.5 off."""
+    base = dict.fromkeys(UPDATE_COLUMNS | {"mixed"}, 1.0)
     rows = [
         base | {"score": 10.0, "tokens": 1.0, "log_ratio": 6.0},
         base | {"score": 0.0, "tokens": 3.0, "log_ratio": -2.0},
     ]
     metrics = update_metrics([table(rows)])
     assert metrics["pacs/saturated_fraction"] == 0.5
-    assert metrics["pacs/critic/accuracy_fraction"] == 0.5
+    assert metrics["pacs/critic/accuracy_fraction"] == 0.75
     assert metrics["pacs/critic/calibration_error_mean"] == pytest.approx(0.25, abs=1e-4)
     assert metrics["pacs/log_ratio/per_token"] == 1.0
     assert metrics["pacs/score/correct_std"] == pytest.approx(10 / math.sqrt(2))
 
 
 def test_all_scores_zero_have_the_calibration_error_of_a_coin() -> None:
-    rows = [row | {"counted": 1.0, "score": 0.0} for row in make_rows(3)]
+    rows = [row | {"counted": 1.0, "score": 0.0, "mixed": 1.0} for row in make_rows(3)]
     share = mean([row["correct"] for row in rows])
     metrics = update_metrics([table(rows)])
     assert metrics["pacs/critic/calibration_error_mean"] == pytest.approx(abs(0.5 - share))
-    assert metrics["pacs/critic/accuracy_fraction"] == pytest.approx(1 - share)
+    assert metrics["pacs/critic/accuracy_fraction"] == 0.5
     assert metrics["pacs/residual_mean"] == 0.5
 
 
@@ -188,7 +193,7 @@ def test_rows_without_a_token_have_no_value_per_token() -> None:
 
 def test_optional_columns_are_optional() -> None:
     with_them = naive(make_rows(2))
-    without = [{name: row[name] for name in UPDATE_COLUMNS | {"score", "grpo_fallback"}} for row in make_rows(2)]
+    without = [{name: row[name] for name in UPDATE_COLUMNS | OF_PACS} for row in make_rows(2)]
     assert update_metrics([table(without)]) == pytest.approx(
         {name: value for name, value in with_them.items() if name not in OPTIONAL_METRICS}, rel=1e-12, abs=1e-12
     )
@@ -197,12 +202,19 @@ def test_optional_columns_are_optional() -> None:
 def test_a_method_without_scores_has_the_other_metrics() -> None:
     rows = make_rows(2)
     metrics = update_metrics(
-        [table([{n: v for n, v in row.items() if n not in ("score", "grpo_fallback")} for row in rows])]
+        [table([{name: value for name, value in row.items() if name not in OF_PACS} for row in rows])]
     )
     whole = update_metrics([table(rows)])
     assert metrics == {name: whole[name] for name in metrics}
     assert "pacs/loss_mean" in metrics
     assert not any("score" in name or "calibration" in name for name in metrics)
+
+
+def test_without_a_mixed_group_nothing_is_said_of_the_critic() -> None:
+    rows = [row | {"mixed": 0.0} for row in make_rows(2)]
+    metrics = update_metrics([table(rows)])
+    assert {name: value for name, value in metrics.items() if "critic" in name} == NO_ROWS_IN_BINS
+    assert metrics["pacs/residual_mean"] == pytest.approx(naive(make_rows(2))["pacs/residual_mean"])
 
 
 def test_labels_between_0_and_1_are_of_no_class() -> None:

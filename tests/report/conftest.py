@@ -22,6 +22,7 @@ PACS_ONLY = {
     "pacs/score/correct_mean": lambda step: 0.1 * step,
     "pacs/score/wrong_mean": lambda step: -0.2 * step,
     "pacs/critic/accuracy_fraction": lambda step: 0.75,
+    "pacs/critic/residual_mean": lambda step: 0.3,
     "pacs/residual_mean": lambda step: 0.4,
     "pacs/critic/calibration_error_mean": lambda step: 0.1,
     "pacs/log_ratio/sequence_mean": lambda step: 0.01 * step,

@@ -50,7 +50,7 @@ def test_bins_without_rows_are_no_calibration(make_run):
 
 
 def test_a_panel_of_which_one_curve_has_data_is_drawn(make_run):
-    axes = axes_of("critic", groups_of(make_run(pacs=False, more={"pacs/residual_mean": constant(0.5)})))
+    axes = axes_of("critic", groups_of(make_run(pacs=False, more={"pacs/critic/residual_mean": constant(0.5)})))
     assert len(lines_of(axes)) == 1
     assert legend_of(axes) == ["residual |σ(ψ) − R|"]
 

@@ -1,7 +1,7 @@
 """The loss, and its scores."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import BIN, CORRECT, COUNTED, NATS, SCORE, SHARE, WRONG
+from pacs.metrics.over import BIN, CORRECT, COUNTED, MIXED, NATS, SCORE, SHARE, WRONG
 
 LOSS = (
     Metric(
@@ -49,30 +49,40 @@ CRITIC = (
     Metric(
         name="pacs/critic/accuracy_fraction",
         column="accurate",
-        over=COUNTED,
-        formula="`(psi_i > 0) == (R_i = 1)`; a score of 0 predicts wrong. Left out, with all that is reduced over "
+        over=MIXED,
+        formula="`(psi_i > 0) == (R_i = 1)`; a score of 0 is half right. Left out, with all that is reduced over "
         "correct or wrong rows, in a step with a label other than 0 and 1",
         unit=SHARE,
-        healthy="Where all scores are 0 it is the share of wrong rows, whatever that is; later above 0.5 in mixed "
-        "groups. In groups of one class scores have both signs and half of the rows count as wrong, more where the "
-        "responses are alike: so it falls as the task is learned, from 0.58 to 0.29 in the arithmetic recipe's runs "
-        "(their first and last five steps). Read it beside `pacs/groups/mixed_fraction`. It is measured on fresh "
-        "samples, so it says what the score knows of responses it was not trained on.",
-        remedy="Below 0.5 in a batch of mostly mixed groups: the last updates moved the policy the wrong way on new "
-        "samples. Lower the learning rate; check the verifier by reading `samples/`.",
+        healthy="0.5 where all scores are 0, then above. It is measured on fresh samples, before the update that is "
+        "made from them, so it says what the score knows of responses it was not trained on. Groups of one class are "
+        "left out: there is nothing to tell apart in them, and their scores have both signs.",
+        remedy="Below 0.5 for many steps: the last updates moved the policy the wrong way on new samples. Lower the "
+        "learning rate; check the verifier by reading `samples/`. With few mixed groups (`pacs/groups/mixed_fraction`) "
+        "a step's value says little.",
     ),
     Metric(
         name="pacs/critic/calibration_error_mean",
         column="calibration_error",
-        over=COUNTED,
+        over=MIXED,
         formula="`|mean sigma(psi) - share correct|` of the row's bin, of 10 equal bins of sigma(psi): the mean is the "
         "expected calibration error (ECE)",
         unit=SHARE,
-        healthy="0 where sigma(psi) is the probability of being right. Where all scores are 0 it is |0.5 - pass rate|. "
-        "Balanced classes calibrate the score to as many right as wrong responses, so at a pass rate far from 0.5 "
-        "some error remains.",
+        healthy="0 where sigma(psi) is the probability of being right, in mixed groups. Where all scores are 0 it is "
+        "|0.5 - the pass rate in mixed groups|. Balanced classes calibrate the score to as many right as wrong "
+        "responses, so at a pass rate far from 0.5 some error remains.",
         remedy="High together with a high `pacs/critic/accuracy_fraction`: with a residual near 0.5 the scores are "
         "still too small, and time helps; with a small residual they are overconfident, so lower `pacs.beta`.",
+    ),
+    Metric(
+        name="pacs/critic/residual_mean",
+        column="residual",
+        over=MIXED,
+        formula="`|sigma(psi_i) - R_i|`",
+        unit=SHARE,
+        healthy="0.5 where all scores are 0, falling from one reset to the next: `pacs/residual_mean` without the "
+        "groups of one class, which keep about 0.5 whatever the score knows.",
+        remedy="Above 0.5 with a high `pacs/critic/accuracy_fraction`: few scores of the wrong sign are large. As for "
+        "`pacs/critic/accuracy_fraction` and `pacs/residual_mean`.",
     ),
     Metric(
         name="pacs/critic/bin_*/rows_count",

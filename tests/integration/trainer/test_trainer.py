@@ -276,7 +276,7 @@ def test_a_threshold_sees_what_the_workers_returned(
     trainer = PacsTrainer(config)
     trainer.global_steps, trainer.actor_rollout_wg = 1, Workers()
     row = {"counted": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}
-    row |= {"effective_advantage": 0, "grpo_fallback": 0}
+    row |= {"effective_advantage": 0, "mixed": 1, "grpo_fallback": 0}
     given = returned([1.0]) | {fields.TABLES: [(tuple(row), torch.tensor(list(row.values()))[:, None])]}
     metrics = trainer._update_metrics(given)
     trainer._after_updates(metrics)
