@@ -1,6 +1,6 @@
 """The frontier: pass@1 against pass@k, through learning rates and through the steps of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -27,13 +27,15 @@ def frontier(comparison: Comparison) -> bytes:
         comparison: with an arm that has runs, at least.
     """
     k, arms = comparison.large_k, comparison.arms
+    starts = [point(r["evaluations"][0]) for arm in comparison.with_runs for r in arm.runs.values()]
+    start = {name: fmean(each[name] for each in starts) for name in ("pass@1", f"pass@{k}")}
     with our_style():
         figure = Figure(figsize=SIZE_INCHES, dpi=PNG_DOTS_PER_INCH, layout="constrained")
         left, right = figure.subplots(1, 2)
         for place, arm in enumerate(arms):
             style = line_style(place, 0, len(arms))
             _draw_steps(left, through_steps(arm, k), style)
-            line = through_rates(arm, k)
+            line = through_rates(arm, k, start)
             right.plot([x for x, _ in line], [y for _, y in line], **style)
         set_title(left, "Through steps, on test problems (mark: the end)", SIZE_INCHES[0] / 2.2)
         set_title(right, "Through learning rates, on the problems that tune", SIZE_INCHES[0] / 2.2)
@@ -53,13 +55,19 @@ def through_steps(arm: Compared, k: int) -> list[Line]:
     return [[(each["pass@1"], each[f"pass@{k}"]) for each in run] for run in points]
 
 
-def through_rates(arm: Compared, k: int) -> Line:
-    """The end at each learning rate in ascending order, as (pass@1, pass@k), the means over tuning seeds."""
+def through_rates(arm: Compared, k: int, start: Mapping[str, float]) -> Line:
+    """The end at each learning rate in ascending order, as (pass@1, pass@k), the means over tuning seeds.
+
+    A rate that destroyed the policy would set the scale, and is left out: one with less pass@1 than the start has, or
+    less than half of its pass@k.
+    """
     line = []
     for lr in sorted(arm.tuning):
         ends = [point(result["evaluations"][-1]) for result in arm.tuning[lr]]
         if all(f"pass@{k}" in end for end in ends):
-            line.append((fmean(end["pass@1"] for end in ends), fmean(end[f"pass@{k}"] for end in ends)))
+            one, large = (fmean(end[name] for end in ends) for name in ("pass@1", f"pass@{k}"))
+            if one >= start["pass@1"] and large >= start[f"pass@{k}"] / 2:
+                line.append((one, large))
     return line
 
 

@@ -37,6 +37,9 @@ Less {base}: the difference with its 95% interval over seeds by {test}; its p-va
 comparisons of this page (Holm), where both arms have {p} seeds at least; and, from {bootstrap} seeds on, the interval
 for the choice of seeds and problems, with the same problems drawn for both arms. {pairing}""",
     "bands": "By the band of difficulty that a problem was made in (and how many problems it has), means over seeds.",
+    "never_solved": """\
+Of the {number} problems that no run had right once in its evaluation before training ({samples} samples of each): the
+share that was right at least once in the last evaluation, and pass@1. Means over seeds.""",
     "level": """\
 What an arm's runs are like, and have cost, where they first reach a pass@1 of {level:g}, between two evaluations in
 proportion. Means over the seeds that get there, of these alone where not all do; a run that failed does not. "≤": a run
@@ -131,6 +134,10 @@ def _results(comparison: Comparison) -> list[str]:
     parts += _section(f"At {fewest:,.0f} rollouts", HOW_TO_READ["rollouts"].format(rollouts=fewest), at_rollouts)
     for each in (1, k):
         parts += _section(f"pass@{each} by difficulty", HOW_TO_READ["bands"], tables.by_band(comparison, each))
+    number, solved = tables.never_solved(comparison)
+    samples = next(iter(comparison.with_runs[0].runs.values()))["evaluations"][0]["samples"]
+    how = HOW_TO_READ["never_solved"].format(number=number, samples=samples)
+    parts += _section("Problems not solved at the start", how, solved)
     parts += _section("Signals", HOW_TO_READ["signals"], critic.signals(comparison))
     parts += _section("The critic by learning rate", HOW_TO_READ["by_rate"], critic.by_rate(comparison))
     return parts + _section("Calibration of the critic", HOW_TO_READ["calibration"], critic.calibration(comparison))

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+import numpy as np
+
 from pacs.base.markdown import ABSENT, table
 from pacs.base.statistics import ROUNDING
 from recipes.laboratory.compared import COSTS, Compared, Comparison, point
@@ -79,6 +81,26 @@ def by_band(comparison: Comparison, k: int) -> str:
 
 def _of_band(arm: Compared, places: Sequence[int], k: int) -> list[float]:
     return [float(rates(result["evaluations"][-1], k)[list(places)].mean()) for result in arm.runs.values()]
+
+
+def never_solved(comparison: Comparison) -> tuple[int, str]:
+    """How many problems no run had right before training, and what the arms come to with these.
+
+    Empty without such a problem, and where each seed has a start of its own.
+    """
+    results = [result for arm in comparison.with_runs for result in arm.runs.values()]
+    places = np.flatnonzero(~np.any([result["evaluations"][0]["right"] for result in results], axis=0))
+    if comparison.question.own_starts or not len(places):
+        return 0, ""
+    rows = []
+    for arm in comparison.with_runs:
+        ends = [result["evaluations"][-1] for result in arm.runs.values()]
+        right = [np.array(end["right"])[places] for end in ends]
+        solved = [float((each > 0).mean()) for each in right]
+        ones = [float(each.mean() / end["samples"]) for each, end in zip(right, ends, strict=True)]
+        rows.append([arm.name, plus_minus(solved), plus_minus(ones)])
+    samples = results[0]["evaluations"][-1]["samples"]
+    return len(places), table(["arm", f"solved in {samples} samples", "pass@1"], rows)
 
 
 def levels(comparison: Comparison) -> list[float]:

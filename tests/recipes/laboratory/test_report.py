@@ -54,6 +54,29 @@ def test_by_difficulty(made: Made) -> None:
     assert cell(table, "grpo", "easy (3)").startswith(f"{fmean(easy):.3f} ± ")
 
 
+def test_problems_not_solved_at_the_start(made: Made) -> None:
+    """The third is solved before training by one run alone; the second and the fifth by none."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        if run.evaluation.split == "test":
+            first, last = one["result"]["evaluations"][0], one["result"]["evaluations"][-1]
+            first["right"] = [3, 0, int(run.settings.seed == 1 and run.settings.method == "grpo"), 4, 0, 8]
+            last["right"] = [9, 4, 0, 9, 8 * run.settings.seed, 9]
+        return one
+
+    number, table = tables.never_solved(made(record))
+    ones = [fmean([4, 8 * seed]) / 16 for seed in range(3)]
+    assert number == 2
+    assert cell(table, "never", "solved in 16 samples").startswith(f"{fmean([0.5, 1, 1]):.3f} ± ")
+    assert cell(table, "grpo", "pass@1").startswith(f"{fmean(ones):.3f} ± ")
+    assert "Of the 2 problems that no run had right once in its evaluation before training (8 samples of each)" in (
+        report.page(made(record))
+    )
+    assert tables.never_solved(made(record, text="own_starts: true\n" + QUESTION)) == (0, "")
+    assert "not solved at the start" not in report.page(made())
+
+
 def test_at_equal_pass_at_1(made: Made) -> None:
     """The levels are where the worst run of two arms ends, so that all get there, and halfway to it from the start."""
     comparison = made()
@@ -143,12 +166,18 @@ def test_the_frontier(made: Made) -> None:
     """Through learning rates on the problems that tune, through steps on the others."""
     comparison = made()
     grpo = next(arm for arm in comparison.arms if arm.name == "grpo")
-    line = figures.through_rates(grpo, 8)
+    line = figures.through_rates(grpo, 8, {"pass@1": 0.0, "pass@8": 0.0})
     ones = [
         fmean(fmean(right_of({"method": "grpo", "lr": lr, "seed": s}, 8, 4)) / 8 for s in (100, 101))
         for lr in (1e-4, 2e-4, 4e-4)
     ]
     assert [x for x, _ in line] == pytest.approx(ones)
+    eights = [y for _, y in line]
+    for start, kept in (
+        ({"pass@1": min(ones) + 1e-9, "pass@8": 0.0}, [x for x in ones if x > min(ones)]),
+        ({"pass@1": 0.0, "pass@8": 2 * min(eights) + 1e-9}, [x for x, y in line if y > min(eights)]),
+    ):
+        assert [x for x, _ in figures.through_rates(grpo, 8, start)] == pytest.approx(kept), "the policy was destroyed"
     steps = figures.through_steps(grpo, 8)
     assert [len(each) for each in steps] == [3, 3, 3]
     assert steps[1][-1][0] == pytest.approx(fmean(finals("grpo")[1]) / 16)
