@@ -1,0 +1,93 @@
+"""A run of the stack, measured as the laboratory measures its own: by the same program, on the same problems."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import OmegaConf
+from transformers import AutoModelForCausalLM
+
+from pacs.base.errors import UserError
+from pacs.base.files import read_json
+from pacs.checkpoints.source import Source, find_source
+from pacs.export.folder import export
+from pacs.integration.start.inputs import input_changes
+from pacs.report import read_run
+from pacs.verl_keys.names import POLICY_PATH
+from recipes.laboratory.beginning import read_beginning
+from recipes.laboratory.evaluation import Evaluation, evaluate
+from recipes.laboratory.starts import start_digest
+
+LR = "actor_rollout_ref.actor.optim.lr"
+#: What `pacs sweep` may vary of the runs that are measured: what else differs, a record does not say.
+SWEPT = {"algorithm", "data.seed"}
+
+
+def key(run: Mapping[str, Any], recipe: str) -> dict[str, Any]:
+    """What tells a run of a sweep from all others: its task, method and seed.
+
+    Args:
+        run: as the sweep's results.json has it.
+        recipe: of the sweep.
+
+    Raises:
+        UserError: the sweep varies something else, too.
+    """
+    if more := run["settings"].keys() - SWEPT:
+        raise UserError(
+            f"{run['name']}: its sweep varies {', '.join(sorted(more))}, too: give one of methods and seeds"
+        )
+    return {"task": recipe, "method": run["algorithm"], "seed": run["seed"]}
+
+
+def measure(run: Path, evaluation: Evaluation, seed: int) -> dict[str, Any]:
+    """Evaluate the newest checkpoint of a run as the laboratory evaluates a policy at its end.
+
+    Args:
+        run: its folder, whose model, training and test problems are a start's (`recipes/starts`), still as they were.
+        evaluation: what of: the laboratory's question says so.
+        seed: of the samples.
+
+    Returns:
+        `evaluation`, what `recipes.laboratory.evaluation.evaluate` returns; `start`, the digest of weights and
+        problems that the run began with; `lr`; `step`; and `tokens`, all that were generated to train.
+
+    Raises:
+        UserError: the run has no checkpoint, or does not begin at a start that is there and what it was.
+    """
+    source = find_source(run)
+    start = _start(source)
+    begun = read_beginning(start, prompts=1, split=evaluation.split, problems=evaluation.problems)
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        export(source, model, "float32")
+        policy = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
+    seen = evaluate(
+        policy,
+        begun.tokenizer,
+        begun.evaluated,
+        samples=evaluation.samples,
+        max_tokens=begun.max_response_tokens,
+        seed=seed,
+    )
+    return {
+        "start": start_digest(start),
+        "lr": source.setting(LR),
+        "step": source.checkpoint.step,
+        "tokens": int(sum(read_run(run).series("pacs/response_tokens/generated_sum").values)),
+        "evaluation": seen,
+    }
+
+
+def _start(source: Source) -> Path:
+    start = Path(source.setting(POLICY_PATH)).parent
+    if "task" not in (read_json(start / "manifest.json") or {}):
+        raise UserError(
+            f"{source.run}: its model, {POLICY_PATH}={source.setting(POLICY_PATH)}, is not there as part of a start of "
+            "the laboratory: run this where the sweep ran, or make the start again (recipes/README.md)"
+        )
+    for change in input_changes(source.checkpoint.folder, OmegaConf.create(dict(source.config))):
+        raise UserError(f"{source.run}: {change}: make the start again as it was")
+    return start
