@@ -16,7 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from pacs.base.errors import UserError
 from pacs.base.files import Appender, write_atomically
-from pacs.base.terminal import piped, print
+from pacs.base.terminal import piped, print, say
 from pacs.sweeps.results import read as read_results
 from recipes.laboratory import questions
 from recipes.laboratory.records import Records
@@ -35,24 +35,23 @@ def main() -> int:
     parser.add_argument("sweeps", nargs="*", type=Path, metavar="SWEEP", help=about)
     arguments = parser.parse_args()
     try:
-        for sweep in arguments.sweeps:
-            add(sweep)
+        whole = set(map(add, arguments.sweeps)) <= {True}
         write_atomically(page.PAGE, page.page(page.read(), Records()))
     except UserError as error:
         parser.error(str(error))
     print(page.PAGE)
-    return 0
+    return 0 if whole else 1
 
 
-def add(sweep: Path, file: Path = page.RECORDS) -> None:
-    """Measure the finished runs of a sweep that have no record yet.
+def add(sweep: Path, file: Path = page.RECORDS) -> bool:
+    """Measure the finished runs of a sweep that have no record yet; returns whether each could be.
 
     Args:
         sweep: its folder, with results.json and the runs' folders.
         file: of the records.
 
     Raises:
-        UserError: the folder has no results, or a run cannot be measured.
+        UserError: the folder has no results, or those of a sweep that varies something else, too.
     """
     results = read_results(sweep / "results.json")
     evaluation = questions.read(page.QUESTION).evaluation
@@ -60,12 +59,18 @@ def add(sweep: Path, file: Path = page.RECORDS) -> None:
     runs = [run for run in results["runs"] if run["state"] == "finished"]
     missing = [run for run in runs if key(run, results["recipe"]) not in there]
     print(f"{sweep}: {len(runs)} of {len(results['runs'])} runs are finished, {len(missing)} to be measured")
-    records = Appender(file)
+    records, whole = Appender(file), True
     for run in missing:
-        found = measure(sweep / run["name"], evaluation, run["seed"])
+        try:
+            found = measure(sweep / run["name"], run["step"], evaluation, run["seed"])
+        except UserError as error:
+            say(f"{run['name']} cannot be measured: {error}", error=True)
+            whole = False
+            continue
         records.write(key(run, results["recipe"]) | {"commit": run["git_commit"]} | found)
         print(f"{run['name']}: pass@1 {measures(found['evaluation'])['pass@1']:.3f}")
     records.close()
+    return whole
 
 
 if __name__ == "__main__":

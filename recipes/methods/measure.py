@@ -42,22 +42,26 @@ def key(run: Mapping[str, Any], recipe: str) -> dict[str, Any]:
     return {"task": recipe, "method": run["algorithm"], "seed": run["seed"]}
 
 
-def measure(run: Path, evaluation: Evaluation, seed: int) -> dict[str, Any]:
-    """Evaluate the newest checkpoint of a run as the laboratory evaluates a policy at its end.
+def measure(run: Path, step: int, evaluation: Evaluation, seed: int) -> dict[str, Any]:
+    """Evaluate a run's last checkpoint as the laboratory evaluates a policy at its end.
 
     Args:
         run: its folder, whose model, training and test problems are a start's (`recipes/starts`), still as they were.
+        step: its last.
         evaluation: what of: the laboratory's question says so.
         seed: of the samples.
 
     Returns:
         `evaluation`, what `recipes.laboratory.evaluation.evaluate` returns; `start`, the digest of weights and
-        problems that the run began with; `lr`; `step`; and `tokens`, all that were generated to train.
+        problems that the run began with; `lr`; and `tokens`, all that were generated to train.
 
     Raises:
-        UserError: the run has no checkpoint, or does not begin at a start that is there and what it was.
+        UserError: the run has no whole checkpoint of that step, or its start is not there, or another by now.
     """
     source = find_source(run)
+    if source.checkpoint.step != step:
+        why = "".join(f" ({problem})" for problem in source.passed_over)
+        raise UserError(f"{run}: its newest whole checkpoint is of step {source.checkpoint.step}, not {step}{why}")
     start = _start(source)
     begun = read_beginning(start, prompts=1, split=evaluation.split, problems=evaluation.problems)
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +79,6 @@ def measure(run: Path, evaluation: Evaluation, seed: int) -> dict[str, Any]:
     return {
         "start": start_digest(start),
         "lr": source.setting(LR),
-        "step": source.checkpoint.step,
         "tokens": int(sum(read_run(run).series("pacs/response_tokens/generated_sum").values)),
         "evaluation": seen,
     }

@@ -54,11 +54,12 @@ CRITIC = (
         "correct or wrong rows, in a step with a label other than 0 and 1",
         unit=SHARE,
         healthy="0.5 where all scores are 0, then above. It is measured on fresh samples, before the update that is "
-        "made from them, so it says what the score knows of responses it was not trained on. Groups of one class are "
+        "made from them, so it says what the score knows of responses it was not trained on. With "
+        "`pacs.reference.reset_every=1` a step's first mini-batch has scores of 0, and so 0.5. Groups of one class are "
         "left out: there is nothing to tell apart in them, and their scores have both signs.",
-        remedy="Below 0.5 for many steps: the last updates moved the policy the wrong way on new samples. Lower the "
-        "learning rate; check the verifier by reading `samples/`. With few mixed groups (`pacs/groups/mixed_fraction`) "
-        "a step's value says little.",
+        remedy="Below 0.5 for many steps: the last updates moved the policy the wrong way on new samples. A lower "
+        "learning rate ranks better, which need not mean that more is learned (docs/choosing.md). Check the verifier "
+        "by reading `samples/`. With few mixed groups (`pacs/groups/mixed_fraction`) a step's value says little.",
     ),
     Metric(
         name="pacs/critic/calibration_error_mean",
@@ -81,8 +82,8 @@ CRITIC = (
         unit=SHARE,
         healthy="0.5 where all scores are 0, falling from one reset to the next: `pacs/residual_mean` without the "
         "groups of one class, which keep about 0.5 whatever the score knows.",
-        remedy="Above 0.5 with a high `pacs/critic/accuracy_fraction`: few scores of the wrong sign are large. As for "
-        "`pacs/critic/accuracy_fraction` and `pacs/residual_mean`.",
+        remedy="Above 0.5 with a high `pacs/critic/accuracy_fraction`: the few scores of the wrong sign are large. As "
+        "for `pacs/critic/accuracy_fraction` and `pacs/residual_mean`.",
     ),
     Metric(
         name="pacs/critic/bin_*/rows_count",

@@ -3,6 +3,7 @@
 import copy
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ from transformers import AutoTokenizer, Qwen3ForCausalLM
 from pacs.base.errors import UserError
 from pacs.checkpoints.folder import seal
 from pacs.integration.start.inputs import write_inputs
+from pacs.sweeps.results import FORMAT
+from recipes.laboratory import questions
 from recipes.laboratory.evaluation import Evaluation, evaluate
 from recipes.laboratory.starts import start_digest
+from recipes.methods.__main__ import add
 from recipes.methods.measure import key, measure
+from recipes.methods.page import QUESTION, read
 from recipes.starts.read import read_problems
 from tests.export.conftest import run_config
 from tests.recipes.laboratory.tiny import make_tiny_start
@@ -65,7 +70,7 @@ def run(tmp_path: Path, start: Path, trained: Qwen3ForCausalLM) -> Path:
 
 
 def test_it_is_what_the_laboratory_says_of_the_same_weights(run: Path, start: Path, trained: Qwen3ForCausalLM) -> None:
-    found = measure(run, EVALUATION, seed=4)
+    found = measure(run, 2, EVALUATION, seed=4)
     tokenizer = AutoTokenizer.from_pretrained(start / "model", padding_side="left")
     problems = read_problems(start / "test.parquet").of(range(5))
     expected = evaluate(trained, tokenizer, problems, samples=40, max_tokens=64, seed=4)
@@ -74,19 +79,56 @@ def test_it_is_what_the_laboratory_says_of_the_same_weights(run: Path, start: Pa
     first = Qwen3ForCausalLM.from_pretrained(start / "model", dtype=torch.float32).eval()
     assert evaluate(first, tokenizer, problems, samples=40, max_tokens=64, seed=4)["entropy"] != expected["entropy"]
     about = {name: value for name, value in found.items() if name != "evaluation"}
-    assert about == {"start": start_digest(start), "lr": 3e-4, "step": 2, "tokens": 2003}
+    assert about == {"start": start_digest(start), "lr": 3e-4, "tokens": 2003}
 
 
 def test_a_start_that_is_another_by_now_is_refused(run: Path, start: Path) -> None:
     make_tiny_start(start, test=5)
     with pytest.raises(UserError, match=r"test\.parquet holds something else .*: make the start again as it was"):
-        measure(run, EVALUATION, seed=4)
+        measure(run, 2, EVALUATION, seed=4)
 
 
 def test_a_run_from_elsewhere_is_refused(run: Path, start: Path) -> None:
     (start / "manifest.json").unlink()
     with pytest.raises(UserError, match="is not there as part of a start of the laboratory"):
-        measure(run, EVALUATION, seed=4)
+        measure(run, 2, EVALUATION, seed=4)
+
+
+def test_a_run_whose_last_checkpoint_is_damaged_is_not_measured_by_the_one_before(run: Path) -> None:
+    with pytest.raises(UserError, match="its newest whole checkpoint is of step 2, not 3"):
+        measure(run, 3, EVALUATION, seed=4)
+
+
+def test_a_run_that_cannot_be_measured_is_told_and_the_others_are(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the laboratory's 96 problems this start has six, so the question here asks of five."""
+    asked = replace(questions.read(QUESTION), evaluation=EVALUATION)
+    monkeypatch.setattr(questions, "read", lambda name: asked)
+    both = [
+        {"name": name, "algorithm": "gvpo", "seed": seed, "settings": {"algorithm": "gvpo"}, "state": "finished"}
+        | {
+            "step": 2,
+            "total_steps": 2,
+            "git_commit": "abc",
+            "command": [],
+            "measures": {},
+            "evaluation": {},
+            "curves": {},
+        }
+        for seed, name in enumerate(("gone", "run"))
+    ]
+    results = {"format": FORMAT, "recipe": "arithmetic_mixed", "runs": both}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    assert not add(tmp_path, tmp_path / "measured.jsonl")
+    said = capsys.readouterr()
+    assert "gone cannot be measured: " in said.err
+    assert "2 of 2 runs are finished, 2 to be measured" in said.out
+    assert [(one["method"], one["seed"], one["commit"]) for one in read(tmp_path / "measured.jsonl")] == [
+        ("gvpo", 1, "abc")
+    ]
+    add(tmp_path, tmp_path / "measured.jsonl")
+    assert "2 of 2 runs are finished, 1 to be measured" in capsys.readouterr().out
 
 
 def test_what_tells_runs_apart() -> None:

@@ -35,7 +35,6 @@ def record(method: str, seed: int, right: int, **changed: Any) -> dict[str, Any]
         "commit": "abc",
         "start": Records().newest_start["arithmetic_mixed", 0],
         "lr": 1e-4,
-        "step": 40,
         "tokens": 400_000 + seed,
         "evaluation": seen,
     } | changed
