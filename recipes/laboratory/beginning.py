@@ -24,7 +24,7 @@ class Beginning:
     max_response_tokens: int
 
 
-def read_beginning(start: Path, *, prompts: int, split: str, problems: int) -> Beginning:
+def read_beginning(start: Path, *, prompts: int, split: str, problems: int, train_problems: int = 0) -> Beginning:
     """Read a start.
 
     Args:
@@ -32,11 +32,15 @@ def read_beginning(start: Path, *, prompts: int, split: str, problems: int) -> B
         prompts: a step; the training problems have to be as many at least.
         split: to evaluate on.
         problems: of it, the first so many.
+        train_problems: of those to train on, the first so many; 0: all.
 
     Raises:
         UserError: the folder lacks a file, or a file has fewer problems.
     """
     train, evaluated = read_problems(start / "train.parquet"), read_problems(start / f"{split}.parquet")
+    if train_problems > len(train):
+        raise UserError(f"train_problems={train_problems} is more than the {len(train)} of {start}/train.parquet")
+    train = train.of(range(train_problems or len(train)))
     if prompts > len(train):
         raise UserError(f"prompts={prompts} is more than the {len(train)} training problems of {start}")
     if problems > len(evaluated):

@@ -46,7 +46,13 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
     """
     torch.set_num_threads(1)
     method, clock, calibration = method_named(settings.method, settings.options), Clock(), Calibration()
-    begun = read_beginning(start, prompts=settings.prompts, split=evaluation.split, problems=evaluation.problems)
+    begun = read_beginning(
+        start,
+        prompts=settings.prompts,
+        split=evaluation.split,
+        problems=evaluation.problems,
+        train_problems=settings.train_problems,
+    )
     rollouts = Rollouts(begun, settings, method)
     learner = Learner(begun.policy, settings, method, begun.max_response_tokens, clock)
     curve: list[dict[str, Any]] = []

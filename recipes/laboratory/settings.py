@@ -14,6 +14,7 @@ LEAST = {
     "prompts": 1,
     "responses": 1,
     "updates_per_step": 1,
+    "train_problems": 0,
     "lr_warmup_updates": 0,
     "staleness": 0,
     "evaluate_every": 0,
@@ -36,6 +37,7 @@ class Settings:
     prompts: int = 32  # a step
     responses: int = 8  # G of each prompt: a group
     updates_per_step: int = 2  # mini-batches of whole groups that a step is cut into; divides prompts
+    train_problems: int = 0  # the first so many of the start's are trained on, over and over; 0: all
     lr: float = 1e-4  # Adam's learning rate
     lr_warmup_updates: int = 0  # of a new Adam, over which its learning rate rises to lr; 0: it starts there
     lr_decay: bool = False  # let it fall to 0 over the run's steps, as a half cosine: verl's lr_scheduler_type=cosine
@@ -65,6 +67,11 @@ class Settings:
             raise UserError(
                 f"updates_per_step={self.updates_per_step} does not divide prompts={self.prompts}: every update takes "
                 "as many prompts; change one of the two"
+            )
+        if 0 < self.train_problems < self.prompts:
+            raise UserError(
+                f"train_problems={self.train_problems}: a step takes prompts={self.prompts} different ones; raise it, "
+                "or lower prompts"
             )
         method = method_named(self.method, self.options)
         if self.reference_is_sampler and (

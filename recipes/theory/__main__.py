@@ -4,6 +4,7 @@ python -m recipes.theory            (writes the page and its figures anew: secon
 python -m recipes.theory flow       (runs what is missing of recipes/theory/flow.json: minutes)
 python -m recipes.theory ranking    (of ranking.json)
 python -m recipes.theory toy        (of toy.json)
+python -m recipes.theory few        (of few.json)
 """
 
 import argparse
@@ -13,8 +14,10 @@ from pathlib import Path
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from recipes.theory import (
+    few,
     flow,
     ranking,
+    section_few,
     section_gradient,
     section_optimum,
     section_ranking,
@@ -27,23 +30,24 @@ from recipes.theory.toy_task import WORLDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "theory.md"
-RUNS = {"flow": flow.run, "ranking": ranking.run, "toy": toy.run}
+RUNS = {"flow": flow.run, "ranking": ranking.run, "toy": toy.run, "few": few.run}
 
 
 def page() -> str:
     """docs/theory.md."""
-    sections = (summary, section_gradient, section_optimum, section_ranking, section_toy)
+    sections = (summary, section_gradient, section_optimum, section_ranking, section_toy, section_few)
     joined = "\n\n".join(section.section().strip("\n") for section in sections)
     return re.sub(r"\n{3,}", "\n\n", joined) + "\n"
 
 
 def figures() -> dict[str, bytes]:
     """Name -> PNG."""
-    from recipes.theory.figures import flow_figure, toy_figure  # matplotlib is slow to import
+    from recipes.theory.figures import few_figure, flow_figure, toy_figure  # matplotlib is slow to import
 
     return {
         section_optimum.FIGURE: flow_figure(read_runs(flow.RESULTS, flow.SETTINGS, flow.CASES)["runs"]),
         section_toy.FIGURE: toy_figure(read_runs(toy.RESULTS, toy.SETTINGS, WORLDS)["runs"]),
+        section_few.FIGURE: few_figure(read_runs(few.RESULTS, few.SETTINGS, few.WORLDS)["runs"]),
     }
 
 

@@ -1,4 +1,4 @@
-"""The two figures of the theory page, from kept results alone."""
+"""The figures of the theory page, from kept results alone."""
 
 import io
 from typing import Any
@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from recipes.theory import few
 from recipes.theory.flow import SETTINGS as FLOW
 from recipes.theory.flow import start, state
+from recipes.theory.section_toy import best
 from recipes.theory.toy import METHODS
 from recipes.theory.toy_task import WORLDS
 
@@ -39,6 +41,21 @@ def toy_figure(runs: dict[str, Any]) -> bytes:
             first, second = (np.mean(runs[world][name][key], axis=1) for key in ("pass@1", "pass@32"))
             axes.plot(first, second, marker="o", markersize=3, label=name)
         axes.set(xlabel="pass@1", ylabel="pass@32", title=world)
+    canvas.axes[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return _png(canvas)
+
+
+def few_figure(runs: dict[str, Any]) -> bytes:
+    """Held-out pass@1 at a method's best learning rate against the number of prompts, a line a method."""
+    canvas = Figure(figsize=(9, 3.4), layout="constrained")
+    shortest = min(rollouts for _, rollouts in few.SETTINGS["cases"])
+    numbers = [prompts for prompts, rollouts in few.SETTINGS["cases"] if rollouts == shortest]
+    for axes, world in zip(canvas.subplots(1, len(few.WORLDS)), few.WORLDS, strict=True):
+        for name in few.METHODS:
+            ends = [best(runs[world][few.named(name, prompts, shortest)]).runs["pass@1"].mean() for prompts in numbers]
+            axes.plot(range(len(numbers)), ends, marker="o", markersize=3, label=name)
+        axes.set(xlabel="prompts to train on", ylabel="held-out pass@1", title=world)
+        axes.set_xticks(range(len(numbers)), ["always new" if number is None else str(number) for number in numbers])
     canvas.axes[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _png(canvas)
 

@@ -67,7 +67,8 @@ At the best rates in `noisy` neither 1/q with K = 20 nor MaxRL is ahead of GRPO'
 K = 20 has {twenty}, GRPO {twenty_grpo}; MaxRL has {maxrl_best}, GRPO
 {maxrl_grpo}. At rates of 0.1 and less they have more pass@32 than GRPO at any rate, at a pass@1 below
 any of GRPO's ({grpo_least:.3f} and more). In `clear` pass@32 is near its ceiling but for K never, so that pass@1 alone
-tells the others apart. The earlier task is not known in its details: a world in which K never is ahead may exist.
+tells the others apart. The earlier task is not known in its details. One difference would explain it: with few prompts,
+trained on over and over, K never is ahead (section 6).
 """
 
 

@@ -116,29 +116,46 @@ class Adam:
 
 
 def train(
-    method: Method, world: World, lrs: Sequence[float], seeds: Sequence[int], rollouts: int
+    method: Method,
+    world: World,
+    lrs: Sequence[float],
+    seeds: Sequence[int],
+    rollouts: int,
+    prompts: int | None = None,
 ) -> dict[str, list[list[float]]]:
     """What each learning rate and seed comes to: measure -> a list a learning rate of a value a seed.
 
-    A step draws 64 new prompts and 8 responses to each from the policy, and makes 4 updates of 16 prompts.
+    A step takes 64 prompts and 8 responses to each from the policy, and makes 4 updates of 16 prompts.
+
+    Args:
+        method: its loss, and when its reference is reset.
+        world: of the prompts.
+        lrs: learning rates.
+        seeds: of the worlds and samples.
+        rollouts: responses in all.
+        prompts: how many there are to train on; then `trained pass@1` is a measure, too, the pass@1 on these. None: new
+            ones at each step.
     """
-    tasks = [Task(world, seed) for seed in seeds]
+    tasks = [Task(world, seed, prompts) for seed in seeds]
     theta = torch.stack([task.base for task in tasks]).expand(len(lrs), -1, -1).clone()
     reference, adam = theta, Adam(torch.tensor(lrs, dtype=torch.float64)[:, None, None])
     schedule = method.reference
     for step in range(1, rollouts // (PROMPTS * RESPONSES) + 1):
-        prompts = together([task.draw(PROMPTS) for task in tasks])
+        batch = together([task.batch(PROMPTS) for task in tasks])
         uniform = torch.stack([task.noise(PROMPTS, RESPONSES) for task in tasks])
-        drawn = sample(log_policy(prompts.features, theta), uniform)
+        drawn = sample(log_policy(batch.features, theta), uniform)
         for part in torch.arange(PROMPTS).chunk(UPDATES):
-            few = Prompts(prompts.features[:, part], prompts.right[:, part])
-            theta = adam.step(theta, gradient(method, few, theta, reference, drawn[:, :, part]))
+            some = Prompts(batch.features[:, part], batch.right[:, part])
+            theta = adam.step(theta, gradient(method, some, theta, reference, drawn[:, :, part]))
         if schedule.reset_every is not None and step % schedule.reset_every == 0:
             reference = theta
             if schedule.reset_optimizer:
                 adam.reset()
-    held_out = together([task.held_out for task in tasks])
-    return {name: values.tolist() for name, values in evaluate(held_out, theta).items()}
+    found = evaluate(together([task.held_out for task in tasks]), theta)
+    trained = [task.trained for task in tasks if task.trained is not None]
+    if trained:
+        found["trained pass@1"] = evaluate(together(trained), theta)["pass@1"]
+    return {name: values.tolist() for name, values in found.items()}
 
 
 def together(prompts: Sequence[Prompts]) -> Prompts:

@@ -49,13 +49,15 @@ class Task:
     Args:
         world: its noise and its base.
         seed: of u, v, and of the prompts.
+        prompts: to train on, over and over; None: new ones at each step.
 
     Attributes:
         base: (F,) float64 theta of the base policy.
         held_out: 512 prompts that are not trained on.
+        trained: those to train on, None where they are always new.
     """
 
-    def __init__(self, world: World, seed: int) -> None:
+    def __init__(self, world: World, seed: int, prompts: int | None = None) -> None:
         self._noise = world.noise
         self._generator = torch.Generator().manual_seed(seed)
         u, v = (self._normal(FEATURES) for _ in range(2))
@@ -63,6 +65,8 @@ class Task:
         self._signal, other = (FEATURES**0.5 * each / each.norm() for each in (u, v))
         self.base = BASE_SCALE * (world.cosine * self._signal + (1 - world.cosine**2) ** 0.5 * other)
         self.held_out = self.draw(HELD_OUT)
+        self.trained = None if prompts is None else self.draw(prompts)
+        self._order = torch.empty(0, dtype=torch.int64)
 
     def draw(self, count: int) -> Prompts:
         """`count` new prompts."""
@@ -70,6 +74,16 @@ class Task:
         gumbel = -torch.empty(count, ANSWERS, dtype=torch.float64).exponential_(generator=self._generator).log()
         order = (features @ self._signal + self._noise * gumbel).argsort(dim=1, descending=True)
         return Prompts(features, (order.argsort(dim=1) < RIGHT).double())
+
+    def batch(self, count: int) -> Prompts:
+        """`count` prompts to train on: new ones, or the next of an order that is shuffled anew for each epoch."""
+        if self.trained is None:
+            return self.draw(count)
+        size = len(self.trained.right)
+        while len(self._order) < count:
+            self._order = torch.cat([self._order, torch.randperm(size, generator=self._generator)])
+        rows, self._order = self._order[:count], self._order[count:]
+        return Prompts(self.trained.features[rows], self.trained.right[rows])
 
     def noise(self, count: int, responses: int) -> torch.Tensor:
         """(P, G) uniform numbers in [0, 1), by which responses are drawn."""

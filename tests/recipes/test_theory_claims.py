@@ -4,9 +4,10 @@ import numpy as np
 import torch
 
 from pacs.algorithm import Pacs
-from recipes.theory import equation5, flow, ranking, toy
+from recipes.theory import equation5, few, flow, ranking, toy
 from recipes.theory.enumeration import all_groups, log_softmax, solve_groups
 from recipes.theory.kept import read_runs
+from recipes.theory.section_few import BALANCED, INVERSE, LOWEST, lead
 from recipes.theory.section_ranking import LR, RESET, mean, pass_rate_gain
 from recipes.theory.section_toy import RIVALS, apart, best, by_rate, interval, no_worse
 from recipes.theory.toy_task import WORLDS
@@ -99,3 +100,39 @@ def test_which_method_is_ahead_in_the_toy() -> None:
         assert by_rate(noisy["GRPO"], "pass@32")[at] > best(noisy[name]).runs["pass@32"].mean()
         assert by_rate(noisy[name], "pass@32")[:4].min() > by_rate(noisy["GRPO"], "pass@32").max()
         assert by_rate(noisy[name], "pass@1")[:4].max() < by_rate(noisy["GRPO"], "pass@1").min()
+
+
+def test_a_reference_that_is_never_reset_is_ahead_where_prompts_are_few() -> None:
+    kept = read_runs(few.RESULTS, few.SETTINGS, few.WORLDS)["runs"]
+    known = kept["known"]
+    numbers = [prompts for prompts, rollouts in few.SETTINGS["cases"] if rollouts == 100_000]
+    for name in (BALANCED, INVERSE):
+        assert lead(known, name, 16)[1] > 0
+        assert all(lead(runs, name, number)[2] < 0 for runs in kept.values() for number in (512, None))
+        assert all(
+            lead(kept["noisy"], name, number)[1] < 0 < lead(kept["noisy"], name, number)[2] for number in (16, 32)
+        )
+    ends = {
+        name: [best(known[few.named(name, n, 100_000)]).runs["pass@1"].mean() for n in numbers] for name in few.METHODS
+    }
+    assert np.ptp(ends[BALANCED]) < 0.04
+    assert np.ptp(ends["GRPO"]) > 0.12
+
+    def lowest(name: str, prompts: int | None, rollouts: int, measure: str) -> list[float]:
+        values: list[float] = known[few.named(name, prompts, rollouts)][measure][LOWEST]
+        return values
+
+    def more(
+        name: str, prompts: int, measure: str, rollouts: int = 100_000, other: str = "GRPO"
+    ) -> tuple[float, float, float]:
+        return interval(*(lowest(each, prompts, rollouts, measure) for each in (name, other)))
+
+    assert more(BALANCED, 16, "pass@1")[1] > 0
+    assert more(BALANCED, 16, "pass@32")[1] > 0
+    for other in ("GRPO", "MaxRL"):
+        _, low, high = more(INVERSE, 64, "pass@1", other=other)
+        assert low < 0 < high
+        assert more(INVERSE, 64, "pass@32", other=other)[1] > 0.04
+    assert more(INVERSE, 64, "pass@32", 400_000)[0] > more(INVERSE, 64, "pass@32")[0]
+    for runs in kept.values():
+        assert all(np.mean(run["pass@32"], axis=1).argmax() == LOWEST for run in runs.values())

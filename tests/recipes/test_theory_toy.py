@@ -8,7 +8,7 @@ import torch
 
 from pacs.algorithm import Method, Pacs, ReferenceConfig, method_loss
 from recipes.laboratory.policy_gradient import Grpo
-from recipes.theory import ranking, toy
+from recipes.theory import few, ranking, toy
 from recipes.theory.kept import read_runs
 from recipes.theory.section_toy import interval
 from recipes.theory.toy_task import WORLDS, Prompts, Task
@@ -77,6 +77,30 @@ def test_the_toy_s_task_and_measures() -> None:
     assert float((shares - policy[0]).abs().max()) < 0.02
 
 
+def test_few_prompts_are_trained_on_epoch_by_epoch() -> None:
+    """Each prompt once before any comes again, in another order; held-out prompts and base are as without them."""
+    task, other = Task(WORLDS["noisy"], 3, prompts=10), Task(WORLDS["noisy"], 3)
+    assert torch.equal(task.held_out.features, other.held_out.features)
+    assert torch.equal(task.base, other.base)
+    assert task.trained is not None
+    batches = [task.batch(4) for _ in range(5)]
+    features = torch.cat([batch.features for batch in batches])
+    same = (features[:, None] == task.trained.features).flatten(2).all(dim=2)
+    assert torch.equal(same.sum(dim=1), torch.ones(20, dtype=torch.int64))
+    assert sorted(same[:10].nonzero()[:, 1].tolist()) == sorted(same[10:].nonzero()[:, 1].tolist()) == list(range(10))
+    assert same[:10].nonzero()[:, 1].tolist() != same[10:].nonzero()[:, 1].tolist()
+    right = torch.cat([batch.right for batch in batches])
+    assert torch.equal(right, task.trained.right[same.nonzero()[:, 1]])
+
+
+def test_pass_at_1_on_the_prompts_that_were_trained_on() -> None:
+    """They are learned by heart, and new ones are not a measure of it."""
+    lrs, rollouts = [0.1], 20 * 512
+    found = toy.train(Grpo(), WORLDS["noisy"], lrs, [0], rollouts, prompts=16)
+    assert found["trained pass@1"][0][0] > found["pass@1"][0][0] + 0.2
+    assert "trained pass@1" not in toy.train(Grpo(), WORLDS["noisy"], lrs, [0], 512)
+
+
 def test_intervals_are_scipy_s() -> None:
     from scipy.stats import ttest_rel
 
@@ -142,3 +166,10 @@ def test_a_cell_of_the_toy_is_that_which_is_kept() -> None:
     for name in ("MaxRL", "PACS, w = 1/q, never"):
         found = toy.train(toy.METHODS[name], WORLDS["noisy"], [0.05], [0], toy.SETTINGS["rollouts"])
         assert found["pass@1"][0][0] == pytest.approx(kept[name]["pass@1"][1][0], abs=0.02)
+
+
+def test_a_cell_of_few_prompts_is_that_which_is_kept() -> None:
+    kept = read_runs(few.RESULTS, few.SETTINGS, few.WORLDS)["runs"]["known"]
+    found = toy.train(few.METHODS["GRPO"], few.WORLDS["known"], [0.05], [2], 100_000, 32)
+    for measure, values in found.items():
+        assert values[0][0] == pytest.approx(kept[few.named("GRPO", 32, 100_000)][measure][1][2], abs=0.02)

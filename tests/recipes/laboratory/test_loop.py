@@ -118,6 +118,18 @@ def test_the_record_says_what_was_sampled(start: Path) -> None:
     assert run(start, Settings(method="grpo", **SMALL), EVALUATION, print)["calibration"] is None
 
 
+def test_the_first_training_problems_alone_are_trained_on_over_and_over(start: Path) -> None:
+    """Three of the start's 24: each step takes two of them, so that each is met again."""
+    recorded = Recorded(
+        start, Settings(**SMALL | {"prompts": 2, "updates_per_step": 1, "train_problems": 3, "steps": 9})
+    )
+    begun = loop.read_beginning(start, prompts=1, split="test", problems=1)
+    first = {messages[0]["content"] for messages in begun.train.messages[:3]}
+    assert len(begun.train) == 24
+    assert {content for step in recorded.prompts for content in step} == first
+    assert [len({*step}) for step in recorded.prompts] == [2] * 9
+
+
 def test_no_two_evaluations_have_the_same_random_numbers(start: Path) -> None:
     seeds = [
         Recorded(start, Settings(**{**SMALL, "seed": seed, "evaluate_every": 2})).evaluation_seeds for seed in (3, 4)
@@ -136,6 +148,7 @@ def test_the_start_is_left_as_it_is(start: Path) -> None:
     ("settings", "evaluation", "said"),
     [
         ({"prompts": 26}, {}, "prompts=26 is more than the 24 training problems of"),
+        ({"train_problems": 25}, {}, "train_problems=25 is more than the 24 of .*train.parquet"),
         ({}, {"problems": 7}, "problems=7 is more than the 6 of .*test.parquet"),
         ({}, {"split": "probe"}, "probe.parquet: no such file"),
     ],

@@ -26,6 +26,7 @@ OTHER: dict[str, Any] = {
     "prompts": 64,
     "responses": 4,
     "updates_per_step": 4,
+    "train_problems": 64,
     "lr": 2e-4,
     "lr_warmup_updates": 1,
     "lr_decay": True,

@@ -17,6 +17,7 @@ from recipes.laboratory.settings import Settings
         ({"steps": True}, "steps=True must be a whole number"),
         ({"prompts": 0, "updates_per_step": 1}, "prompts=0 must be"),
         ({"responses": 0}, "responses=0 must be"),
+        ({"train_problems": 31}, "train_problems=31: a step takes prompts=32 different ones"),
         ({"updates_per_step": 3}, "updates_per_step=3 does not divide prompts=32"),
         ({"lr": 0}, "lr=0 must be a number above 0"),
         ({"lr": -1e-4}, "lr=-0.0001 must be"),
