@@ -4,8 +4,8 @@
     python -m recipes.methods
 
 The first evaluates the last checkpoint of each finished run of a sweep, on a core, in seconds a run; its records go to
-recipes/methods/measured.jsonl, and what is there already is not measured again. Then, and without a sweep, it writes
-recipes/methods/measured.md from the records alone.
+recipes/methods/measured.jsonl, and what is there already is not measured again (remove its line, and it is). Then, and
+without a sweep, it writes recipes/methods/measured.md from the records alone.
 """
 
 import argparse
@@ -54,7 +54,8 @@ def add(sweep: Path, file: Path = page.RECORDS) -> bool:
         UserError: the folder has no results, or those of a sweep that varies something else, too.
     """
     results = read_results(sweep / "results.json")
-    evaluation = questions.read(page.QUESTION).evaluation
+    asked = questions.read(page.QUESTION)
+    evaluation, steps = asked.evaluation, asked.settings["steps"]
     there = [{name: one[name] for name in ("task", "method", "seed")} for one in page.read(file)]
     runs = [run for run in results["runs"] if run["state"] == "finished"]
     missing = [run for run in runs if key(run, results["recipe"]) not in there]
@@ -62,6 +63,8 @@ def add(sweep: Path, file: Path = page.RECORDS) -> bool:
     records, whole = Appender(file), True
     for run in missing:
         try:
+            if run["total_steps"] != steps:
+                raise UserError(f"it has {run['total_steps']} steps, and the laboratory's runs {steps}")
             found = measure(sweep / run["name"], run["step"], evaluation, run["seed"])
         except UserError as error:
             say(f"{run['name']} cannot be measured: {error}", error=True)

@@ -44,8 +44,8 @@ VERDICT = """
 SAYS = """\
 A reference that is never reset holds the policy: in `known` its held-out pass@1 hardly depends on how many prompts it
 was trained on (balanced, {never_few:.2f} with 16 and {never_all:.2f} with new ones at each step), while GRPO's goes
-from {grpo_few:.2f} to {grpo_all:.2f}. So it is ahead where prompts are few, and behind where they are many. With 16
-prompts in `known`, at a learning rate of {rate}, balanced weights have {few_1} of pass@1 and
+from {grpo_few:.2f} to {grpo_all:.2f}. So it is ahead there where prompts are few, and behind where they are many. With
+16 prompts in `known`, at a learning rate of {rate}, balanced weights have {few_1} of pass@1 and
 {few_32} of pass@32 over GRPO. With w = 1/q and 64 prompts it is {mid_1} and
 {mid_32} over GRPO, and {max_1} and {max_32} over
 MaxRL: as much pass@1 and more pass@32, which is what the earlier look of section 5 had found. (How many prompts it had

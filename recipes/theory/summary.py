@@ -58,8 +58,9 @@ of language models by itself. In short:
     K never's is the largest, so that its own best may lie beyond. At the same rate K = 20 is nearly level with the
     policy gradient of the same weights: balanced with GRPO, 1/q with MaxRL. An earlier look's gain of K never is not
     confirmed there.
-11. **Where K never is ahead**: in the toy with few prompts that are trained on over and over (section 6). What it comes
-    to hardly depends on how many there are; what GRPO and MaxRL come to falls with their number.
+11. **Where K never is ahead**: in the toy with few prompts that are trained on over and over, where the base knows most
+    of what there is to learn; where there is more, it is level with very few (section 6). What it comes to hardly
+    depends on how many there are; GRPO and MaxRL come to less, the fewer there are.
 """
 
 

@@ -103,7 +103,7 @@ def test_a_run_that_cannot_be_measured_is_told_and_the_others_are(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of the laboratory's 96 problems this start has six, so the question here asks of five."""
-    asked = replace(questions.read(QUESTION), evaluation=EVALUATION)
+    asked = replace(questions.read(QUESTION), evaluation=EVALUATION, settings={"steps": 2})
     monkeypatch.setattr(questions, "read", lambda name: asked)
     both = [
         {"name": name, "algorithm": "gvpo", "seed": seed, "settings": {"algorithm": "gvpo"}, "state": "finished"}
@@ -129,6 +129,18 @@ def test_a_run_that_cannot_be_measured_is_told_and_the_others_are(
     ]
     add(tmp_path, tmp_path / "measured.jsonl")
     assert "2 of 2 runs are finished, 1 to be measured" in capsys.readouterr().out
+
+
+def test_a_shorter_run_is_no_arm_of_the_laboratory(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = {"name": "run", "algorithm": "gvpo", "seed": 0, "settings": {"algorithm": "gvpo"}, "state": "finished"}
+    short |= {"step": 2, "total_steps": 2, "command": [], "measures": {}, "evaluation": {}, "curves": {}}
+    results = {"format": FORMAT, "recipe": "arithmetic_mixed", "runs": [short]}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    assert not add(tmp_path, tmp_path / "measured.jsonl")
+    assert "run cannot be measured: it has 2 steps, and the laboratory's runs 40" in capsys.readouterr().err
+    assert read(tmp_path / "measured.jsonl") == []
 
 
 def test_what_tells_runs_apart() -> None:
