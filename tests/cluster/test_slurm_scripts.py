@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,13 @@ def test_a_node_waits_for_the_head_no_longer_than_it_is_told(tmp_path: Path) -> 
     result = node(tmp_path, "--node", "1", "--join-seconds", "1")
     assert result.returncode == 2
     assert f"no word from the head in {tmp_path} within 1 s" in result.stderr
+
+
+def test_a_node_whose_ray_does_not_start_ends_the_start_on_all(tmp_path: Path) -> None:
+    with ThreadPoolExecutor() as pool:
+        head = pool.submit(node, tmp_path, "--node", "0", PACS_INTERFACE="lo")
+        other = pool.submit(node, tmp_path, "--node", "1", PACS_RAY_ARGS="--no-such-option")
+    assert (head.result().returncode, other.result().returncode) == (2, 2)
+    assert "--no-such-option" in other.result().stdout + other.result().stderr
+    assert "the cluster cannot be made:\n  node 1 (" in head.result().stderr
+    assert "did not start; what it said is above" in head.result().stderr
