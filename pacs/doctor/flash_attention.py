@@ -1,10 +1,10 @@
 """`python -m pacs.doctor.flash_attention`: flash-attn's packed attention, forward and backward, against torch's.
 
-An error of any kind ends it with a traceback. Not run on a GPU yet.
+An error of any kind ends it with a traceback.
 """
 
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import flash_attn
 import torch
@@ -30,31 +30,49 @@ def plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.
     return torch.cat(outputs)
 
 
-def main() -> None:
-    """Compare values and gradients; prints what was found."""
-    if not torch.cuda.is_available():
-        print(f"{flash_attn.__version__} can be imported; torch sees no GPU to try it on")
-        sys.exit(NOT_TRIED)
+def compare(attention: Callable[..., torch.Tensor], device: str) -> None:
+    """Hold packed attention, called as `flash_attn_varlen_func` is, against torch's.
+
+    Args:
+        attention: in bf16.
+        device: where both are calculated.
+
+    Raises:
+        ArithmeticError: values or gradients differ by more than `TOLERANCE`.
+    """
     torch.manual_seed(0)
     inputs = [
-        torch.randn(sum(LENGTHS), heads, WIDTH, device="cuda", dtype=torch.bfloat16)
+        torch.randn(sum(LENGTHS), heads, WIDTH, device=device, dtype=torch.bfloat16)
         for heads in (QUERY_HEADS, KEY_HEADS, KEY_HEADS)
     ]
-    flash, exact = ([each.to(dtype).requires_grad_() for each in inputs] for dtype in (torch.bfloat16, torch.float32))
-    ends = pad(torch.tensor(LENGTHS, device="cuda").cumsum(0, dtype=torch.int32), (1, 0))
-    output = flash_attn_varlen_func(*flash, ends, ends, max(LENGTHS), max(LENGTHS), causal=True)
+    packed, exact = (
+        [each.to(dtype, copy=True).requires_grad_() for each in inputs] for dtype in (torch.bfloat16, torch.float32)
+    )
+    ends = pad(torch.tensor(LENGTHS, device=device).cumsum(0, dtype=torch.int32), (1, 0))
+    output = attention(*packed, ends, ends, max(LENGTHS), max(LENGTHS), causal=True)
     expected = plain(*exact)
     gradient = torch.randn_like(output)
-    output.backward(gradient)
-    expected.backward(gradient.float())
-    pairs: dict[str, tuple[Any, Any]] = {"values": (output, expected)} | {
-        f"gradient of {name}": (ours.grad, theirs.grad)
-        for name, ours, theirs in zip(("query", "key", "value"), flash, exact, strict=True)
+    pairs = {"values": (output, expected)} | {
+        f"gradient of {name}": pair
+        for name, *pair in zip(
+            ("query", "key", "value"),
+            torch.autograd.grad(output, packed, gradient),
+            torch.autograd.grad(expected, exact, gradient.float()),
+            strict=True,
+        )
     }
     for name, (ours, theirs) in pairs.items():
         error = float((ours.float() - theirs).abs().max() / theirs.abs().max())
         if not error <= TOLERANCE:
             raise ArithmeticError(f"flash-attn {flash_attn.__version__}: {name} differ from torch's by {error:.1%}")
+
+
+def main() -> None:
+    """Compare values and gradients; prints what was found."""
+    if not torch.cuda.is_available():
+        print(f"{flash_attn.__version__} can be imported; torch sees no GPU to try it on")
+        sys.exit(NOT_TRIED)
+    compare(flash_attn_varlen_func, "cuda")
     print(f"{flash_attn.__version__}: packed attention has torch's values and gradients")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from transformers import AutoModelForCausalLM, PreTrainedConfig
 from verl.models.transformers import monkey_patch, qwen3_5
+from verl.utils.experimental import torch_functional
 
 from pacs import cli
 from pacs.composing import compose_run
@@ -215,3 +216,15 @@ def test_the_check_leaves_the_class_as_it_was() -> None:
     assert fused_head_problem(model_class, config) is not None
     assert model_class.forward is before
     assert config.vocab_size == tiny_config("gemma2").vocab_size
+
+
+def test_the_fused_head_is_examined_where_flash_attn_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl's head has flash-attn's Triton kernel then, which cannot read a tensor on the CPU."""
+
+    def on_cpu(*_: Any) -> None:
+        raise ValueError("Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)")
+
+    monkeypatch.setattr(torch_functional, "_FLASH_ATTN_CROSS_ENTROPY_AVAILABLE", True)
+    monkeypatch.setattr(torch_functional, "cross_entropy_loss", on_cpu, raising=False)
+    config = tiny_config("qwen3")
+    assert fused_head_problem(AutoModelForCausalLM._model_mapping[type(config)], config) is None
