@@ -4,6 +4,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ examples:
   pacs sweep ablation_beta
   pacs sweep ablation_beta recipe=arithmetic pacs.beta=1,10 data.seed=0
   pacs sweep baselines --tasks math500,aime24 --samples 16
+  pacs sweep family --algorithms pacs,grpo data.seed=0
   pacs sweep family --results from_another_machine/results.json
 """
 
@@ -56,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("name", nargs="?", metavar="NAME", help="of the sweep")
     add("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
+    about = "of the sweep's, those to train (default: all); the table has them alone, until a command names more"
+    add("--algorithms", metavar="A,A,...", help=about)
     add("--dry-run", action="store_true", help="check every run and list them all; nothing is started")
     about = "of this sweep, from another machine: what is finished there is taken from it (may be given several times)"
     add("--results", type=Path, action="append", default=[], metavar="results.json", help=about)
@@ -118,7 +122,9 @@ def _sweep(args: argparse.Namespace) -> int:
     check_folder(out)
     for file in args.results:
         read(file)
-    runs = plan_runs(sweep, args.overrides, out)
+    algorithms = sweep.chosen(args.algorithms)
+    runs = plan_runs(sweep, args.overrides, out, algorithms)
+    sweep = replace(sweep, algorithms=algorithms)
     check_configs(runs)
     take_results(runs, args.results, evaluation.tasks if evaluation else [])
     if evaluation:

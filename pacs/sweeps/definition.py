@@ -49,6 +49,27 @@ class Sweep:
         """How many, as it is defined."""
         return len(self.algorithms) * math.prod(map(len, self.values.values()))
 
+    def chosen(self, names: str | None) -> Sequence[str]:
+        """Those of the algorithms that are named, in the sweep's order; all if `names` is None.
+
+        Args:
+            names: of primary configs, with commas between them.
+
+        Raises:
+            UserError: the sweep has no such algorithm.
+        """
+        if names is None:
+            return self.algorithms
+        asked = names.split(",")
+        for name in asked:
+            if name not in self.algorithms:
+                hint = did_you_mean(name, self.algorithms)
+                raise UserError(
+                    f"--algorithms {names}: {self.name} has no algorithm {name!r}: it has "
+                    f"{', '.join(self.algorithms)}.{hint}"
+                )
+        return [algorithm for algorithm in self.algorithms if algorithm in asked]
+
     @property
     def overrides(self) -> list[str]:
         """The values as Hydra's multirun takes them."""

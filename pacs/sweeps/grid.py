@@ -93,13 +93,16 @@ def recipe_of(sweep: Sweep, given: Sequence[str]) -> str:
     return next((word.partition("=")[2] for word in reversed(given) if word.startswith("recipe=")), sweep.recipe)
 
 
-def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]:
+def plan_runs(
+    sweep: Sweep, given: Sequence[str], out: Path, algorithms: Sequence[str] | None = None
+) -> list[PlannedRun]:
     """Compose the runs of a sweep.
 
     Args:
         sweep: what it varies.
         given: overrides of the user; one of a key that the sweep varies takes its values' place.
         out: the sweep's folder.
+        algorithms: those of the sweep's to take (default: all). A run's name is the same either way.
 
     Raises:
         UserError: they cannot be composed, or two of them would have one folder.
@@ -111,12 +114,13 @@ def plan_runs(sweep: Sweep, given: Sequence[str], out: Path) -> list[PlannedRun]
         if (key := written.lstrip("+~")) in OURS:
             raise UserError(f"{word}: each run has its own: --out names the folder of them all")
         if key == TRAINER or (key == METHOD and "." not in word.partition("=")[2]):
-            raise UserError(f"{word}: a sweep's file says which algorithms are trained (configs/sweep): leave it out")
+            about = "a sweep's file says which algorithms are trained (configs/sweep): leave it out"
+            raise UserError(f"{word}: {about}, or choose some of them by --algorithms")
         if key in sweep.values and written != key:
             raise UserError(f"{word}: the sweep varies {key}: write {key}=VALUE, or {key}=VALUE,VALUE")
     words = [f"recipe={sweep.recipe}", *sweep.overrides, *given]
     runs = []
-    for algorithm in sweep.algorithms:
+    for algorithm in sweep.algorithms if algorithms is None else algorithms:
         try:
             keys = _swept_keys(sweep, given)
             jobs = _multirun(algorithm, words)

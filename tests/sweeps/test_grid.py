@@ -71,6 +71,30 @@ def test_several_algorithms_and_keys_stand_in_the_name(inputs: list[str], tmp_pa
     check_configs(runs)
 
 
+def test_some_of_the_algorithms_have_the_runs_that_all_would_have(inputs: list[str], tmp_path: Path) -> None:
+    """By name and in order, so that those of the others can be added; what no chosen one knows is not composed."""
+    sweep = Sweep("base", "", ["pacs", "ppo", "grpo"], "arithmetic", {"data.seed": [0, 1]})
+    whole = plan_runs(sweep, inputs, tmp_path)
+    some = plan_runs(sweep, inputs, tmp_path, sweep.chosen("grpo,pacs"))
+    assert [run.folder for run in some] == [run.folder for run in (*whole[:2], *whole[4:])]
+    (one,) = plan_runs(sweep, [*inputs, "data.seed=0", "pacs.beta=2"], tmp_path, sweep.chosen("pacs"))
+    assert (one.folder.name, one.label, one.config.pacs.beta) == ("pacs-seed_0", "pacs, seed=0", 2)
+    assert sweep.chosen(None) == sweep.algorithms
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("pacs,rlo", "--algorithms pacs,rlo: base has no algorithm 'rlo': it has pacs, rloo. Did you mean rloo?"),
+        ("", "--algorithms : base has no algorithm '': it has pacs, rloo."),
+    ],
+)
+def test_an_algorithm_that_the_sweep_has_not_is_refused(names: str, said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        Sweep("base", "", ["pacs", "rloo"], "arithmetic", {"data.seed": [0]}).chosen(names)
+    assert str(refused.value) == said
+
+
 def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
     assert recipe_of(sweep, []) == "arithmetic"
     assert recipe_of(sweep, ["recipe=qwen3_4b", "pacs.beta=1", "recipe=qwen3_8b"]) == "qwen3_8b"
