@@ -160,7 +160,8 @@ def _paper() -> dict[str, Any]:
 
 def _quickstart() -> str:
     """The result.json of each seed."""
-    results = [json.loads(file.read_text()) for file in sorted((FOLDER / "arithmetic" / "results").glob("*.json"))]
+    results = [json.loads(file.read_text()) for file in (FOLDER / "arithmetic" / "results").glob("*.json")]
+    results.sort(key=lambda result: result["seed"])
     measures = list(results[0]["before"])
     rows = [
         [str(result["seed"])]

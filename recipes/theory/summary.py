@@ -61,7 +61,7 @@ of language models by itself. In short:
 11. **Where K never is ahead**: in the toy with few prompts that are trained on over and over, where the base knows most
     of what there is to learn; where there is more, it is level with very few (section 6). What it comes to hardly
     depends on how many there are; GRPO and MaxRL come to less, the fewer there are. With a language model on 32
-    problems of mixed arithmetic it is clearly behind all the same ([choosing.md](choosing.md#where-training-problems-are-few)).
+    problems of mixed arithmetic it is clearly behind ([choosing.md](choosing.md#where-training-problems-are-few)).
 """
 
 
