@@ -35,10 +35,10 @@ not fit, the settings are named that alone make it fit (each was tried on the pl
 formulas are in the docstrings of `pacs/planning/`: `memory.py`, `activations.py`, `timing.py`, `weight_sync.py`, and
 of the generation `batching.py`, `step_seconds.py` and `generation.py`.
 
-**No number here was measured on a GPU**; a step of 0.6B was, on one H200, beside its plan: the memory was right to 7%,
-the time three to four times as long as planned ([benchmarks.md](benchmarks.md#on-a-gpu)). Measured was the memory of an
-update on a CPU, below. All times are estimates from data sheets and assumed efficiencies; take ratios between two plans
-more seriously than either.
+**No number here was measured on a GPU**; a step of 0.6B was, on one H200, beside its plan: the memory was right to 7%
+(torch head; 15% with the Triton head), the time 2.6 to 4 times as long as planned
+([benchmarks.md](benchmarks.md#on-a-gpu)). Measured was the memory of an update on a CPU, below. All times are estimates
+from data sheets and assumed efficiencies; take ratios between two plans more seriously than either.
 
 ## What was measured
 

@@ -43,6 +43,19 @@ def test_a_dry_run_lists_the_runs_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_of_one_algorithm_lists_its_runs_alone(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of three; under the name that it has beside the others."""
+    out = tmp_path / "out"
+    words = ["sweep", "baselines", "--algorithms", "grpo", *inputs, "data.seed=0", "--dry-run", "--out", str(out)]
+    assert cli.main([*words, "recipe=arithmetic"]) == 0
+    first, command, last = capsys.readouterr().out.splitlines()
+    assert first == f"1 of 1: grpo, seed=0: new, 20 steps -> {out}/grpo-seed_0"
+    assert shlex.split(command)[:4] == ["pacs", "train", "--config-name", "grpo"]
+    assert last == "The runs are sound, and what they need is here."
+
+
 def test_a_run_that_cannot_start_does_not_stop_the_sweep(
     inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
