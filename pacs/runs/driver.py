@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -35,6 +36,9 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
     for descriptor in (alive, saying):
         os.set_inheritable(descriptor, False)
     block()  # once more: what was imported may have let some of them through
+    # Its output is a pipe, and Ray passes on what the other processes say without flushing it.
+    assert isinstance(sys.stdout, TextIOWrapper)
+    sys.stdout.reconfigure(line_buffering=True)
     threading.Thread(target=_outlive_launcher, args=(run_dir, alive), daemon=True).start()
     try:
         drive(run_dir)

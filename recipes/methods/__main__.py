@@ -71,7 +71,7 @@ def add(sweep: Path, file: Path = page.RECORDS) -> bool:
             whole = False
             continue
         records.write(key(run, results["recipe"]) | {"commit": run["git_commit"]} | found)
-        print(f"{run['name']}: pass@1 {measures(found['evaluation'])['pass@1']:.3f}")
+        print(f"{run['name']}: pass@1 {measures(found['evaluation'])['pass@1']:.3f}", flush=True)
     records.close()
     return whole
 

@@ -124,4 +124,4 @@ def run(file: Path = RESULTS) -> None:
                     found[str(period)].setdefault(measure, []).append(round(value, 5))
         kept["runs"][name] = found
         write_runs(file, kept)
-        print(name)
+        print(name, flush=True)

@@ -195,4 +195,4 @@ def run(file: Path = RESULTS) -> None:
                 for measure, values in curve._asdict().items()
             }
             write_runs(file, kept)
-            print(f"beta {name}, K {period}")
+            print(f"beta {name}, K {period}", flush=True)

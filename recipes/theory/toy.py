@@ -193,4 +193,4 @@ def run(file: Path = RESULTS) -> None:
                 measure: [[round(value, 5) for value in line] for line in lines] for measure, lines in found.items()
             }
             write_runs(file, kept)
-            print(f"{world}: {name}")
+            print(f"{world}: {name}", flush=True)

@@ -62,6 +62,7 @@ def drive(run_dir: Path) -> None:
     if what == "linger after the end":
         note(9, "end")
         time.sleep(300)
+    print("pacs: a line that nobody flushes")
     while not ((run_dir / STOP_REQUEST).exists() and what in ("obey", "linger")):
         time.sleep(0.05)
     print("it stops")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -32,6 +33,11 @@ def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
     for one in launched:
         if one.process.poll() is None:
             one.process.kill()
+
+
+def buffered_environment() -> dict[str, str]:
+    """In which Python buffers what it prints to a pipe, as on most machines."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 def test_a_run_that_ends_is_finished_and_leaves_nothing(launch: Callable[..., Launched]) -> None:
@@ -286,10 +292,19 @@ def test_what_both_left_is_ended_by_the_next_start(launch: Callable[..., Launche
     assert not processes_of(state.token)
 
 
+def test_what_a_run_says_is_said_at_once(launch: Callable[..., Launched]) -> None:
+    """Ray's thread in the driver does not flush what the trainer says."""
+    one = launch("obey", env=buffered_environment())
+    assert one.process.stdout is not None
+    assert select.select([one.process.stdout], [], [], 60)[0]
+    assert "a line that nobody flushes" in one.process.stdout.readline()
+    one.process.send_signal(signal.SIGTERM)
+    assert one.ended()[0] == STOPPED
+
+
 def test_a_console_that_is_gone_does_not_keep_a_run_from_being_saved(launch: Callable[..., Launched]) -> None:
     """As when a terminal is closed, or with `| tee log`, whose tee a Ctrl-C ends as well."""
-    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    one = launch("obey", env=buffered)
+    one = launch("obey", env=buffered_environment())
     one.wait_for("rollouts")
     assert one.process.stdout is not None
     one.process.stdout.close()
