@@ -65,6 +65,15 @@ def test_pairs_are_of_equal_seeds() -> None:
     assert difference({0: 0.5}, theirs, pairs=True) is None
 
 
+@pytest.mark.filterwarnings("error")
+def test_one_arm_that_never_varies_is_compared_without_a_warning() -> None:
+    found = difference(dict.fromkeys(range(3), 1.0), {0: 0.25, 1: 0.5, 2: 0.75}, pairs=False)
+    assert found is not None
+    half = over_seeds([0.25, 0.5, 0.75]).half
+    assert half is not None
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half))
+
+
 def test_what_never_varies_differs_for_certain() -> None:
     found = difference(dict.fromkeys(range(3), 1.0), dict.fromkeys(range(3), 0.5), pairs=False)
     assert found is not None
