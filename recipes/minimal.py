@@ -13,7 +13,6 @@ weights, and the same responses give the same update (tests/recipes/test_minimal
 
 import argparse
 import copy
-import math
 import random
 import statistics
 import sys
@@ -30,7 +29,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the recipes are beside the package, not in it
 
 from pacs.algorithm import Pacs, method_loss
-from pacs.base.arguments import positive
+from pacs.base.arguments import positive, positive_number, whole_seed
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import Prompts, Responses, generate, grade, measure_model, read_prompts, response_logits
 from recipes.arithmetic.problems import split_problems
@@ -187,14 +186,10 @@ def run(settings: Settings, start: Path) -> dict[str, Any]:
 
 def count_or_never(text: str) -> int | None:
     """An argparse type: a whole number of at least 1, or None for `never`."""
-    return None if text == "never" else positive(text)
-
-
-def positive_number(text: str) -> float:
-    """An argparse type: a finite number above 0."""
-    if not 0 < float(text) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
-    return float(text)
+    try:
+        return None if text == "never" else positive(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or never") from None
 
 
 def parse() -> Settings:
@@ -212,7 +207,7 @@ def parse() -> Settings:
     add("--reset-every", count_or_never, "steps from one reset of the reference to the next, or never")
     add("--beta", positive_number, "factor of the log-probability ratio")
     add("--lr", positive_number, "Adam's learning rate")
-    add("--seed", int, "of the start, of each step's prompts and of the responses")
+    add("--seed", whole_seed, "of the start, of each step's prompts and of the responses")
     settings = Settings(**vars(parser.parse_args()))
     if settings.responses < 2:
         parser.error(f"--responses {settings.responses} has nothing to be compared with: give 2 or more")

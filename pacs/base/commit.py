@@ -13,7 +13,10 @@ def git_commit() -> str | None:
     root = Path(__file__).parents[2]
     try:
         commit, changes = (
-            subprocess.run(["git", "-C", root, *command], capture_output=True, text=True, check=True).stdout.strip()
+            # In a session of its own: a Ctrl-C that stops this process would end git, as if there were none.
+            subprocess.run(
+                ["git", "-C", root, *command], capture_output=True, text=True, check=True, start_new_session=True
+            ).stdout.strip()
             for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
         )
     except (OSError, subprocess.CalledProcessError):

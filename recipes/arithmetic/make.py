@@ -11,6 +11,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from pacs.base.arguments import whole_seed
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from recipes.arithmetic.measure import measure
@@ -86,7 +87,7 @@ def main() -> None:
     """Make the folder named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m recipes.arithmetic.make", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder to make, e.g. outputs/arithmetic")
-    parser.add_argument("--seed", type=int, default=0, help="decides everything that is random (default: 0)")
+    parser.add_argument("--seed", type=whole_seed, default=0, help="decides everything that is random (default: 0)")
     arguments = parser.parse_args()
     try:
         make(arguments.out, arguments.seed)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pacs.base.arguments import whole_seed
 from pacs.base.errors import UserError
 from pacs.base.files import read_json, write_atomically
 from pacs.base.terminal import print
@@ -35,7 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="quickstart.sh", description="Watch a language model learn arithmetic with PACS."
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the model, the problems and the sampling (default: 0)")
+    parser.add_argument(
+        "--seed", type=whole_seed, default=0, help="of the model, the problems and the sampling (default: 0)"
+    )
     parser.add_argument("--out", type=Path, help="folder for everything (default: outputs/quickstart-seed<N>)")
     arguments = parser.parse_args()
     seed: int = arguments.seed

@@ -1,29 +1,20 @@
 """Questions: files of questions/ that say which runs answer them."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pacs.algorithm.settings import nearest_word
 from pacs.base.errors import UserError
 from recipes.laboratory.evaluation import Evaluation
+from recipes.laboratory.question_file import NOT_SET_HERE, load, refuse_unknown
 from recipes.laboratory.settings import Settings
 
 FOLDER = Path(__file__).parent / "questions"
-NEEDED = ("title", "tasks", "settings", "evaluation", "tuning", "seeds", "baselines", "arms")
-KEYS = (*NEEDED, "task_settings", "pairs", "own_starts", "bar")
-TUNING_NEEDED = ("lr", "seeds", "criterion", "evaluation")
-TUNING_KEYS = (*TUNING_NEEDED, "further", "best_two")
-BAR_KEYS = ("measure", "at_least")
 #: What an arm may say beside the settings of its runs.
 ARM_KEYS = ("lr", "lr_from", "compare_with")
-#: What the runner sets, run by run.
-NOT_SET_HERE = ("lr", "seed")
-#: What no task may have of its own: an arm is the same method on each.
-NOT_OF_A_TASK = ("method", "options")
 
 
 @dataclass(frozen=True)
@@ -123,30 +114,13 @@ def read(name: str) -> Question:
 
 
 def _content(name: str) -> dict[str, Any]:
-    """A question file's content, with all that it needs."""
+    """A question file's content."""
     file = FOLDER / f"{name}.yaml"
     if name not in names():
         nearest = nearest_word(name, names())
         hint = f" (did you mean {nearest}?)" if nearest else ""
         raise UserError(f"there is no question {name}{hint}: choose one of {', '.join(names())}")
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise UserError(f"questions/{name}.yaml is no YAML ({' '.join(str(error).split())}): mend it") from error
-    _check_keys(f"questions/{name}.yaml", content, KEYS, NEEDED)
-    _check_keys(f"questions/{name}.yaml: tuning", content["tuning"], TUNING_KEYS, TUNING_NEEDED)
-    if "bar" in content:
-        _check_keys(f"questions/{name}.yaml: bar", content["bar"], BAR_KEYS, BAR_KEYS)
-    _check_task_settings(f"questions/{name}.yaml: task_settings", content)
-    return dict(content)
-
-
-def _check_keys(where: str, content: Any, known: Iterable[str], needed: Iterable[str]) -> None:
-    if not isinstance(content, Mapping):
-        raise UserError(f"{where} {content} has no keys: give it {', '.join(needed)}")
-    _refuse_unknown(where, content, known)
-    if missing := [key for key in needed if content.get(key) in (None, "", [], {})]:
-        raise UserError(f"{where} has no {missing[0]}: add it")
+    return load(file)
 
 
 def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
@@ -157,18 +131,6 @@ def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
             raise UserError(
                 f"{where}: a seed is both of tuning.seeds and of tuning.best_two: take others for one of them"
             )
-
-
-def _check_task_settings(where: str, content: Mapping[str, Any]) -> None:
-    stated = content.get("task_settings", {})
-    if not isinstance(stated, Mapping) or not all(isinstance(settings, Mapping) for settings in stated.values()):
-        raise UserError(
-            f"{where} {stated} has no settings by task: write it like {{{content['tasks'][0]}: {{prompts: 16}}}}"
-        )
-    _refuse_unknown(where, stated, content["tasks"])
-    known = [field.name for field in fields(Settings) if field.name not in (*NOT_SET_HERE, *NOT_OF_A_TASK)]
-    for task, settings in stated.items():
-        _refuse_unknown(f"{where}: {task}", settings, known)
 
 
 def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> None:
@@ -199,6 +161,8 @@ def _arm(question: str, content: Mapping[str, Any], name: str, stated: Mapping[s
     if other not in content_there["arms"]:
         raise UserError(f"{where}: lr_from {stated['lr_from']} has no arm {other}: name one, as {other_question}/ARM")
     source = content_there["arms"][other] or {}
+    if (other_question, other) == (question, name):
+        raise UserError(f"{where}: lr_from {stated['lr_from']} is this arm itself: name another, or leave it out")
     if "lr_from" in source:
         raise UserError(f"{where}: lr_from {stated['lr_from']} is not tuned itself: take {source['lr_from']}")
     tuned = _settings(f"questions/{other_question}.yaml: arm {other}", content_there, source)
@@ -217,7 +181,7 @@ def _tuning(where: str, content: Mapping[str, Any], stated: Mapping[str, Any], s
     """How an arm of a question of this content is tuned; a grid of its own is not gone beyond."""
     tuning = content["tuning"]
     rates = _rates(where, "lr", stated.get("lr", tuning["lr"]))
-    further = () if "lr" in stated else _rates(where, "tuning.further", tuning.get("further", ()))
+    further = () if "lr" in stated else _rates(where, "tuning.further", tuning.get("further", []), least=0)
     if further and further[0] <= rates[-1]:
         raise UserError(
             f"{where}: tuning.further begins with {further[0]:g}, and the highest lr is {rates[-1]:g}: take higher ones"
@@ -234,21 +198,24 @@ def _tuning(where: str, content: Mapping[str, Any], stated: Mapping[str, Any], s
     )
 
 
-def _rates(where: str, key: str, stated: Iterable[Any]) -> tuple[float, ...]:
+def _rates(where: str, key: str, stated: Any, least: int = 1) -> tuple[float, ...]:
     """Learning rates, ascending."""
-    rates = list(stated)
-    for lr in rates:
-        if not isinstance(lr, float) or not lr > 0:
+    if not isinstance(stated, list) or len(stated) < least:
+        raise UserError(f"{where}: {key} {stated} is no list of numbers: write it like [1.0e-4, 3.0e-4]")
+    for lr in stated:
+        if not isinstance(lr, float) or not 0 < lr < math.inf:
             raise UserError(f"{where}: {key} {lr} is not a number above 0 as YAML has it: write it like 1.0e-4")
-    return tuple(sorted(rates))
+    if len({*stated}) < len(stated):
+        raise UserError(f"{where}: {key} {stated} has a number twice: leave one out")
+    return tuple(sorted(stated))
 
 
 def _settings(where: str, content: Mapping[str, Any], stated: Mapping[str, Any]) -> Settings:
     """The settings of an arm: the common ones, and over them its own; those of each task are tried, too."""
     known = [field.name for field in fields(Settings) if field.name not in NOT_SET_HERE]
     own = {key: value for key, value in stated.items() if key not in ARM_KEYS}
-    _refuse_unknown(where, own, known)
-    _refuse_unknown(f"{where}: the common settings", content["settings"], known)
+    refuse_unknown(where, own, known)
+    refuse_unknown(f"{where}: the common settings", content["settings"], known)
     settings = _made(where, **{**content["settings"], **own})
     for task, others in content.get("task_settings", {}).items():
         if both := sorted(set(others) & set(own)):
@@ -265,16 +232,8 @@ def _made(where: str, **settings: Any) -> Settings:
 
 
 def _evaluation(where: str, stated: Mapping[str, Any]) -> Evaluation:
-    _refuse_unknown(where, stated, [field.name for field in fields(Evaluation)])
+    refuse_unknown(where, stated, [field.name for field in fields(Evaluation)])
     try:
         return Evaluation(**stated)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
-
-
-def _refuse_unknown(where: str, stated: Iterable[str], known: Iterable[str]) -> None:
-    for key in stated:
-        if key not in (known := list(known)):
-            nearest = nearest_word(key, known)
-            hint = f" (did you mean {nearest}?)" if nearest else ""
-            raise UserError(f"{where}: {key} is not known{hint}: it has {', '.join(known)}")

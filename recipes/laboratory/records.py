@@ -30,6 +30,7 @@ AROUND = (
         "figures.py",
         "plan.py",
         "progress.py",
+        "question_file.py",
         "questions.py",
         "records.py",
         "report.py",
@@ -230,4 +231,11 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
 def _own(record: dict[str, Any]) -> dict[str, Any]:
     if digest({"run": record["run"], "start": record["start"]}) != record["key"]:
         raise ValueError("its key is not that of its run")
+    if record["state"] not in ("finished", "failed"):
+        raise ValueError(f"its state is {record['state']}, neither finished nor failed")
+    needed = ("date", "wall_seconds", "rollouts", "cause" if record["state"] == "failed" else "result")
+    if missing := [name for name in needed if name not in record]:
+        raise ValueError(f"it has no {missing[0]}")
+    if record["state"] == "finished" and not record["result"]["evaluations"]:
+        raise ValueError("it has no evaluations")
     return record

@@ -52,6 +52,11 @@ def measures(evaluation: Mapping[str, Any]) -> dict[str, float]:
     return found | {name: evaluation[key] for name, key in OTHERS.items() if evaluation.get(key) is not None}
 
 
+def measure_names(samples: int | None) -> list[str]:
+    """The measures that an evaluation with so many samples may have; None: with enough of them for all."""
+    return [f"pass@{k}" for k in KS if samples is None or k <= samples] + ["distinct", *OTHERS]
+
+
 @dataclass(frozen=True)
 class Mean:
     """A mean over seeds, and its 95% interval by Student's t; of one seed the interval is None."""

@@ -115,7 +115,9 @@ def _of(climbed: Climbed, n: int, label: int) -> str:
 
 def main() -> None:
     """Write the page."""
-    argparse.ArgumentParser(prog="python -m recipes.objectives", description=__doc__).parse_args()
+    argparse.ArgumentParser(
+        prog="python -m recipes.objectives", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     write_atomically(DOCS / PAGE, page())
     write_atomically(DOCS / FIGURE, figure())
     print(DOCS / PAGE)

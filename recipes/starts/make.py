@@ -20,6 +20,7 @@ import torch
 from safetensors.torch import load_file, save
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from pacs.base.arguments import whole_seed
 from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
@@ -145,7 +146,7 @@ def main(task: Task) -> None:
         "after a supervised warm start, as a Hugging Face folder. Nothing is downloaded.",
     )
     parser.add_argument("--out", type=Path, help=f"folder to make (default: outputs/{task.name})")
-    parser.add_argument("--seed", type=int, default=KEPT_SEED, help=f"of all of it (default: {KEPT_SEED})")
+    parser.add_argument("--seed", type=whole_seed, default=KEPT_SEED, help=f"of all of it (default: {KEPT_SEED})")
     about = f"train the weights of seed {KEPT_SEED} anew and keep them in the repository, in the place of those there"
     parser.add_argument("--keep", action="store_true", help=about)
     arguments = parser.parse_args()

@@ -1,5 +1,6 @@
 """Questions: those that are kept can be run, and what is wrong with one is said with its mend."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,41 @@ def test_seeds_share_a_start_unless_each_has_its_own(tmp_path: Path, monkeypatch
             "arm own: steps is also in task_settings of countdown: leave one of them out",
         ),
         ("criterion:", "criterium:", "criterium is not known .did you mean criterion"),
+        (
+            "criterion: pass@1",
+            "criterion: pass@2",
+            "tuning.criterion pass@2 is not measured .*choose one of pass@1",
+        ),
+        ("criterion: pass@1", "criterion: pass@64", "tuning.criterion pass@64 is not measured with samples=8: choose"),
+        ("criterion: pass@1", "criterion: [1]", r"tuning.criterion \[1\] is not measured"),
+        ("arms:", "bar: {measure: foo, at_least: 0.9}\narms:", "bar.measure foo is not measured with samples=16"),
+        ("arms:", "bar: {measure: greedy, at_least: x}\narms:", "bar.at_least x must be a number"),
+        ("arms:", "pairs: 'no'\narms:", "pairs no must be true or false"),
+        ("arms:", "own_starts: 1\narms:", "own_starts 1 must be true or false"),
+        ("arms:", "own_starts: true\nown_starts: true\narms:", "is no YAML .the key own_starts is there twice"),
+        ("  grpo: {", "  never: {}\n  grpo: {", "the key never is there twice"),
+        ("{method: grpo}", "{method: grpo, lr: []}", r"arm grpo: lr \[\] is no list of numbers: write it like"),
+        ("{method: grpo}", "{method: grpo, lr: 1.0e-4}", "arm grpo: lr 0.0001 is no list of numbers"),
+        ("{method: grpo}", "{method: grpo, lr: }", "arm grpo: lr None is no list of numbers"),
+        ("{method: grpo}", "{method: grpo, lr: [.inf]}", "arm grpo: lr inf is not a number above 0"),
+        ("{method: grpo}", "{method: grpo, lr: [1.0e-4, 1.0e-4]}", "has a number twice: leave one out"),
+        ("  criterion:", "  further: \n  criterion:", "tuning.further None is no list of numbers"),
+        ("lr: [1.0e-4, 2.0e-4, 4.0e-4]", "lr: 1.0e-4", "lr 0.0001 is no list of numbers"),
+        *(
+            ("\nseeds: [0, 1, 2]", f"\nseeds: {value}", f"seeds {re.escape(value)} is no list of different whole num")
+            for value in ("3", "[[0]]", "[-1]", "[0.5]", "[True]", "[0, 0, 1]")
+        ),
+        ("seeds: [100, 101]", "seeds: 100", "tuning.seeds 100 is no list of different whole numbers"),
+        ("  criterion:", "  best_two: 5\n  criterion:", "tuning.best_two 5 is no list of different whole numbers"),
+        ("tasks: [countdown]", "tasks: countdown", "tasks countdown is no list of different tasks .arithmetic, arithm"),
+        ("tasks: [countdown]", "tasks: [countdwn]", "is no list of different tasks"),
+        ("tasks: [countdown]", "tasks: [countdown, countdown]", "is no list of different tasks"),
+        ("tasks: [countdown]", "tasks: [math_smoke]", "is no list of different tasks"),
+        ("  grpo: {method: grpo}", "  grpo: grpo", "arm grpo grpo has no keys"),
+        ("{method: grpo}", "{method: 3}", "arm grpo: method 3 is no name"),
+        ("{method: grpo}", "{method: grpo, options: foo}", "arm grpo: options foo has no keys"),
+        ("{method: grpo}", "{method: grpo, options: }", "arm grpo: options None has no keys"),
+        ("{method: grpo}", "{method: grpo, lr_from: better/grpo}", "lr_from better/grpo is this arm itself"),
     ],
 )
 def test_what_is_wrong_is_said(old: str, new: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

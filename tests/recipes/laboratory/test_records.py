@@ -114,6 +114,21 @@ def test_a_run_that_was_finished_later_has_not_failed(run: Run, tmp_path: Path) 
         assert records.failures(run) == [failed]
 
 
+@pytest.mark.parametrize("name", ["date", "wall_seconds", "rollouts", "result", "state", "evaluations"])
+def test_a_record_that_lacks_something_is_refused(name: str, run: Run, tmp_path: Path) -> None:
+    record = recorded(run)
+    del (record["result"] if name == "evaluations" else record)[name]
+    (tmp_path / "better-countdown.jsonl").write_text(json.dumps(record) + "\n")
+    with pytest.raises(UserError, match=rf"better-countdown.jsonl: line 1 is damaged \(.*{name}.*remove it"):
+        Records(tmp_path)
+
+
+def test_a_state_that_is_not_known_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "better-countdown.jsonl").write_text(json.dumps(recorded(run) | {"state": "done"}) + "\n")
+    with pytest.raises(UserError, match=r"line 1 is damaged \(its state is done, neither finished nor failed"):
+        Records(tmp_path)
+
+
 def test_a_line_that_was_cut_off_is_none(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "better-countdown.jsonl"
     line = json.dumps(recorded(run))
