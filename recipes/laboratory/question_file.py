@@ -49,11 +49,15 @@ def load(file: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{where} is no YAML ({' '.join(str(error).split())}): mend it") from error
     _check_keys(where, content, KEYS, NEEDED)
+    if not isinstance(content["title"], str):
+        raise UserError(f"{where}: title {content['title']} is no text: put it in quotes")
     _check_list(f"{where}: tasks", content["tasks"], lambda task: task in tasks(), f"tasks ({', '.join(tasks())})")
     _check_mapping(f"{where}: evaluation", content["evaluation"])
     _check_mapping(f"{where}: arms", content["arms"])
     _check_run(f"{where}: settings", content["settings"])
     for name, stated in content["arms"].items():
+        if not isinstance(name, str):  # as on and off, which are true and false to YAML
+            raise UserError(f"{where}: arm {name} has no name: put it in quotes")
         _check_run(f"{where}: arm {name}", {} if stated is None else stated)
     for key in FLAGS:
         if type(content.get(key, False)) is not bool:

@@ -134,7 +134,8 @@ def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
 
 
 def _check_comparisons(where: str, baselines: Any, arms: Mapping[str, Arm]) -> None:
-    if not isinstance(baselines, list) or len(set(baselines)) < len(baselines):
+    names = [name for name in baselines if isinstance(name, str)] if isinstance(baselines, list) else []
+    if names != baselines or len({*names}) < len(names):
         raise UserError(
             f"{where}: baselines {baselines} is no list of different arms: write it like [{next(iter(arms))}]"
         )
