@@ -93,7 +93,7 @@ def read(name: str) -> Question:
     arms = {arm: _arm(name, content, arm, stated or {}) for arm, stated in content["arms"].items()}
     _check_comparisons(f"questions/{name}.yaml", content["baselines"], arms)
     bar = content.get("bar")
-    _check_seeds(f"questions/{name}.yaml", content["seeds"], arms)
+    _check_seeds_differ(f"questions/{name}.yaml", content["seeds"], arms)
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     about = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
     return Question(
@@ -123,7 +123,7 @@ def _content(name: str) -> dict[str, Any]:
     return load(file)
 
 
-def _check_seeds(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
+def _check_seeds_differ(where: str, seeds: list[int], arms: Mapping[str, Arm]) -> None:
     for tuning in [arm.tuning for arm in arms.values()]:
         if set(seeds) & {*tuning.seeds, *tuning.best_two}:
             raise UserError(f"{where}: a seed is both of tuning and of seeds: take others for one of them")

@@ -6,6 +6,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.arguments import LARGEST_SEED
 from pacs.base.settings import flatten
 
 #: vLLM's names of dtypes that a policy can be sampled in.
@@ -53,6 +54,10 @@ _NAME: _Check = (
 _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 #: Setting -> what its value must be, and what to use in words.
 VALUES: dict[str, _Check] = {
+    f"{_ROLLOUT}.seed": (
+        lambda seed: type(seed) is int and 0 <= seed <= LARGEST_SEED,
+        f"use a whole number from 0 to {LARGEST_SEED}: NumPy takes no other in vLLM",
+    ),
     f"{_ROLLOUT}.name": (lambda name: name == "vllm", "use vllm: the watch and the weight transfer are written for it"),
     f"{_ROLLOUT}.dtype": (lambda name: name in DTYPES, f"use one of {', '.join(DTYPES)}"),
     f"{_ROLLOUT}.temperature": _number(lambda t: 0 < t < math.inf, "use a number above 0 (1: the policy's own)"),
