@@ -43,7 +43,7 @@ class Terms(NamedTuple):
 
     Attributes:
         error: of first and second term together against finite differences of the expected loss, relative.
-        option_error: of `policy_gradient_term=true` against the same, relative.
+        option_error: of what `policy_gradient_term=true` adds, against the first term, relative.
         ratio: norm of the first term by that of the second.
         cosine: between them.
     """
@@ -64,7 +64,7 @@ def terms(method: Pacs, size: int) -> Terms:
     option = sampled_gradient(
         method.model_copy(update={"policy_gradient_term": True}), policy, of_reference, SIX, groups
     )
-    return Terms(relative(first + second, whole), relative(option, whole), *_compared(first, second))
+    return Terms(relative(first + second, whole), relative(option - second, first), *_compared(first, second))
 
 
 def relative(found: torch.Tensor, expected: torch.Tensor) -> float:
@@ -134,13 +134,28 @@ def spread(method: Method, distance: float, size: int = 3) -> Spread:
     return Spread(relative(mean, finite_differences(scored, theta)), float((second_moment - square) / square))
 
 
-def dropped_bias(size: int = 2) -> tuple[float, float]:
-    """Mini-batches of two groups of one prompt, single-class groups dropped and kept: the relative distance of the mean
-    of their gradients from that of a batch of many groups."""
+class Dropped(NamedTuple):
+    """The mean of a mini-batch's gradient, single-class groups dropped, against that of a batch of many groups.
+
+    Attributes:
+        drop: its relative distance.
+        cosine: between the two.
+        none: the chance that a mini-batch has no mixed group.
+        keep: the relative distance with single-class groups kept.
+    """
+
+    drop: float
+    cosine: float
+    none: float
+    keep: float
+
+
+def dropped_bias(size: int = 2) -> Dropped:
+    """Of mini-batches of two groups of one prompt."""
     theta, reference = case()
     policy, of_reference, groups = log_softmax(theta), log_softmax(reference), all_groups(len(SIX), size)
     chances = groups.log_probability(policy).exp()[0]
-    distances = []
+    distances, cosines, empty = [], [], []
     for kept in ("drop", "keep"):
         method = Pacs(single_class_groups=kept)
         solved = solve_groups(method, policy, of_reference, SIX, groups)
@@ -151,4 +166,6 @@ def dropped_bias(size: int = 2) -> tuple[float, float]:
         mean = ((chances[:, None] * chances / n)[..., None] * both).sum(dim=(0, 1))
         many = sampled_gradient(method, policy, of_reference, SIX, groups)[0]
         distances.append(relative(mean, many))
-    return distances[0], distances[1]
+        cosines.append(float(torch.cosine_similarity(mean, many, dim=0)))
+        empty.append(float(chances[counted == 0].sum()) ** 2)
+    return Dropped(distances[0], cosines[0], empty[0], distances[1])

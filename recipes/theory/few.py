@@ -10,8 +10,8 @@ import torch
 
 from pacs.base.terminal import print
 from recipes.theory.kept import read_runs, write_runs
+from recipes.theory.toy import BASE, base, rounded, train
 from recipes.theory.toy import METHODS as OF_THE_TOY
-from recipes.theory.toy import train
 from recipes.theory.toy_task import WORLDS as OF_THE_TOY_S
 from recipes.theory.toy_task import World
 
@@ -48,6 +48,10 @@ def run(file: Path = RESULTS) -> None:
     """Run what is missing, each result written when it is there."""
     torch.set_num_threads(1)
     kept = read_runs(file, SETTINGS, WORLDS)
+    for world, made in WORLDS.items():
+        if BASE not in kept["runs"][world]:
+            kept["runs"][world][BASE] = base(made, SETTINGS["seeds"])
+            write_runs(file, kept)
     for prompts, rollouts in SETTINGS["cases"]:
         for world, made in WORLDS.items():
             for name, method in METHODS.items():
@@ -55,8 +59,6 @@ def run(file: Path = RESULTS) -> None:
                 if key in runs:
                     continue
                 found = train(method, made, SETTINGS["learning_rates"], SETTINGS["seeds"], rollouts, prompts)
-                runs[key] = {
-                    measure: [[round(value, 5) for value in line] for line in lines] for measure, lines in found.items()
-                }
+                runs[key] = rounded(found)
                 write_runs(file, kept)
                 print(f"{world}: {key}", flush=True)

@@ -6,7 +6,9 @@ from pacs.algorithm import Pacs
 from pacs.algorithm.class_balance import Objective
 from pacs.algorithm.scores import Estimator
 from pacs.base.markdown import table
-from recipes.theory.equation5 import Along, along, dropped_bias, spread, terms
+from recipes.theory.enumeration import log_softmax
+from recipes.theory.equation5 import SIX, Along, along, case, dropped_bias, spread, terms
+from recipes.theory.flow import start, state
 
 OBJECTIVES: dict[str, Objective] = {"1": "pass_rate", "balanced": "log_odds", "1/q": "log_pass_rate"}
 ESTIMATORS: tuple[Estimator, ...] = ("none", "rloo", "dr_grpo")
@@ -25,7 +27,8 @@ For a group o_1 .. o_G sampled from pi, let L be the mean of its w_i l_i. The gr
 
 Autograd of a sampled batch gives the second alone; that is PACS as it is trained. Both by enumeration of all groups
 of six responses, three of them right, at a policy away from its reference. "Sum" is their sum against finite
-differences of E[L] (order 4, relative); "option" is `pacs.policy_gradient_term=true` against the same.
+differences of E[L] (order 4, relative); "option" is what `pacs.policy_gradient_term=true` adds, against the first term
+(relative).
 """
 OPTION = """
 The option takes (1/G) sum_i w_i l_i d log pi(o_i): each response's loss times its own score function. That is the
@@ -34,12 +37,22 @@ others depends on o_i as well, and the option leaves those products out: it is t
 the column says. The paper's derivation sets the comparison aside, and has no products to leave out.
 
 Along a descent by the second term (12 responses, 5 right, G = 2, balanced, learning rate 1, beta 1), the norm of the
-first term by that of the second, and the cosine between them:
+first term by that of the second, and the cosine between them. Both are taken after the update, with the reference that
+the update had: with K = 1 one update from it, with K = 20 at the end of a period from update 20 on. (At the policies
+that K = 1 updates all groups have a loss of log 2, and the first term is 0.)
 """
 OPPOSED = """
-The first term is small only near the reference. Where the reference is old it is many times the second, and points
-the other way: it lowers the expected loss by sampling fewer groups of one class, whose loss is log 2 at best, while a
-mixed group's goes to 0. A mixed group needs wrong responses. Section 3 has where that ends.
+The first term is small only near the reference. Where the reference is old it can be many times the second. It lowers
+the expected loss by what is sampled: with classes in the reference's proportions, G = 2 and balanced weights, its slope
+in the pass rate p is
+
+    (2 - 4p) * (log(1 + exp(-(logit p - logit p_ref))) - log 2)
+
+Where something was learned, a mixed group's loss is below the log 2 of a group of one class, and the first term asks
+for more mixed groups: below p = 1/2 that is the way of the second term, above it the opposite. This descent starts at
+p = {p:.2f}, so that the two are opposed throughout, as they come to be on every prompt that is learned beyond 1/2.
+Section 3 has where it ends. (In the table on top the policy is below its reference, p = {low:.2f} and
+p_ref = {high:.2f}: there mixed groups cost more than log 2, and the terms agree.)
 """
 SPREADS = """
 ## 2. The sampled gradient is unbiased for the second term
@@ -53,10 +66,12 @@ VARIANCE = """
 `dr_grpo` is `rloo` with beta * (G-1)/G, so that at distance 0 their noise is the same. {versus}
 This is one policy and one group size; it is no ranking of the estimators.
 
-Kept groups of one class count in N, which is then a constant. With `pacs.single_class_groups=drop` N is random, and
-the mean over mini-batches of a ratio is not the ratio of the means. In mini-batches of two groups of two, of one
-prompt, the mean gradient is {drop:.0%} (relative distance) from that of a large batch with drop, and {keep} with keep.
-The bias falls with the number of groups.
+Kept groups of one class count in N, which is then a constant. With `pacs.single_class_groups=drop` N is random, and a
+mini-batch that has no mixed group gives nothing. In mini-batches of two groups of two, of one prompt, {none:.0%} have
+none, and the mean gradient is that of a large batch in direction (cosine {cosine:.3f}) but shorter by {drop:.0%}; with
+keep their relative distance is {keep}. With several prompts the direction changes, too: of two prompts with a group
+each, mixed with chances a and b, the gradients of their mixed groups have the weights a (1 - b/2) and b (1 - a/2) in
+the mean, and a and b in a large batch. Both effects fall with the number of groups.
 """
 
 
@@ -95,17 +110,20 @@ def section() -> str:
         "distance 0 both have the residual 1/2 - R. What differs is that\n`rloo` takes the group's mean weighted "
         "residual off and scales by G/(G-1), and the scale cancels in this ratio."
     )
-    drop, keep = dropped_bias()
+    dropped, (policy, reference) = dropped_bias(), case()
+    low, high = (float((log_softmax(each).exp() * SIX).sum()) for each in (policy, reference))
     return "\n".join(
         [
             TERMS,
             table(["score, weights", "sum", "option", "first / second", "cosine"], rows),
             OPTION,
             table(["K", *(f"update {mark}" for mark in MARKS)], lines),
-            OPPOSED,
+            OPPOSED.format(p=float(state(start()[None], start()).pass_rate), low=low, high=high),
             SPREADS.format(error=bound(worst)),
             table(["score, weights", *(f"distance {d:.0f}" for d in DISTANCES)], spreads),
-            VARIANCE.format(versus=versus, drop=drop, keep=bound(keep)),
+            VARIANCE.format(
+                versus=versus, drop=dropped.drop, cosine=dropped.cosine, none=dropped.none, keep=bound(dropped.keep)
+            ),
         ]
     )
 

@@ -17,17 +17,18 @@ Proposition A.2 has the best policy as pi_ref * exp(logit q / beta), q the chanc
 verifier's labels have q of 0 and 1, whose logit is infinite: no such policy is finite. What the sampled update (the
 second term) leaves at rest is this.
 
-**Fixed points.** Let K be never, all groups kept, `rloo`. In a mixed group the r of the right responses are pushed up
-in sum, and those of the wrong ones down; p went to 1 in each run below (that it always does is not proved here). On
-the face p = 1 all groups are right. Their loss is -sum_i log sigmoid(psi_i) with sum_i psi_i = 0. It is strictly
-convex in the differences of r, so by Jensen it is least, G log 2, where all psi are 0. The expected update is the
-slope of that convex function with the sampler held fixed, and so vanishes at its least value alone: inside the face r
-is the same at every right response, and the one fixed point is the reference given a right response. There sigma(psi)
-is 1/2, the loss log 2 and every residual 1/2.
+**Fixed points.** Let the reference never be reset, all groups be kept, and the estimator be `rloo`. In a mixed group
+the r of the right responses are pushed up in sum, and those of the wrong ones down; p went to 1 in each run below (that
+it always does is not proved here). On the face p = 1 all groups are right. Their loss is -sum_i log sigmoid(psi_i) with
+sum_i psi_i = 0. It is strictly convex in the differences of r, so by Jensen it is least, G log 2, where all psi are 0.
+The expected update is the slope of that convex function with the sampler held fixed, and so vanishes at its least value
+alone: inside the face r is the same at every right response, and the one fixed point is the reference given a right
+response. There sigma(psi) is 1/2, the loss log 2 and every residual 1/2.
 
 So it is not a vanishing residual that stops PACS at p = 1: the residuals of a group cancel. With groups of one class
 dropped, nothing acts on the face, and each of its policies is a fixed point: how the right ones share the probability
-is what the way there made of it. With w = 1/q the same holds, since q = 1 has w = 1. With K = 1 and one update a step
+is what the way there made of it. With w = 1/q the same holds, since q = 1 has w = 1 (not so with labels that are right
+by chance: below). With K = 1 and one update a step
 r is 0 whenever it is used, groups of one class do nothing, and the fixed points are those of a policy gradient.
 
 **By enumeration.** 12 responses, 5 right, pass rate {p:.3f}, G = 2; the reference given a right response has an
@@ -45,15 +46,15 @@ SAYS = """\
   entropy ({one:.3f}) was still falling.
 - K = 20 falls, too, slowly ({twenty:.3f}), by what it drifts within each period; how far depends on K times the
   learning rate.
-- K = 1,000 stays near the limit ({thousand:.3f}), and K never reaches it ({never:.4f}; KL at most {kl:.4f} over all
-  rows with all groups). Its pass rate comes to 1 the most slowly ({rate:.4f}), so that the entropy of the whole
-  policy ({entropy:.3f}) is still above.
-- Without groups of one class nothing holds the proportions: {dropped:.2f} at K never, still falling, and
+- K = 1,000 stays near the limit ({thousand:.3f}), and without any reset the limit is reached ({never:.4f}; KL at most
+  {kl:.4f} over all rows with all groups). The pass rate without resets comes to 1 the most slowly ({rate:.4f}), so that
+  the entropy of the whole policy ({entropy:.3f}) is still above.
+- Without groups of one class nothing holds the proportions: {dropped:.2f} with no reset, still falling, and
   {dropped_thousand:.2f} at K = 1,000.
 - The earlier look (.004 for a policy gradient and K = 1, .004 to .10 for K = 20, 1.44 to 1.54 for K = 1,000, 1.54 in
-  the limit) is confirmed in its order, and in that K never ends at the reference given a right response. Its K = 20 is
-  not: with all groups kept the entropy falls far more slowly ({twenty:.2f}), with mixed groups alone it is
-  {twenty_dropped:.3f} here, below its values.
+  the limit) is confirmed in its order, and in that a policy whose reference is not reset ends at the reference given a
+  right response. Its K = 20 is not: with all groups kept the entropy falls far more slowly ({twenty:.2f}), with mixed
+  groups alone it is {twenty_dropped:.3f} here, below its values.
 
 With mixed groups alone the step is divided by their expected number, as in a batch so large that it has some: at p
 near 1 a real batch has hardly any, and the fall takes as much longer. With G = 2 balanced weights are 1, so that the
@@ -62,7 +63,7 @@ balanced rows are those of no weights, too.
 FULL = """
 ### The minimum of the expected loss is not at p = 1
 
-With both terms of Eq. 5, balanced, G = 2, K never, the descent stops at p = {found:.4f}, with the right responses in
+With both terms of Eq. 5, balanced, G = 2, no reset, the descent stops at p = {found:.4f}, with the right responses in
 the proportions of the reference (KL {kl:.4f}) and a loss of {loss:.4f}. That is where, with classes in the
 reference's proportions,
 
@@ -81,7 +82,8 @@ features do not decide is, to the policy, of that kind. The loss of a pair is le
     sigma(r_a - r_b) = (1 + q_a - q_b) / 2
 
 and not where r is logit q: with labels that differ by chance, RLOO's score is compared with R_a, and R_b is not known
-to it. Pairs do not agree, and the fixed point is a compromise. "Tilt" is the slope of log pi/pi_ref against logit q,
+to it. (With w = 1/q a mixed pair counts twice, which moves that point out: with q of 0.9 and 0.3 to 0.861, from 0.800.)
+Pairs do not agree, and the fixed point is a compromise. "Tilt" is the slope of log pi/pi_ref against logit q,
 which Proposition A.2 has as 1/beta.
 """
 CHANCE_READ = """

@@ -10,6 +10,8 @@ from recipes.theory.section_toy import interval, standard_error
 
 LR, STEPS = 0.3, (0, 2, 3, 4)
 RESET = ("1", "5", "20", "100")
+#: Nats; a gap within it is none.
+SMALL_GAP = 0.02
 
 IDENTITY = """\
 ## 4. Why the score can rank sampled responses the wrong way round
@@ -50,14 +52,16 @@ What this says, of this example alone:
 
 - Never reset, the score ranks ever better ({never:.2f} at step 400), at both betas. The first part of the gap is the
   whole of what was learned, and stays. So it is not true that a score cannot rank on-policy, or that it cannot be
-  calibrated: with K never and beta 1 its error on mixed groups falls to {error:.2f}.
+  calibrated: without resets and with beta 1 its error on mixed groups falls to {error:.2f}.
 - With K = 20 accuracy is {twenty} at steps {marks}
   (± standard errors over seeds). At the lowest of these five marks it is below 1/2 in {count} of {seeds} seeds, at a
   pass rate of {rate:.2f}. The reset takes away what was learned before it, and once the reference itself solves the
-  prompts little is left to learn. The prompts that still have mixed groups are then those on which pass rates have
-  fallen since: logit p - logit p_ref was {odds:.2f} on them, weighed by p (1 - p), and what is sampled wrong there is
-  what the updates made likely. KL_wrong adds {wrong:.2f} of the {gap:.2f}: by itself it does not explain it. So the
-  reset is what turns the score round here.
+  prompts little is left to learn. Which part turns the gap differs by the mark. At step {first}, the first at which it
+  is negative, it is KL_wrong: logit p - logit p_ref is {odds_first:+.2f} (weighed by p (1 - p)), KL_wrong
+  {wrong_first:.2f}. At step {lowest} it is the first part, {odds:+.2f} and below 0 in {odds_count} of {seeds} seeds,
+  while KL_wrong adds {wrong:.2f} of the {gap:.2f}: where most mixed groups are, pass rates have fallen since the reset,
+  and what is sampled wrong there is what the updates made likely. At step {last} {nil} of {seeds} seeds have a gap
+  within {small_gap} nats of 0, and their accuracy ranks differences of no size. Without resets no such turn was seen.
 - When, and whether for good, differs by K, at the same marks: K = 5 has
   {five}; K = 100 comes to {hundred} at the last;
   K = 1 stays between {one_low:.2f} and {one_high:.2f}, and never really turns.
@@ -67,11 +71,11 @@ What this says, of this example alone:
   {small}, of which the last alone is above that with beta 1 ({large}); K = 100
   has {small_hundred}, which ends lower than with beta 1. Without resets it spoils the
   calibration.
-- Pass rate at step 400 less never's ({never_rate:.3f}), paired by seed, with 95% intervals (Student's t):
+- Pass rate at step 400 less that without resets ({never_rate:.3f}), paired by seed, with 95% intervals (Student's t):
   {ends}.
   No difference could be seen for K of 1 to 20; K = 100 ended {more:.3f} higher. At the two lower learning rates, where
-  never had not come as far ({behind}), each K ended higher, by {ahead}. Where the score turns round, nearly all
-  groups are of one class, and the update of the others is small.
+  runs without resets had not come as far ({behind}), each K ended higher, by {ahead}. Where the score turns
+  round, nearly all groups are of one class, and the update of the others is small.
 """
 
 
@@ -101,6 +105,8 @@ def section() -> str:
     seeds, steps = len(SETTINGS["seeds"]), [f"step {SETTINGS['steps'][step]}" for step in STEPS]
     lows = [mean(twenty["accuracy"], step, lr) for step in range(len(SETTINGS["steps"]))]
     at = lows.index(min(lows))
+    gaps = [mean(twenty["gap"], step, lr) for step in range(len(lows))]
+    first = next(step for step, gap in enumerate(gaps) if gap < 0)
     ones = [mean(kept["1.0"]["1"]["accuracy"], step, lr) for step in range(len(lows))]
     ends = {(period, i): pass_rate_gain(kept["1.0"], period, i) for period in RESET for i in range(lr + 1)}
     nevers = [mean(kept["1.0"]["never"]["pass_rate"], 4, i) for i in range(lr + 1)]
@@ -119,7 +125,15 @@ def section() -> str:
         one_high=max(ones),
         odds=mean(twenty["odds"], at, lr),
         wrong=-mean(twenty["kl_wrong"], at, lr),
-        gap=mean(twenty["gap"], at, lr),
+        gap=gaps[at],
+        lowest=SETTINGS["steps"][at],
+        odds_count=sum(value < 0 for value in twenty["odds"][at][lr]),
+        first=SETTINGS["steps"][first],
+        odds_first=mean(twenty["odds"], first, lr),
+        wrong_first=mean(twenty["kl_wrong"], first, lr),
+        last=SETTINGS["steps"][-1],
+        nil=sum(abs(value) < SMALL_GAP for value in twenty["gap"][-1][lr]),
+        small_gap=SMALL_GAP,
         small=accuracies(kept["0.1"]["20"], (2, 3, 4), lr),
         large=accuracies(twenty, (4,), lr),
         small_hundred=accuracies(kept["0.1"]["100"], (2, 3, 4), lr),

@@ -59,16 +59,18 @@ beta 1, PACS stops short where the features do not decide the labels. From 0.03 
 beta of 0.25 gives back {small} of pass@1 in `noisy`, each at its best rate.
 
 What is confirmed: the weights choose the objective, in that at each rate in `noisy` MaxRL has more pass@32 and less
-pass@1 than GRPO. And PACS with K = 20 is nearly the policy gradient with the same weights: at the same rate, over both
-worlds and measures, balanced and GRPO differ by at most {grpo_most:.3f}, 1/q and MaxRL by {maxrl_most:.3f}. At the best
-rates, pass@1 in `noisy` is {grpo} for balanced less GRPO, {maxrl} for 1/q less MaxRL.
+pass@1 than GRPO. And PACS with K = 20 is near a policy gradient: at the same rate, over both worlds and measures, 1/q
+differs by at most {maxrl_most:.3f} from MaxRL, which has its weights. Balanced differs by at most {grpo_most:.3f} from
+GRPO and by {rloo_most:.3f} from RLOO, of which neither has its weights: balanced weights, GRPO's and none are not told
+apart here. At the best rates, pass@1 in `noisy` is {grpo} for balanced less GRPO,
+{maxrl} for 1/q less MaxRL.
 
 At the best rates in `noisy` neither 1/q with K = 20 nor MaxRL is ahead of GRPO's frontier. In pass@1/pass@32, 1/q with
 K = 20 has {twenty}, GRPO {twenty_grpo}; MaxRL has {maxrl_best}, GRPO
 {maxrl_grpo}. At rates of 0.1 and less they have more pass@32 than GRPO at any rate, at a pass@1 below
-any of GRPO's ({grpo_least:.3f} and more). In `clear` pass@32 is near its ceiling but for K never, so that pass@1 alone
-tells the others apart. The earlier task is not known in its details. One difference would explain it: with few prompts,
-trained on over and over, K never is ahead (section 6).
+any of GRPO's ({grpo_least:.3f} and more). In `clear` pass@32 is near its ceiling but for what is never reset, so that
+pass@1 alone tells the others apart. The earlier task is not known in its details. One difference would explain it: with
+few prompts, trained on over and over, what is never reset is ahead (section 6).
 """
 
 
@@ -205,5 +207,6 @@ def _verdict(kept: dict[str, Any]) -> str:
         grpo=less(balanced, grpo, "pass@1", "noisy"),
         maxrl=less(twenty, "MaxRL", "pass@1", "noisy"),
         grpo_most=apart(kept, balanced, grpo),
+        rloo_most=apart(kept, balanced, "RLOO"),
         maxrl_most=apart(kept, twenty, "MaxRL"),
     )

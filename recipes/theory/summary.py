@@ -25,17 +25,18 @@ on samples, and measure exactly what comes of it. Losses and gradients are by `p
 of language models by itself. In short:
 
 1. **What is trained.** A sampled batch has the second term of Eq. 5. The first is not small: never reset, it is
-   {ratio:.0f} times the second after 100 updates, and points the other way. With both, the pass rate stops at
-   {both:.2f} from {p_ref:.2f}; with the second alone it goes to 1.
+   {ratio:.0f} times the second after 100 updates. On a prompt whose pass rate has grown past one half it points the
+   other way, below that the same way. With both, the pass rate stops at {both:.2f} from {p_ref:.2f}; with the second
+   alone it goes to 1.
 2. **`pacs.policy_gradient_term=true`** is the first term where responses are not compared and not weighed by their
-   group; with `rloo` it is off by {rloo_low:.0%} to {rloo_high:.0%} of the gradient in section 1. Leave it off with a
-   rare reset.
-3. **The sampled gradient is unbiased** for the second term with groups of one class kept. Dropped, small mini-batches
-   are biased.
+   group; with `rloo` it is off by {rloo_low:.0%} to {rloo_high:.0%} of that term in section 1. Leave it off with a rare
+   reset.
+3. **The sampled gradient is unbiased** for the second term with groups of one class kept. Dropped, that of a small
+   mini-batch is shorter in the mean, since some have no mixed group, and of several prompts weighed otherwise.
 4. **K decides which policy is left.** K = 1 goes with a policy gradient, to one right response (entropy {one:.2f} of
-   right ones after 20,000 updates, and falling); K never to the reference given a right response ({never:.3f}, KL
-   {kl:.3f}); K = 20 is between ({twenty:.2f}, falling), K = 1,000 near the limit ({thousand:.3f}).
-5. **Groups of one class hold the proportions.** Dropped, the entropy falls with K never too ({dropped:.2f} and
+   right ones after 20,000 updates, and falling); no reset leads to the reference given a right response ({never:.3f},
+   KL {kl:.3f}); K = 20 is between ({twenty:.2f}, falling), K = 1,000 near the limit ({thousand:.3f}).
+5. **Groups of one class hold the proportions.** Dropped, the entropy falls without resets, too ({dropped:.2f} and
    falling), and to {gone:.2f} with K = 1,000. The same with w = 1/q. The step is divided there by the expected number
    of mixed groups; a real batch has hardly any where p is near 1, and falls far more slowly.
 6. **At the end residuals are 1/2, not 0.** They cancel in groups of one class. Proposition A.2's finite Gibbs policy
@@ -45,23 +46,25 @@ of language models by itself. In short:
    After resets by which most prompts were solved it could rank right below wrong: at K = 20 accuracy was
    {high:.2f} at step 20, and {twenty_late} at 100, 200 and 400 (± s.e.); K = 5 fell to
    {five_low} and came back to {five_last}; K = 1 was {one_low:.2f} to {one_high:.2f} throughout. At K = 20's lowest
-   of five marks the mixed groups left were those of prompts that had got worse. No loss of pass rate could be seen.
+   of five marks pass rates had fallen since the reset where most mixed groups were. No loss of pass rate could be seen.
    Read the accuracy with the steps since the reset, and on mixed groups alone.
 8. **A smaller beta** did not mend the ranking under resets by itself: at the same steps beta 0.1 had
    {small_late} at K = 20, of which the last alone is above beta 1's, and
-   {small_hundred} at K = 100. With K never it moves the fixed point out: where a policy
+   {small_hundred} at K = 100. Without resets it moves the fixed point out: where a policy
    stopped short (section 3, the toy), a smaller beta or a reset took it further.
-9. **Weights**: with G = 2 balanced ones are 1 throughout, and 1/q changes no fixed point. What they do between
-   prompts is in [objectives.md](objectives.md).
+9. **Weights**: with G = 2 balanced ones are 1 throughout. With labels of 0 and 1, all groups kept and no reset, 1/q
+   changes no fixed point; with labels right by chance it does. What weights do between prompts is in
+   [objectives.md](objectives.md).
 10. **Which K, in the toy**: never reset was behind on held-out prompts, pass@1 {toy_never:.2f} and {toy_noisy:.2f}
     against GRPO's {toy_grpo:.2f} and {toy_grpo_noisy:.2f} in the two worlds, each at its best of seven learning rates;
-    K never's is the largest, so that its own best may lie beyond. At the same rate K = 20 is nearly level with the
-    policy gradient of the same weights: balanced with GRPO, 1/q with MaxRL. An earlier look's gain of K never is not
-    confirmed there.
-11. **Where K never is ahead**: in the toy with few prompts that are trained on over and over, where the base knows most
-    of what there is to learn; where there is more, it is level with very few (section 6). What it comes to hardly
-    depends on how many there are; GRPO and MaxRL come to less, the fewer there are. With a language model on 32
-    problems of mixed arithmetic it is clearly behind ([choosing.md](choosing.md#where-training-problems-are-few)).
+    its own is the largest, so that its best may lie beyond. At the same rate K = 20 is nearly level with a policy
+    gradient: 1/q with MaxRL, balanced with RLOO and GRPO, which the toy does not tell apart. An earlier look's gain of
+    never resetting is not confirmed there.
+11. **Where never resetting is ahead**: in the toy with few prompts that are trained on over and over, where the base
+    knows most of what there is to learn; with very few nothing is gained over the base, and what is never reset loses
+    the least. Where there is more to learn, it is not told apart from GRPO with very few, and behind with more
+    (section 6). With a language model on 32 problems of mixed arithmetic it is clearly behind
+    ([choosing.md](choosing.md#where-training-problems-are-few)).
 """
 
 

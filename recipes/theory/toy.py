@@ -174,6 +174,18 @@ def evaluate(prompts: Prompts, theta: torch.Tensor) -> dict[str, torch.Tensor]:
     return found
 
 
+def base(world: World, seeds: Sequence[int]) -> dict[str, list[list[float]]]:
+    """What the untrained policy has on the held-out prompts: measure -> one list, of a value a seed."""
+    tasks = [Task(world, seed) for seed in seeds]
+    held_out, theta = together([task.held_out for task in tasks]), torch.stack([task.base for task in tasks])
+    return rounded({measure: values.tolist() for measure, values in evaluate(held_out, theta[None]).items()})
+
+
+def rounded(found: dict[str, list[list[float]]]) -> dict[str, list[list[float]]]:
+    """As results are kept."""
+    return {measure: [[round(value, 5) for value in line] for line in lines] for measure, lines in found.items()}
+
+
 def run(file: Path = RESULTS) -> None:
     """Run what is missing, each result written when it is there."""
     torch.set_num_threads(1)
@@ -184,13 +196,10 @@ def run(file: Path = RESULTS) -> None:
             if name in runs:
                 continue
             if name == BASE:
-                tasks = [Task(made, seed) for seed in SETTINGS["seeds"]]
-                held_out, base = together([task.held_out for task in tasks]), torch.stack([task.base for task in tasks])
-                found = {measure: values.tolist() for measure, values in evaluate(held_out, base[None]).items()}
+                runs[name] = base(made, SETTINGS["seeds"])
             else:
-                found = train(METHODS[name], made, SETTINGS["learning_rates"], SETTINGS["seeds"], SETTINGS["rollouts"])
-            runs[name] = {
-                measure: [[round(value, 5) for value in line] for line in lines] for measure, lines in found.items()
-            }
+                runs[name] = rounded(
+                    train(METHODS[name], made, SETTINGS["learning_rates"], SETTINGS["seeds"], SETTINGS["rollouts"])
+                )
             write_runs(file, kept)
             print(f"{world}: {name}", flush=True)

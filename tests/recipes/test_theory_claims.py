@@ -69,9 +69,12 @@ def test_when_the_score_ranks_the_wrong_way_round() -> None:
     assert curve("0.1", "100")[-1] < curve("1.0", "100")[-1]
     assert min(curve("0.1", "never", "mixed_error")) > 0.25 > 0.05 > curve("1.0", "never", "mixed_error")[-1]
     lowest = twenty.index(min(twenty))
-    odds, wrong = (curve("1.0", "20", measure)[lowest] for measure in ("odds", "kl_wrong"))
-    assert odds < -0.5
-    assert wrong < -odds / 2
+    odds, wrong, gap = (curve("1.0", "20", measure) for measure in ("odds", "kl_wrong", "gap"))
+    assert odds[lowest] < -0.5
+    assert wrong[lowest] < -odds[lowest] / 2
+    first = next(mark for mark in marks if gap[mark] < 0)
+    assert first < lowest
+    assert 0 < odds[first] < wrong[first]
     assert min(min(curve("1.0", period, rate=0)) for period in RESET) > 0.45
     for period in RESET:
         _, low, high = pass_rate_gain(runs["1.0"], period, lr)
@@ -91,7 +94,8 @@ def test_which_method_is_ahead_in_the_toy() -> None:
         assert np.diff(by_rate(runs[never], "pass@32"))[-1] < 0
     assert (by_rate(noisy["MaxRL"], "pass@32") > by_rate(noisy["GRPO"], "pass@32")).all()
     assert (by_rate(noisy["MaxRL"], "pass@1") < by_rate(noisy["GRPO"], "pass@1")).all()
-    assert apart(kept, "PACS, balanced, K = 20", "GRPO") < 0.02
+    for other in ("GRPO", "RLOO"):
+        assert apart(kept, "PACS, balanced, K = 20", other) < 0.02
     assert apart(kept, twenty, "MaxRL") < 0.03
     small, own = (best(noisy[name]).runs["pass@1"] for name in ("PACS, w = 1/q, never, beta = 0.25", never))
     assert interval(small, own)[1] > 0
@@ -133,6 +137,16 @@ def test_a_reference_that_is_never_reset_is_ahead_where_prompts_are_few() -> Non
         _, low, high = more(INVERSE, 64, "pass@1", other=other)
         assert low < 0 < high
         assert more(INVERSE, 64, "pass@32", other=other)[1] > 0.04
-    assert more(INVERSE, 64, "pass@32", 400_000)[0] > more(INVERSE, 64, "pass@32")[0]
+    shorter, longer = (
+        np.subtract(*(lowest(name, 64, rollouts, "pass@32") for name in (INVERSE, "GRPO")))
+        for rollouts in (100_000, 400_000)
+    )
+    assert interval(longer, shorter)[1] < 0 < interval(longer, shorter)[2]
+    base = known[toy.BASE]
+    for name in few.METHODS:
+        assert interval(lowest(name, 16, 100_000, "pass@1"), base["pass@1"][0])[1] < 0, "clearly above the base"
+        assert interval(lowest(name, 16, 100_000, "pass@32"), base["pass@32"][0])[2] < 0
+    for measure, low in (("pass@1", 0.03), ("pass@32", -0.03)):
+        assert interval(lowest(INVERSE, 64, 100_000, measure), base[measure][0])[1] > low
     for runs in kept.values():
         assert all(np.mean(run["pass@32"], axis=1).argmax() == LOWEST for run in runs.values())
