@@ -42,9 +42,10 @@ Of the {number} problems that no run had right once in its evaluation before tra
 share that was right at least once in the last evaluation, and pass@1. Means over seeds.""",
     "level": """\
 What an arm's runs are like, and have cost, where they first reach a pass@1 of {level:g}, between two evaluations in
-proportion: where pass@64 bends between them, as it mostly does after the start, a straight line reads low. Means over
-the seeds that get there, of these alone where not all do; a run that failed does not. "≤": a run was there at its first
-evaluation.""",
+proportion. Means over the seeds that get there, of these alone where not all do; a run that failed does not. "By the
+first": how many of them are there by the first evaluation of the training, so that they are on a straight line from the
+start. pass@64 mostly bends there, and such a line reads low: compare it between arms that have as few. "≤": a run was
+there before training.""",
     "rollouts": """\
 Arms whose runs have more rollouts than others, where they have {rollouts:,.0f} of them, between two evaluations in
 proportion: the comparison at equal rollouts.""",

@@ -179,11 +179,11 @@ class Reached:
 
     Attributes:
         values: name -> value there, interpolated between the two evaluations on either side.
-        at_first: whether the first evaluation was there already, so that costs are at most these.
+        place: position of the first evaluation that was there; 0 is that before training: costs are at most these.
     """
 
     values: Mapping[str, float]
-    at_first: bool
+    place: int
 
 
 def reached(points: Sequence[Mapping[str, float]], measure: str, level: float) -> Reached | None:
@@ -198,9 +198,9 @@ def reached(points: Sequence[Mapping[str, float]], measure: str, level: float) -
         if point[measure] < level:
             continue
         if place == 0:
-            return Reached(point, True)
+            return Reached(point, place)
         before = points[place - 1]
         share = (level - before[measure]) / (point[measure] - before[measure])
         names = [name for name in point if name in before]
-        return Reached({name: before[name] + share * (point[name] - before[name]) for name in names}, False)
+        return Reached({name: before[name] + share * (point[name] - before[name]) for name in names}, place)
     return None

@@ -130,11 +130,12 @@ def at_level(comparison: Comparison, level: float) -> str:
     for arm in comparison.with_runs:
         each = [reached([point(e) for e in r["evaluations"]], "pass@1", level) for r in arm.runs.values()]
         there = [one for one in each if one is not None]
-        early = any(one.at_first for one in there)
+        early = any(one.place == 0 for one in there)
+        in_first = sum(one.place <= 1 for one in there)
         cells = [plus_minus([one.values[name] for one in there if name in one.values]) for name in shown]
         marked = [f"≤ {cell}" if early and name in COSTS else cell for name, cell in zip(shown, cells, strict=True)]
-        rows.append([arm.name, f"{len(there)} of {arm.ended}", *marked])
-    return table(["arm", "seeds there", *shown], rows)
+        rows.append([arm.name, f"{len(there)} of {arm.ended}", str(in_first), *marked])
+    return table(["arm", "seeds there", "by the first", *shown], rows)
 
 
 def at_rollouts(comparison: Comparison) -> tuple[float, str]:

@@ -89,13 +89,18 @@ def test_at_equal_pass_at_1(made: Made) -> None:
     for name in ("grpo", "never"):
         assert cell(tables.at_level(comparison, high), name, "seeds there") == "3 of 3"
     table = tables.at_level(comparison, low)
-    minutes = []
+    minutes, by_first = [], [0, 0]
     for seed in range(3):
         run = {"method": "grpo", "lr": 2e-4, "seed": seed}
         ones = [fmean(right_of(run, samples, step)) / samples for samples, step in ((8, 0), (8, 2), (16, 4))]
         place = next(i for i, one in enumerate(ones) if one >= low)
+        by_first = [count + (ones[1] >= level) for count, level in zip(by_first, (low, high), strict=True)]
         minutes.append((place - 1 + (low - ones[place - 1]) / (ones[place] - ones[place - 1])) * 2 * 30 / 60)
     assert cell(table, "grpo", "seeds there") == f"{len(minutes)} of 3"
+    assert [cell(tables.at_level(comparison, level), "grpo", "by the first") for level in (low, high)] == [
+        str(count) for count in by_first
+    ]
+    assert by_first[0] > by_first[1]
     assert cell(table, "grpo", "minutes").startswith(f"{fmean(minutes):.3f}")
     assert cell(tables.at_level(comparison, first / 2), "grpo", "minutes").startswith("≤ ")
 

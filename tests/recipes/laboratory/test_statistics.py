@@ -162,12 +162,13 @@ def test_where_a_level_is_first_reached() -> None:
     between = reached(points, "x", 0.25)
     assert between is not None
     assert between.values == pytest.approx({"x": 0.25, "cost": 12.5})
-    assert not between.at_first
+    assert between.place == 1
     later = reached(points, "x", 0.6)
     assert later is not None
     assert later.values["cost"] == pytest.approx(35.0)
+    assert later.place == 3
     first = reached(points, "x", 0.1)
     assert first is not None
-    assert first.at_first
+    assert first.place == 0
     assert first.values["cost"] == 10.0
     assert reached(points, "x", 0.95) is None
