@@ -167,10 +167,11 @@ def _quickstart() -> str:
         [str(result["seed"])]
         + [f"{result['before'][name]:.3f} → {result['after'][name]:.3f}" for name in measures]
         + [f"{result['seconds']['step_median']:.1f}", f"{result['seconds']['train']:.0f}"]
+        + [f"{sum(result['seconds'][part] for part in ('make', 'train', 'measure')):.0f}"]
         + [result["run"]["git_commit"][:10]]
         for result in results
     ]
-    return f"\n{table(['seed', *measures, 's a step', 's of training', 'commit'], rows)}\n\n"
+    return f"\n{table(['seed', *measures, 's a step', 's of training', 's in all', 'commit'], rows)}\n\n"
 
 
 # What the runs cost.

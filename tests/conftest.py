@@ -5,6 +5,7 @@ On a machine whose cores are taken by other jobs, threads that wait for each oth
 
 import os
 import pickle
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
 torch.set_num_threads(1)
+
+# A shell has what it starts in the background ignore SIGINT, and nohup SIGHUP. The runs that a test signals would
+# inherit that from the worker that starts them.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 #: File -> the file in whose process it goes: the run that is left alone is made once for both, and a model with Qwen's
 #: vocabulary leaves little room for another run beside it.

@@ -50,6 +50,11 @@ class Compared:
                 found.setdefault(name, {})[seed] = value
         return found
 
+    def of_band(self, places: Sequence[int], k: int) -> dict[int, float]:
+        """Seed -> pass@k at the end, of the problems at these places."""
+        ends = {seed: rates(result["evaluations"][-1], k) for seed, result in self.runs.items()}
+        return {seed: float(each[list(places)].mean()) for seed, each in ends.items()}
+
     def table(self, k: int) -> Array:
         """(S, P) pass@k at the end of each seed and problem."""
         return np.array([rates(result["evaluations"][-1], k) for result in self.runs.values()])

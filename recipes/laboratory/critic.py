@@ -1,11 +1,14 @@
 """Tables of what a run's own steps say: its signals, and what the implicit critic knows of right and wrong."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
 from pacs.base.markdown import ABSENT, table
 from recipes.laboratory.compared import Compared, Comparison
+from recipes.laboratory.statistics import Mean, jackknife
 from recipes.laboratory.tables import plus_minus
 
 #: Keys of a curve's points, and what the table calls them.
@@ -62,7 +65,7 @@ def by_rate(comparison: Comparison) -> str:
         cells = []
         for lr in grid:
             found = [_quarter(arm.tuning.get(lr, []), key, -1) for key in ("critic_accuracy", "critic_brier")]
-            cells.append("; ".join(f"{fmean(each):.3f}" for each in found) if all(found) else ABSENT)
+            cells.append("; ".join(map(plus_minus, found)) if all(found) else ABSENT)
         if set(cells) - {ABSENT}:
             rows.append([arm.name, *cells])
     return table(["arm", *(f"{lr:g}" for lr in grid)], rows) if rows else ""
@@ -76,15 +79,34 @@ def calibration(comparison: Comparison) -> str:
     rows = []
     heads: list[str] = []
     for arm in comparison.with_runs:
-        bins = summed([r["calibration"] for r in arm.runs.values() if r.get("calibration")])
+        each = [r["calibration"] for r in arm.runs.values() if r.get("calibration")]
+        bins = summed(each)
         if bins:
             heads = [f"{i / len(bins):g} to {(i + 1) / len(bins):g}" for i in range(len(bins))]
-            total = sum(each[0] for each in bins)
+            total = sum(count for count, *_ in bins)
             cells = [
-                f"{right / count:.2f} ({count / total:.0%})" if count else ABSENT for count, _, right, _, _ in bins
+                f"{_with(jackknife(each, partial(_share_right, place)), 2)} ({bins[place][0] / total:.0%})"
+                if bins[place][0]
+                else ABSENT
+                for place in range(len(bins))
             ]
-            rows.append([arm.name, *(f"{error:.3f}" for error in calibration_errors(bins)), *cells])
+            errors = [_with(jackknife(each, partial(_error, which)), 3) for which in (0, 1)]
+            rows.append([arm.name, *errors, *cells])
     return table(["arm", "error", "error, balanced", *heads], rows) if rows else ""
+
+
+def _share_right(place: int, tables: Sequence[Sequence[Sequence[float]]]) -> float:
+    count, _, right, *_ = summed(tables)[place]
+    return right / count if count else math.nan
+
+
+def _error(which: int, tables: Sequence[Sequence[Sequence[float]]]) -> float:
+    return calibration_errors(summed(tables))[which]
+
+
+def _with(found: Mean, digits: int) -> str:
+    half = "" if found.half is None else f" ± {found.half:.{digits}f}"
+    return f"{found.mean:.{digits}f}{half}"
 
 
 def summed(tables: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:

@@ -54,11 +54,34 @@ def tables(comparison: Comparison) -> dict[str, str]:
     cells: dict[str, dict[str, list[str]]] = {}
     for one in compares(comparison):
         row = cells.setdefault(one.base.name, {}).setdefault(one.ours.name, [])
-        row += [f"{_signed(one.found.mean)} [{_signed(one.found.low)}, {_signed(one.found.high)}]", _p(one.p)]
+        row += [_interval(one.found), _p(one.p)]
         both = _both(comparison, one.k, one.ours, one.base)
         row += [f"[{_signed(both.low)}, {_signed(both.high)}]" if both else ABSENT]
     heads = [f"pass@{k}{head}" for k in ks for head in ("", ": p (Holm)", ": seeds and problems")]
     return {base: table(["arm", *heads], [[name, *row] for name, row in rows.items()]) for base, rows in cells.items()}
+
+
+def by_band(comparison: Comparison) -> str:
+    """pass@1 by band of difficulty less that of the first baseline, with 95% intervals over seeds, not corrected.
+
+    Empty where there are no bands, or no two arms with two seeds at least.
+    """
+    bands, question = comparison.bands, comparison.question
+    base = next((arm for arm in comparison.with_runs if arm.name == question.baselines[0]), None)
+    rows = []
+    for arm in comparison.with_runs if base and len(bands) > 1 else []:
+        if base is None or arm is base:
+            continue
+        each = [
+            difference(*(one.of_band(places, 1) for one in (arm, base)), pairs=question.pairs)
+            for places in bands.values()
+        ]
+        rows += [[arm.name, *(_interval(found) for found in each if found)]] if all(each) else []
+    return table(["arm", *bands], rows) if rows else ""
+
+
+def _interval(found: Difference) -> str:
+    return f"{_signed(found.mean)} [{_signed(found.low)}, {_signed(found.high)}]"
 
 
 def choice_of_problems(comparison: Comparison) -> str:

@@ -28,6 +28,7 @@ AROUND = (
     *("__init__.py", "__main__.py", "child.py", "compared.py", "critic.py", "described.py", "differences.py"),
     *(
         "figures.py",
+        "frontiers.py",
         "plan.py",
         "progress.py",
         "question_file.py",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pacs.base.files import write_atomically
-from recipes.laboratory import critic, described, differences, questions, tables
+from recipes.laboratory import critic, described, differences, frontiers, questions, tables
 from recipes.laboratory import records as files
 from recipes.laboratory.compared import Comparison, compare
 from recipes.laboratory.questions import Question
@@ -37,6 +37,13 @@ Less {base}: the difference with its 95% interval over seeds by {test}; its p-va
 comparisons of this page (Holm), where both arms have {p} seeds at least; and, from {bootstrap} seeds on, the interval
 for the choice of seeds and problems, with the same problems drawn for both arms. {pairing}""",
     "bands": "By the band of difficulty that a problem was made in (and how many problems it has), means over seeds.",
+    "band_differences": """\
+Each arm's less {base}'s, with 95% intervals over seeds, which are not corrected for their number.""",
+    "by_step": """\
+pass@1; pass@{k} on test problems after so many steps, means over seeds. Where arms differ in how many rollouts a step
+has, steps are not equal rollouts.""",
+    "frontier_by_rate": """\
+pass@1; pass@{k} at the end of the runs that tuned, on the problems that tune, means over seeds.""",
     "never_solved": """\
 Of the {number} problems that no run had right once in its evaluation before training ({samples} samples of each): the
 share that was right at least once in the last evaluation, and pass@1. Means over seeds.""",
@@ -58,11 +65,12 @@ mean of (sigma(psi) - R)^2, and of (mean of the rest of the group - R)^2; an ora
 whose scores are all 0, as in the first mini-batch after a reset, are left out.""",
     "by_rate": """\
 The critic's ranking and its Brier score, as above, over the last quarter of the runs that tuned: what of the arms'
-differences is the learning rate's.""",
+differences is the learning rate's. Without ±: of one seed.""",
     "calibration": """\
 Responses of mixed groups by sigma(psi): the share that was right (and how many of the responses these are), over all
-steps and seeds. error: the mean distance of sigma(psi) from that share, 0 of a critic that knows it. Balanced weights
-train sigma(psi) to the share of right ones where both classes of a group are as many: "error, balanced" is from it.""",
+steps and seeds, ± half of the 95% interval by leaving out one seed at a time. error: the mean distance of sigma(psi)
+from that share, 0 of a critic that knows it. Balanced weights train sigma(psi) to the share of right ones where both
+classes of a group are as many: "error, balanced" is from it.""",
 }
 UNPAIRED = """\
 Runs of one seed share the order of their prompts and little else (two arms that differ in later resets alone, all
@@ -129,6 +137,9 @@ def _results(comparison: Comparison) -> list[str]:
         parts += _section(f"Against {base}", _of_differences(comparison.question, base, count), table)
     how = HOW_TO_READ["problems"].format(least=LEAST_FOR_BOOTSTRAP)
     parts += _section("Seeds and problems", how, differences.choice_of_problems(comparison))
+    parts += _section("The frontier by steps", HOW_TO_READ["by_step"].format(k=k), frontiers.by_step(comparison))
+    how = HOW_TO_READ["frontier_by_rate"].format(k=k)
+    parts += _section("The frontier by learning rate", how, frontiers.by_rate(comparison))
     for level in tables.levels(comparison):
         how = HOW_TO_READ["level"].format(level=level)
         parts += _section(f"At a pass@1 of {level:g}", how, tables.at_level(comparison, level))
@@ -136,6 +147,9 @@ def _results(comparison: Comparison) -> list[str]:
     parts += _section(f"At {fewest:,.0f} rollouts", HOW_TO_READ["rollouts"].format(rollouts=fewest), at_rollouts)
     for each in (1, k):
         parts += _section(f"pass@{each} by difficulty", HOW_TO_READ["bands"], tables.by_band(comparison, each))
+    base = comparison.question.baselines[0]
+    how = HOW_TO_READ["band_differences"].format(base=base)
+    parts += _section(f"pass@1 by difficulty, less {base}'s", how, differences.by_band(comparison))
     number, solved = tables.never_solved(comparison)
     samples = next(iter(comparison.with_runs[0].runs.values()))["evaluations"][0]["samples"]
     how = HOW_TO_READ["never_solved"].format(number=number, samples=samples)

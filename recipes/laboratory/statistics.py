@@ -7,10 +7,10 @@ the choice of the problems as well.
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ LEAST_FOR_P = 3
 LEAST_FOR_BOOTSTRAP = 5
 
 Array = npt.NDArray[np.float64]
+Item = TypeVar("Item")
 
 
 def rates(evaluation: Mapping[str, Any], k: int) -> Array:
@@ -72,6 +73,21 @@ def over_seeds(values: Sequence[float]) -> Mean:
 
     half = float(sem(values) * t.ppf((1 + LEVEL) / 2, len(values) - 1)) if len(values) > 1 else None
     return Mean(len(values), float(np.mean(values)), half)
+
+
+def jackknife(values: Sequence[Item], statistic: Callable[[Sequence[Item]], float]) -> Mean:
+    """A statistic of all seeds together that is no mean over them, and its 95% interval by leaving out each in turn.
+
+    Student's t with n - 1 degrees of freedom (Tukey 1958). With fewer than two seeds, or where the statistic is not
+    finite without one of them, the interval is None.
+    """
+    from scipy.stats import t  # slow to import
+
+    without = [statistic([*values[:i], *values[i + 1 :]]) for i in range(len(values))] if len(values) > 1 else []
+    half = None
+    if without and all(map(math.isfinite, without)):
+        half = float(np.std(without) * math.sqrt(len(without) - 1) * t.ppf((1 + LEVEL) / 2, len(without) - 1))
+    return Mean(len(values), statistic(values), half)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from pacs.base.markdown import ABSENT, table
 from pacs.base.statistics import ROUNDING
 from recipes.laboratory.compared import COSTS, Compared, Comparison, point
-from recipes.laboratory.statistics import KS, over_seeds, rates, reached
+from recipes.laboratory.statistics import KS, over_seeds, reached
 
 FINAL = (*(f"pass@{k}" for k in KS), "greedy", "entropy", "distinct", "right entropy", "response tokens", *COSTS)
 
@@ -73,14 +73,11 @@ def by_band(comparison: Comparison, k: int) -> str:
     """pass@k by the band of difficulty that a problem was made in; empty where there are none."""
     bands = comparison.bands
     rows = [
-        [arm.name, *(plus_minus(_of_band(arm, places, k)) for places in bands.values())] for arm in comparison.with_runs
+        [arm.name, *(plus_minus(list(arm.of_band(places, k).values())) for places in bands.values())]
+        for arm in comparison.with_runs
     ]
     heads = [f"{band} ({len(places)})" for band, places in bands.items()]
     return table(["arm", *heads], rows) if len(bands) > 1 else ""
-
-
-def _of_band(arm: Compared, places: Sequence[int], k: int) -> list[float]:
-    return [float(rates(result["evaluations"][-1], k)[list(places)].mean()) for result in arm.runs.values()]
 
 
 def never_solved(comparison: Comparison) -> tuple[int, str]:

@@ -38,16 +38,16 @@ CHOICE = """\
 the unsolved: at p = 0.01 a gain of pass rate counts three to seven times what it counts at one half (the step itself is
 c(p) times the gradient of p, which is small where p is). The paper's PACS and DisCO climb the log-odds: a prompt counts
 more the nearer p is to either end, so that the nearly solved count as much as the nearly unsolved. Both are cut off by
-the group: MaxRL's c is that of log p times the chance that one of G - 1 others is right, and that of balanced PACS and
-DisCO, but for a constant, the log-odds' times the chance of a mixed group. At p = 0.01 and G = 8 they are 3.4 and 2.0
-times what they are at one half; without the cut log p and the log-odds would have 50 and 25. GRPO and REAL lie between
-balanced PACS and the constant. Without weights (PACS, RLOO, Dr. GRPO, GVPO, NFT, RAFT++)
-each prompt counts by what it adds to the mean pass rate. Pass@k training sees nothing but problems that are solved
-about once in G; what is solved more often is left to itself. Where a problem has many right responses, c(p) does not
-say which of them are kept: a policy gradient, and every method whose reference is the policy that sampled, prefers
-those that are ahead already. PACS without resets (`pacs.reference.reset_every=null`) is drawn to the proportions that
-right responses had in the reference, by its groups of one class.
-These are first steps: what each comes to when it is trained is measured, not calculated.
+the group: MaxRL's c is that of log p times the chance that at least one of G - 1 others is right, and that of balanced
+PACS and DisCO, but for a constant, the log-odds' times the chance of a mixed group. At p = 0.01 and G = 8 they are 3.4
+and 2.0 times what they are at one half; without the cut log p and the log-odds would have 50 and 25. GRPO and REAL lie
+between balanced PACS and the constant. Without weights (PACS, RLOO, Dr. GRPO, GVPO, NFT, RAFT++) each prompt counts by
+what it adds to the mean pass rate. Pass@k training sees nothing but problems that are solved about once in G; what is
+solved more often is left to itself. Where a problem has many right responses, c(p) does not say which of them are kept:
+a policy gradient, and every method whose reference is the policy that sampled, prefers those that are ahead already.
+PACS without resets (`pacs.reference.reset_every=null`) is drawn to the proportions that right responses had in the
+reference, by its groups of one class. These are first steps: what each comes to when it is trained is measured, not
+calculated.
 """
 EQUAL = """\
 ## Methods that are settings of each other

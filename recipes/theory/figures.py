@@ -13,6 +13,9 @@ from recipes.theory.section_toy import best
 from recipes.theory.toy import METHODS
 from recipes.theory.toy_task import WORLDS
 
+#: Of matplotlib's cycle.
+COLOURS = 10
+
 
 def flow_figure(runs: dict[str, Any]) -> bytes:
     """Entropy given a right response against updates, of the balanced cases, groups of one class kept and dropped."""
@@ -37,9 +40,10 @@ def toy_figure(runs: dict[str, Any]) -> bytes:
     """pass@1 against pass@32 on held-out prompts, a curve a method over learning rates."""
     canvas = Figure(figsize=(9, 3.8), layout="constrained")
     for axes, world in zip(canvas.subplots(1, len(WORLDS)), WORLDS, strict=True):
-        for name in METHODS:
+        for place, name in enumerate(METHODS):
             first, second = (np.mean(runs[world][name][key], axis=1) for key in ("pass@1", "pass@32"))
-            axes.plot(first, second, marker="o", markersize=3, label=name)
+            style = "--" if place >= COLOURS else "-"
+            axes.plot(first, second, marker="o", markersize=3, label=name, color=f"C{place % COLOURS}", linestyle=style)
         axes.set(xlabel="pass@1", ylabel="pass@32", title=world)
     canvas.axes[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _png(canvas)

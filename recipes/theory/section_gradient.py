@@ -48,11 +48,11 @@ in the pass rate p is
 
     (2 - 4p) * (log(1 + exp(-(logit p - logit p_ref))) - log 2)
 
-Where something was learned, a mixed group's loss is below the log 2 of a group of one class, and the first term asks
-for more mixed groups: below p = 1/2 that is the way of the second term, above it the opposite. This descent starts at
-p = {p:.2f}, so that the two are opposed throughout, as they come to be on every prompt that is learned beyond 1/2.
-Section 3 has where it ends. (In the table on top the policy is below its reference, p = {low:.2f} and
-p_ref = {high:.2f}: there mixed groups cost more than log 2, and the terms agree.)
+(with w = 1/q the bracket is 2 log(1 + ...) - log 2). Where something was learned, a mixed group's loss is below the log
+2 of a group of one class, and the first term asks for more mixed groups: below p = 1/2 that is the way of the second
+term, above it the opposite. This descent starts at p = {p:.2f}, so that the two are opposed throughout, as they come to
+be on every prompt that is learned beyond 1/2. Section 3 has where it ends. (In the table on top the policy is below its
+reference, p = {low:.2f} and p_ref = {high:.2f}: there mixed groups cost more than log 2, and the terms agree.)
 """
 SPREADS = """
 ## 2. The sampled gradient is unbiased for the second term
@@ -71,7 +71,8 @@ mini-batch that has no mixed group gives nothing. In mini-batches of two groups 
 none, and the mean gradient is that of a large batch in direction (cosine {cosine:.3f}) but shorter by {drop:.0%}; with
 keep their relative distance is {keep}. With several prompts the direction changes, too: of two prompts with a group
 each, mixed with chances a and b, the gradients of their mixed groups have the weights a (1 - b/2) and b (1 - a/2) in
-the mean, and a and b in a large batch. Both effects fall with the number of groups.
+the mean, and a / (a + b) and b / (a + b) in a large batch: the prompt that is mixed less often has less than its share
+of the direction. Both effects fall with the number of groups.
 """
 
 

@@ -1,6 +1,8 @@
 """Section 4 of the theory page: when the score ranks what the policy samples the wrong way round."""
 
 from collections.abc import Iterable
+from itertools import compress
+from statistics import fmean
 from typing import Any
 
 from pacs.base.markdown import table
@@ -53,15 +55,15 @@ What this says, of this example alone:
 - Never reset, the score ranks ever better ({never:.2f} at step 400), at both betas. The first part of the gap is the
   whole of what was learned, and stays. So it is not true that a score cannot rank on-policy, or that it cannot be
   calibrated: without resets and with beta 1 its error on mixed groups falls to {error:.2f}.
-- With K = 20 accuracy is {twenty} at steps {marks}
-  (± standard errors over seeds). At the lowest of these five marks it is below 1/2 in {count} of {seeds} seeds, at a
-  pass rate of {rate:.2f}. The reset takes away what was learned before it, and once the reference itself solves the
-  prompts little is left to learn. Which part turns the gap differs by the mark. At step {first}, the first at which it
-  is negative, it is KL_wrong: logit p - logit p_ref is {odds_first:+.2f} (weighed by p (1 - p)), KL_wrong
-  {wrong_first:.2f}. At step {lowest} it is the first part, {odds:+.2f} and below 0 in {odds_count} of {seeds} seeds,
-  while KL_wrong adds {wrong:.2f} of the {gap:.2f}: where most mixed groups are, pass rates have fallen since the reset,
-  and what is sampled wrong there is what the updates made likely. At step {last} {nil} of {seeds} seeds have a gap
-  within {small_gap} nats of 0, and their accuracy ranks differences of no size. Without resets no such turn was seen.
+- With K = 20 accuracy is {twenty} at steps {marks} (± standard errors over seeds). At the lowest of these five marks it
+  is below 1/2 in {count} of {seeds} seeds, at a pass rate of {rate:.2f}. The reset takes away what was learned before
+  it, and once the reference itself solves the prompts little is left to learn. At step {first} seeds are on both sides:
+  in the {turned} whose gap is below 0, logit p - logit p_ref (weighed by p (1 - p)) is {odds_turned:+.2f} and KL_wrong
+  {wrong_turned:.2f}, so that both act; in the others it is {odds_others:+.2f}. At step {lowest} it is the first part,
+  {odds:+.2f} and below 0 in {odds_count} of {seeds} seeds, while KL_wrong adds {wrong:.2f} of the {gap:.2f}: where most
+  mixed groups are, pass rates have fallen since the reset, and what is sampled wrong there is what the updates made
+  likely. At step {last} {nil} of {seeds} seeds have a gap within {small_gap} nats of 0, and their accuracy ranks
+  differences of no size. Without resets no such turn was seen.
 - When, and whether for good, differs by K, at the same marks: K = 5 has
   {five}; K = 100 comes to {hundred} at the last;
   K = 1 stays between {one_low:.2f} and {one_high:.2f}, and never really turns.
@@ -107,6 +109,7 @@ def section() -> str:
     at = lows.index(min(lows))
     gaps = [mean(twenty["gap"], step, lr) for step in range(len(lows))]
     first = next(step for step, gap in enumerate(gaps) if gap < 0)
+    turned = [gap < 0 for gap in twenty["gap"][first][lr]]
     ones = [mean(kept["1.0"]["1"]["accuracy"], step, lr) for step in range(len(lows))]
     ends = {(period, i): pass_rate_gain(kept["1.0"], period, i) for period in RESET for i in range(lr + 1)}
     nevers = [mean(kept["1.0"]["never"]["pass_rate"], 4, i) for i in range(lr + 1)]
@@ -129,8 +132,10 @@ def section() -> str:
         lowest=SETTINGS["steps"][at],
         odds_count=sum(value < 0 for value in twenty["odds"][at][lr]),
         first=SETTINGS["steps"][first],
-        odds_first=mean(twenty["odds"], first, lr),
-        wrong_first=mean(twenty["kl_wrong"], first, lr),
+        turned=sum(turned),
+        odds_turned=fmean(compress(twenty["odds"][first][lr], turned)),
+        wrong_turned=fmean(compress(twenty["kl_wrong"][first][lr], turned)),
+        odds_others=fmean(compress(twenty["odds"][first][lr], [not each for each in turned])),
         last=SETTINGS["steps"][-1],
         nil=sum(abs(value) < SMALL_GAP for value in twenty["gap"][-1][lr]),
         small_gap=SMALL_GAP,

@@ -39,11 +39,14 @@ METHODS: dict[str, Method] = {
     "GRPO": Grpo(),
     "RLOO": Rloo(),
     "MaxRL": MaxRl(),
+    "PACS, balanced, K = 1": Pacs(reference=ReferenceConfig(reset_every=1, reset_optimizer=False)),
     "PACS, balanced, K = 20": _pacs(20),
     "PACS, balanced, never": _pacs(None),
+    "PACS, balanced, never, dropped": _pacs(None, single_class_groups="drop"),
     "PACS, w = 1/q, K = 20": _pacs(20, objective="log_pass_rate"),
     "PACS, w = 1/q, K = 100": _pacs(100, objective="log_pass_rate"),
     "PACS, w = 1/q, never": _pacs(None, objective="log_pass_rate"),
+    "PACS, w = 1/q, never, dropped": _pacs(None, objective="log_pass_rate", single_class_groups="drop"),
     "PACS, w = 1/q, never, beta = 0.25": _pacs(None, objective="log_pass_rate", beta=0.25),
 }
 BASE = "base policy"

@@ -74,7 +74,9 @@ def test_when_the_score_ranks_the_wrong_way_round() -> None:
     assert wrong[lowest] < -odds[lowest] / 2
     first = next(mark for mark in marks if gap[mark] < 0)
     assert first < lowest
-    assert 0 < odds[first] < wrong[first]
+    gaps, parts = (np.array(runs["1.0"]["20"][measure][first][lr]) for measure in ("gap", "odds"))
+    assert parts[gaps < 0].mean() < -0.2
+    assert parts[gaps > 0].mean() > 0.2
     assert min(min(curve("1.0", period, rate=0)) for period in RESET) > 0.45
     for period in RESET:
         _, low, high = pass_rate_gain(runs["1.0"], period, lr)
@@ -97,6 +99,12 @@ def test_which_method_is_ahead_in_the_toy() -> None:
     for other in ("GRPO", "RLOO"):
         assert apart(kept, "PACS, balanced, K = 20", other) < 0.02
     assert apart(kept, twenty, "MaxRL") < 0.03
+    dropped, one = "PACS, balanced, never, dropped", "PACS, balanced, K = 1"
+    for runs in kept.values():
+        ends = {name: best(runs[name]).runs["pass@1"] for name in (dropped, "PACS, balanced, never", "GRPO", one)}
+        assert interval(ends[dropped], ends["PACS, balanced, never"])[1] > 0.04
+        assert interval(ends[dropped], ends["GRPO"])[2] < 0
+        assert interval(ends[one], ends["GRPO"])[1] < 0 < interval(ends[one], ends["GRPO"])[2]
     small, own = (best(noisy[name]).runs["pass@1"] for name in ("PACS, w = 1/q, never, beta = 0.25", never))
     assert interval(small, own)[1] > 0
     for name in (twenty, "MaxRL"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recipes.laboratory import critic, figures, report, tables
+from recipes.laboratory import critic, differences, figures, frontiers, report, tables
 from recipes.laboratory.compared import Comparison
 from recipes.laboratory.plan import Run
 from tests.recipes.laboratory.cells import T2, cell, finals, heads, row
@@ -52,6 +52,34 @@ def test_by_difficulty(made: Made) -> None:
     easy = [fmean(right[:3]) / 16 for right in finals("grpo")]
     assert heads(table) == ["easy (3)", "hard (3)"]
     assert cell(table, "grpo", "easy (3)").startswith(f"{fmean(easy):.3f} ± ")
+
+
+def test_differences_by_difficulty_are_welch_s(made: Made) -> None:
+    table = differences.by_band(made())
+    from scipy.stats import ttest_ind
+
+    ours, theirs = ([fmean(right[3:]) / 16 for right in finals(name)] for name in ("pacs", "grpo"))
+    interval = ttest_ind(ours, theirs, equal_var=False).confidence_interval()
+    expected = [f"{value:+.3f}".replace("-", "−") for value in (fmean(ours) - fmean(theirs), *interval)]
+    assert cell(table, "never", "hard") == f"{expected[0]} [{expected[1]}, {expected[2]}]"
+    assert heads(table) == ["easy", "hard"]
+    assert "grpo" not in table
+
+
+def test_the_frontier_as_tables(made: Made) -> None:
+    comparison = made()
+    steps = frontiers.by_step(comparison)
+    assert heads(steps) == ["step 2", "step 4"]
+    ones = [fmean(right) / 16 for right in finals("grpo")]
+    half = T2 * stdev(ones) / math.sqrt(3)
+    one, eight = cell(steps, "grpo", "step 4").split("; ")
+    assert one == f"{fmean(ones):.3f} ± {half:.3f}"
+    assert eight == cell(tables.finals(comparison), "grpo", "pass@8")
+    middle = [fmean(right_of({"method": "grpo", "lr": 2e-4, "seed": seed}, 8, 2)) / 8 for seed in range(3)]
+    assert cell(steps, "grpo", "step 2").startswith(f"{fmean(middle):.3f} ± ")
+    rates = frontiers.by_rate(comparison)
+    each = [fmean(right_of({"method": "pacs", "lr": 2e-4, "seed": seed}, 8, 4)) / 8 for seed in (100, 101)]
+    assert cell(rates, "never", "0.0002").startswith(f"{fmean(each):.3f} ± ")
 
 
 def test_problems_not_solved_at_the_start(made: Made) -> None:
@@ -201,7 +229,7 @@ def test_what_the_critic_knows(made: Made) -> None:
 
     comparison = made(record)
     table = critic.calibration(comparison)
-    assert row(table, "never") == ["0.133", "0.383", "0.50 (33%)", "0.75 (67%)"]
+    assert row(table, "never") == ["0.133 ± 0.000", "0.383 ± 0.000", "0.50 ± 0.00 (33%)", "0.75 ± 0.00 (67%)"]
     assert "grpo" not in table
     assert (30 * abs(0.2 - 0.5) + 60 * abs(0.8 - 0.75)) / 90 == pytest.approx(0.1333, abs=1e-4)
     assert (30 * abs(0.2 - 0.75) + 60 * abs(0.8 - 0.5)) / 90 == pytest.approx(0.3833, abs=1e-4)
@@ -224,7 +252,8 @@ def test_the_critic_at_each_learning_rate(made: Made) -> None:
         return one
 
     table = critic.by_rate(made(record))
-    assert row(table, "never") == ["0.150; 0.250", "0.250; 0.250", "0.450; 0.250"]
+    # 12.706 is the 97.5th percentile of Student's t with one degree of freedom; the two seeds are .1 apart.
+    assert row(table, "never") == [f"{mean} ± {12.706 * 0.05:.3f}; 0.250" for mean in ("0.150", "0.250", "0.450")]
     assert "grpo" not in table
 
 

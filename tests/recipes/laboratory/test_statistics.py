@@ -1,6 +1,7 @@
 """Each number by another way to calculate it."""
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean, variance
 
@@ -10,6 +11,7 @@ import pytest
 from recipes.laboratory.statistics import (
     difference,
     holm,
+    jackknife,
     measures,
     over_seeds,
     over_seeds_and_problems,
@@ -34,6 +36,25 @@ def test_the_interval_over_seeds() -> None:
     assert found.mean == pytest.approx(0.5)
     assert found.half == pytest.approx(2.306 * math.sqrt(variance(values) / 9), rel=1e-4)
     assert over_seeds([0.3]).half is None
+
+
+def test_the_jackknife_of_a_mean_is_student_s_interval_and_that_of_a_ratio_is_near_its_spread() -> None:
+    values = [0.1, 0.4, 0.2, 0.9, 0.5, 0.3, 0.7, 0.8, 0.6]
+    assert jackknife(values, fmean).half == pytest.approx(over_seeds(values).half)
+    assert jackknife([0.3], fmean).half is None
+    generator, spread, halves = np.random.default_rng(0), [], []
+
+    def ratio(pairs: Sequence[tuple[float, float]]) -> float:
+        return sum(a for a, _ in pairs) / sum(b for _, b in pairs)
+
+    for _ in range(400):
+        below = generator.uniform(1, 3, size=8)
+        found = jackknife([(b * generator.normal(0.5, 0.1), b) for b in below], ratio)
+        spread.append(found.mean)
+        halves.append(found.half)
+    assert fmean(abs(mean - 0.5) <= half for mean, half in zip(spread, halves, strict=True)) > 0.92
+    assert math.isnan(jackknife([(0.0, 0.0)], lambda pairs: math.nan).mean)
+    assert jackknife([(1.0, 2.0), (0.0, 0.0)], lambda p: ratio(p) if sum(b for _, b in p) else math.nan).half is None
 
 
 def test_welch_s_difference() -> None:
