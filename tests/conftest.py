@@ -32,10 +32,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 #: File -> the file in whose process it goes: the run that is left alone is made once for both, and a model with Qwen's
-#: vocabulary leaves little room for another run beside it.
+#: vocabulary leaves no room for another run beside it.
 TOGETHER = {
     "tests/integration/test_train.py": "tests/integration/test_faults.py",
     "tests/recipes/test_quickstart.py": "tests/recipes/test_smoke.py",
+    "tests/sweeps/test_real_sweep.py": "tests/recipes/test_smoke.py",
 }
 #: Files that take minutes of one core.
 LONGEST = ("test_faults.py", "test_worker.py", "test_configs.py")
