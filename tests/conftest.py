@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 torch.set_num_threads(1)
 
 # A shell has what it starts in the background ignore SIGINT, and nohup SIGHUP. The runs that a test signals would
-# inherit that from the worker that starts them.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# inherit that; a handler that does nothing they do not, and the tests themselves go on as they were asked to.
+for _ignored in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_ignored) == signal.SIG_IGN:
+        signal.signal(_ignored, lambda *_: None)
 
 #: File -> the file in whose process it goes: the run that is left alone is made once for both, and a model with Qwen's
 #: vocabulary leaves no room for another run beside it.

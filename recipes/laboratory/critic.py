@@ -81,7 +81,7 @@ def calibration(comparison: Comparison) -> str:
     for arm in comparison.with_runs:
         each = [r["calibration"] for r in arm.runs.values() if r.get("calibration")]
         bins = summed(each)
-        if bins:
+        if any(count for count, *_ in bins):
             heads = [f"{i / len(bins):g} to {(i + 1) / len(bins):g}" for i in range(len(bins))]
             total = sum(count for count, *_ in bins)
             cells = [
@@ -115,8 +115,13 @@ def summed(tables: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
 
 
 def calibration_errors(bins: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """The mean over responses of |mean sigma(psi) of its bin - share of right ones|; and with balanced classes."""
+    """The mean over responses of |mean sigma(psi) of its bin - share of right ones|; and with balanced classes.
+
+    Both are not a number where there is no response.
+    """
     total = sum(each[0] for each in bins)
+    if not total:
+        return math.nan, math.nan
     plain = sum(abs(score - right) for _, score, right, _, _ in bins) / total
     balanced = sum(count * abs(score / count - right / weight) for count, score, _, weight, right in bins if count)
     return plain, balanced / total

@@ -68,15 +68,16 @@ def by_band(comparison: Comparison) -> str:
     """
     bands, question = comparison.bands, comparison.question
     base = next((arm for arm in comparison.with_runs if arm.name == question.baselines[0]), None)
+    if base is None or len(bands) < 2:
+        return ""
     rows = []
-    for arm in comparison.with_runs if base and len(bands) > 1 else []:
-        if base is None or arm is base:
-            continue
+    for arm in comparison.with_runs:
         each = [
-            difference(*(one.of_band(places, 1) for one in (arm, base)), pairs=question.pairs)
+            difference(arm.of_band(places, 1), base.of_band(places, 1), pairs=question.pairs)
             for places in bands.values()
         ]
-        rows += [[arm.name, *(_interval(found) for found in each if found)]] if all(each) else []
+        if arm is not base and all(each):
+            rows.append([arm.name, *(_interval(found) for found in each if found)])
     return table(["arm", *bands], rows) if rows else ""
 
 

@@ -70,7 +70,8 @@ differences is the learning rate's. Without ±: of one seed.""",
 Responses of mixed groups by sigma(psi): the share that was right (and how many of the responses these are), over all
 steps and seeds, ± half of the 95% interval by leaving out one seed at a time. error: the mean distance of sigma(psi)
 from that share, 0 of a critic that knows it. Balanced weights train sigma(psi) to the share of right ones where both
-classes of a group are as many: "error, balanced" is from it.""",
+classes of a group are as many: "error, balanced" is from it. Where a range has a handful of responses its interval says
+nothing.""",
 }
 UNPAIRED = """\
 Runs of one seed share the order of their prompts and little else (two arms that differ in later resets alone, all

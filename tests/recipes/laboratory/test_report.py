@@ -241,6 +241,22 @@ def test_what_the_critic_knows(made: Made) -> None:
     assert critic.by_rate(comparison) == ""
 
 
+@pytest.mark.parametrize("empty", [{0}, {0, 1}, {0, 1, 2}])
+def test_calibration_with_seeds_that_had_no_mixed_group(made: Made, empty: set[int]) -> None:
+    """One of three leaves the intervals; of one seed alone there is none, and of none no row."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        if run.settings.method == "pacs":
+            full = [[10, 2.0, 5, 12.0, 9.0], [20, 16.0, 15, 18.0, 9.0]]
+            one["result"]["calibration"] = [[0, 0.0, 0, 0.0, 0.0]] * 2 if run.settings.seed in empty else full
+        return one
+
+    table = critic.calibration(made(record))
+    expected = {1: "0.50 ± 0.00 (33%)", 2: "0.50 (33%)"}
+    assert (row(table, "never")[2] == expected[len(empty)]) if len(empty) in expected else table == ""
+
+
 def test_the_critic_at_each_learning_rate(made: Made) -> None:
     """The last of four points of the runs that tuned, over their two seeds."""
 
