@@ -1,10 +1,12 @@
 """`pacs evaluate MODEL --tasks ... --out DIR`, and the subcommands beside it."""
 
 import argparse
+import json
 import math
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import cast
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
@@ -13,6 +15,7 @@ from pacs.evaluation.grading import HELP, OPTION, parse_given
 from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
 from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
+from pacs.rewards.reasoning import EXAMPLE, check_named
 from pacs.runs.supervisor import FAILED, STOPPED
 
 DESCRIPTION = f"""\
@@ -87,6 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false"
     )
+    how.add_argument(
+        "--reasoning",
+        type=_delimiters,
+        metavar="JSON",
+        help=f"the delimiters of the model's reasoning, in which no answer counts: '{EXAMPLE}', [] for none (default: "
+        "as the model's run named them, else what tokenizer, chat template and prompt say)",
+    )
     how.add_argument("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
     how.add_argument(
         "--dtype",
@@ -127,6 +137,19 @@ def main(args: argparse.Namespace) -> int:
         print(f"pacs evaluate: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
         return STOPPED
     return 0
+
+
+def _delimiters(text: str) -> list[list[str]] | None:
+    """What --reasoning says."""
+    try:
+        named = json.loads(text)
+    except ValueError:
+        named = text
+    try:
+        check_named(named, "--reasoning")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return cast("list[list[str]] | None", named)
 
 
 _GO_ON = "What is finished is kept; the same command goes on from there."

@@ -176,6 +176,7 @@ def _train(config: DictConfig, *, verbose: bool) -> None:
 def _dry_run(config: DictConfig) -> None:
     from pacs.integration import checks, strategy
     from pacs.integration.checks import preflight as surroundings
+    from pacs.integration.checks.reasoning import reasoning_outlook
     from pacs.integration.start import launch
     from pacs.planning import outline
 
@@ -190,6 +191,7 @@ def _dry_run(config: DictConfig) -> None:
     print(f"given: {' '.join(given) or 'nothing'} (`--cfg job` prints all settings)")
     _warn(config)
     print(strategy.outlook(config))
+    print(reasoning_outlook(config))
     print(outline(config))
     print("\n".join(surroundings.expected_data(config)), flush=True)
     problems = []

@@ -1,12 +1,15 @@
 """A model's own tokenizer and chat template."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
 
 from pacs.base.errors import UserError
+from pacs.rewards.find_reasoning import find_reasoning
+from pacs.rewards.reasoning import Reasoning
 
 Messages = list[dict[str, str]]
 
@@ -24,7 +27,7 @@ class Template:
 
     def __init__(self, model: str, thinking: bool = True) -> None:
         self._model = model
-        self._tokenizer = _load(model)
+        self._tokenizer = load_tokenizer(model)
         self._arguments = {"add_generation_prompt": True, "enable_thinking": thinking}
         if not self._tokenizer("1")["input_ids"]:  # what transformers makes up where there is none
             raise UserError(f"--model {model} has no tokenizer (no tokenizer.json): save the model's own with it")
@@ -39,6 +42,18 @@ class Template:
         """Each prompt as tokens."""
         return [list(each) for each in self._apply(prompts, tokenize=True, return_dict=False)]
 
+    def reasoning(self, named: Sequence[Sequence[str]] | None) -> Reasoning:
+        """How the model marks its reasoning.
+
+        Args:
+            named: the user's delimiters, None to find them.
+
+        Raises:
+            CannotTell: As `find_reasoning`.
+        """
+        options = {key: value for key, value in self._arguments.items() if key != "add_generation_prompt"}
+        return find_reasoning(self._tokenizer, options, named)
+
     def lengths(self, prompts: list[Messages]) -> list[int]:
         """The number of tokens of each prompt."""
         return [len(each) for each in self.tokens(prompts)]
@@ -51,7 +66,12 @@ class Template:
             raise UserError(f"--model {self._model}: its chat template refuses a prompt: {why}") from error
 
 
-def _load(model: str) -> Any:
+def load_tokenizer(model: str) -> Any:
+    """The tokenizer of a folder, or of a name on the Hugging Face Hub.
+
+    Raises:
+        UserError: There is none.
+    """
     from huggingface_hub import HfApi
     from transformers import AutoTokenizer
 

@@ -64,10 +64,11 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
     from pacs.integration.checks.architecture import architecture_problems
     from pacs.integration.checks.preflight import input_problems
+    from pacs.integration.checks.reasoning import reasoning_outlook
 
     problems = [*input_problems(config), *architecture_problems(config)]
     if not problems:
-        yield Finding("model and data", "ok", "what the run needs is here")
+        yield Finding("model and data", "ok", f"what the run needs is here; {reasoning_outlook(config)}")
     for problem in problems:
         found, _, mend = problem.partition(": ")
         yield Finding("model and data", "fail", found, mend)

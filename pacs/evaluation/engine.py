@@ -15,7 +15,9 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from pacs.base.errors import UserError
+from pacs.data.template import load_tokenizer
 from pacs.evaluation.settings import Sampling
+from pacs.rewards.reasoning import UNENDED, Reasoning
 
 CONNECT_SECONDS = 10.0
 #: An exchange ends after this time if anything is finished.
@@ -47,6 +49,7 @@ class Finished(NamedTuple):
     tokens: int
     truncated: bool
     token_entropy: float | None
+    answer_begins: int
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class EngineSettings:
         context: the most tokens of prompt and response together.
         sampling: of all samples; a `dtype` of `auto` is vLLM's choice.
         options: of the engines.
+        reasoning: how the model marks it.
         cpu: whether it computes on the CPU.
     """
 
@@ -93,6 +97,7 @@ class EngineSettings:
     context: int
     sampling: Sampling
     options: EngineOptions
+    reasoning: Reasoning
     cpu: bool = False
 
     def engine_arguments(self) -> dict[str, Any]:
@@ -149,6 +154,7 @@ class Engine:
             # The context decides how much vLLM works on at a time: on an H100 1,024 requests, by its own default 128.
             arguments = EngineArgs(**self._settings.engine_arguments())
             self._engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
+            self._tokenizer = load_tokenizer(self._settings.model)
         except Exception as error:
             raise self._failure(error) from None
         signal.signal(signal.SIGUSR1, self._interrupt)
@@ -173,12 +179,28 @@ class Engine:
             finished: list[Finished] = []
             until = time.monotonic() + EXCHANGE_SECONDS
             while self._engine.has_unfinished_requests() and not (finished and time.monotonic() > until):
-                finished += [_finished(output) for output in self._engine.step() if output.finished]
+                finished += [self._finished(output) for output in self._engine.step() if output.finished]
         except Exception as error:
             raise self._failure(error) from None
         finally:
             self._is_exchanging = False
         return finished
+
+    def _finished(self, output: Any) -> Finished:
+        response = output.outputs[0]
+        count = len(response.token_ids)
+        log_prob = response.cumulative_logprob
+        begins = self._settings.reasoning.of_tokens(
+            self._tokenizer, output.prompt_token_ids, response.token_ids, response.text
+        )
+        return Finished(
+            output.request_id,
+            response.text,
+            count,
+            response.finish_reason == "length",
+            None if log_prob is None else -log_prob / max(count, 1),
+            UNENDED if begins is None else begins,
+        )
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the wait for an engine that is dead; outside of it, vLLM itself finds out at the next request."""
@@ -194,19 +216,6 @@ class Engine:
         plain = DEAD if dead else f"{type(error).__name__}: {error}"
         cause = first_hand[-1] if first_hand else plain
         return EngineFailure(f"{' '.join(cause.split())} (all that vLLM printed is in {self._log})")
-
-
-def _finished(output: Any) -> Finished:
-    response = output.outputs[0]
-    count = len(response.token_ids)
-    log_prob = response.cumulative_logprob
-    return Finished(
-        output.request_id,
-        response.text,
-        count,
-        response.finish_reason == "length",
-        None if log_prob is None else -log_prob / max(count, 1),
-    )
 
 
 def _await_death() -> None:

@@ -22,6 +22,8 @@ from pacs.evaluation.sample import Problem
 from pacs.evaluation.sampling import Work
 from pacs.evaluation.settings import FILE, ModelSettings, Sampling, Settings, TaskSettings, joined, read_settings
 from pacs.evaluation.tasks import Task, load_problems, prepare_missing
+from pacs.rewards.find_reasoning import CannotTell
+from pacs.rewards.reasoning import EXAMPLE, Reasoning
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     prepare_missing(asked.tasks, asked.data)
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
     check_settings_work([problem for some in problems.values() for problem in some], verifiers)
-    prompts, context = encode(model, problems, asked.sampling)
+    prompts, context, reasoning = encode(model, problems, asked.sampling)
+    print(reasoning.sentence("--reasoning, or the model's run,"), flush=True)
     if asked.options.ray_address is not None:
         check_address(asked.options.ray_address)
     with locked(asked.out), stop:
@@ -75,22 +78,27 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
         with nothing_left(), Work(asked.out, settings, problems, prompts) as work:
             work.say_what_is_there()
             if not work.is_done():
-                engine = EngineSettings(settings.model.folder, context, settings.sampling, asked.options)
+                engine = EngineSettings(settings.model.folder, context, settings.sampling, asked.options, reasoning)
                 work.run(engine, stop)
         print(report(asked.out))
 
 
 def encode(
     model: Model, problems: dict[str, list[Problem]], sampling: Sampling
-) -> tuple[dict[tuple[str, str], list[int]], int]:
-    """The prompts as tokens, by task and problem, and the context that the engines need.
+) -> tuple[dict[tuple[str, str], list[int]], int, Reasoning]:
+    """The prompts as tokens, by task and problem; the context that the engines need; how the model marks its reasoning.
 
     Raises:
         UserError: If a prompt has no tokens, or prompt and response can be longer than the model's context; if the
-            model has no tokenizer or no chat template, or its template refuses a prompt.
+            model has no tokenizer or no chat template, its template refuses a prompt, or it cannot be told how its
+            reasoning ends.
     """
     limit, _ = context_and_dtype(model)
     template = Template(str(model.folder), sampling.thinking)
+    try:
+        reasoning = template.reasoning(_delimiters(model, sampling))
+    except CannotTell as error:
+        raise UserError(f"{model.given}: {error}: name both, --reasoning '{EXAMPLE}', or [] if it opens none") from None
     prompts = {}
     for task, some in problems.items():
         for problem, tokens in zip(some, template.tokens([problem.prompt for problem in some]), strict=True):
@@ -113,7 +121,12 @@ def encode(
             f"--max-tokens {sampling.max_tokens}: with the longest prompt ({len(tokens)} tokens, {longest} of {task}) "
             f"that is {needed:,}, and the model's context has {limit:,}: --max-tokens {limit - len(tokens)} fits"
         )
-    return prompts, needed
+    return prompts, needed, reasoning
+
+
+def _delimiters(model: Model, sampling: Sampling) -> list[list[str]] | None:
+    """Of the command line, or else of the model's run."""
+    return sampling.reasoning if sampling.reasoning is not None or model.reward is None else model.reward.delimiters
 
 
 def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Settings:
@@ -142,7 +155,8 @@ def settle(asked: Asked, model: Model, problems: dict[str, list[Problem]]) -> Se
             merge_checkpoint(model, folder)
     print(f"hashing the model in {folder}", flush=True)
     _, dtype = context_and_dtype(Model(model.given, folder))
-    sampling = replace(asked.sampling, dtype=dtype) if asked.sampling.dtype == "auto" else asked.sampling
+    sampling = replace(asked.sampling, reasoning=_delimiters(model, asked.sampling))
+    sampling = replace(sampling, dtype=dtype) if sampling.dtype == "auto" else sampling
     tasks = {
         task.name: TaskSettings(
             str(task.file.absolute()), file_sha256(task.file), len(problems[task.name]), task.samples, task.ks

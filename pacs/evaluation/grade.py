@@ -15,6 +15,7 @@ from pacs.evaluation.folder import read_grades, read_problems, read_samples, rep
 from pacs.evaluation.grading import OPTION, Grading, VerifierSettings
 from pacs.evaluation.sample import Grade, Problem, Sample
 from pacs.evaluation.settings import Settings, read_settings
+from pacs.rewards.reasoning import ANSWER_BEGINS
 from pacs.rewards.registry import DEFAULT, compute_score
 
 #: A thread waits while a process compares answers, or runs a program.
@@ -36,7 +37,8 @@ def grade(problem: Problem, sample: Sample, verifiers: VerifierSettings) -> Grad
     """
     name = problem.extra_info.get("verifier") or DEFAULT
     settings = {name: verifiers[name]} if name in verifiers else {}
-    verdict = compute_score(problem.data_source, sample.response, problem.ground_truth, problem.extra_info, **settings)
+    info = problem.extra_info | ({} if sample.answer_begins is None else {ANSWER_BEGINS: sample.answer_begins})
+    verdict = compute_score(problem.data_source, sample.response, problem.ground_truth, info, **settings)
     score, status = verdict["score"], verdict["status"]
     if score != (status == "correct"):
         raise ValueError(

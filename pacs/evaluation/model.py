@@ -18,6 +18,7 @@ from pacs.checkpoints.source import CHECKPOINTS, Source, find_source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import read_sums
 from pacs.rewards.of_run import RunReward, read_reward, reward_of
+from pacs.rewards.reasoning import SETTING
 from pacs.runs.read import INFO
 from pacs.verl_keys.names import DATA_SEED, METHOD, REWARD_FUNCTION
 
@@ -79,7 +80,9 @@ def find_model(given: str) -> Model:
         raise UserError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
     if path.name.startswith("global_step_") or (path / CHECKPOINTS).is_dir():
         source = find_source(path)
-        return Model(given, source.huggingface, source, reward_of(source.setting(REWARD_FUNCTION)))
+        return Model(
+            given, source.huggingface, source, reward_of(source.setting(REWARD_FUNCTION), source.setting(SETTING))
+        )
     if not (path / "config.json").is_file():
         raise UserError(
             f"{given} is no model (it has no config.json), and neither a training checkpoint "

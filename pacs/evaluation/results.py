@@ -180,7 +180,8 @@ def results_page(settings: Mapping[str, Any], results: Sequence[TaskResult], dat
         "## Samples",
         _samples(results),
         sentences(settings.get("grading")),
-        "Statuses are the verifier's; *truncated* is cut off at the limit of tokens, with an answer or without. "
+        "Statuses are the verifier's; *truncated* is cut off at the limit of tokens, with an answer or without; "
+        "*unfinished* ended within the model's reasoning, and has no answer. "
         "Tokens are the mean of a response; tokens a second those generated.",
         "## Settings",
         table(["setting", "value"], [[key, str(value)] for key, value in flatten(settings).items()]),
@@ -203,11 +204,14 @@ def _by_k(what: str, results: Sequence[TaskResult]) -> str:
 
 def _samples(results: Sequence[TaskResult]) -> str:
     statuses = list(results[0].statuses)
-    names = ["truncated", *statuses, "tokens", "of right", "of wrong", "seconds", "tokens/s"]
+    known = ["unfinished"] if any(result.unfinished is not None for result in results) else []
+    names = ["truncated", *known, *statuses, "tokens", "of right", "of wrong", "seconds", "tokens/s"]
     rows = []
     for result in results:
         lengths = (result.mean_tokens, result.mean_tokens_right, result.mean_tokens_wrong)
-        shares = [percent(result.truncated), *(percent(result.statuses.get(status, 0.0)) for status in statuses)]
+        unfinished = ["" if result.unfinished is None else percent(result.unfinished)] * len(known)
+        found = [percent(result.statuses.get(status, 0.0)) for status in statuses]
+        shares = [percent(result.truncated), *unfinished, *found]
         rows.append([result.task, *shares, *map(number, (*lengths, result.seconds, result.tokens_per_second))])
     return table(["", *(name.replace("_", " ") for name in names)], rows)
 

@@ -41,6 +41,8 @@ class Sample:
         truncated: cut off at the limit of tokens.
         token_entropy: mean of -log p over its tokens, p after temperature and top-p (nats): in expectation the mean
             entropy of the distributions it was drawn from; None where it was not asked for.
+        answer_begins: the character of the response at which its answer begins; -1 where it ended within its reasoning,
+            None in the folder of a version that did not write it down.
     """
 
     problem: str
@@ -50,6 +52,7 @@ class Sample:
     tokens: int
     truncated: bool
     token_entropy: float | None = None
+    answer_begins: int | None = None
 
 
 @dataclass(frozen=True)

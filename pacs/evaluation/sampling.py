@@ -127,7 +127,14 @@ class Work:
         task, problem, index = self._asked.pop(finished.id)
         seed = self._seed(task, problem, index)
         sample = Sample(
-            problem, index, seed, finished.response, finished.tokens, finished.truncated, finished.token_entropy
+            problem,
+            index,
+            seed,
+            finished.response,
+            finished.tokens,
+            finished.truncated,
+            finished.token_entropy,
+            finished.answer_begins,
         )
         self._stores[task].add(sample)
         self._clock.sampled(task, sample.tokens)

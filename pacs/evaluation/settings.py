@@ -41,7 +41,10 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How it was sampled; the defaults are the paper's."""
+    """How it was sampled, and where answers begin; the defaults are the paper's.
+
+    `reasoning` are the model's delimiters as the user or the model's run named them; None: they were found.
+    """
 
     temperature: float = 0.6
     top_p: float = 0.95
@@ -50,6 +53,7 @@ class Sampling:
     token_entropy: bool = False
     dtype: str = "auto"
     seed: int = 0
+    reasoning: list[list[str]] | None = None
 
 
 @dataclass(frozen=True)

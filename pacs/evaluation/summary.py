@@ -13,6 +13,7 @@ from pacs.base.statistics import Estimate, estimate, pass_at_k
 from pacs.evaluation.folder import Timing
 from pacs.evaluation.majority import maj_at_k, votes
 from pacs.evaluation.sample import Graded, GradedTask, Problem
+from pacs.rewards.reasoning import UNENDED
 from pacs.rewards.verdict import Status
 
 #: The verifier whose answers are programs: no two are the same, so that there is no majority among them.
@@ -52,6 +53,7 @@ class TaskResult:
         mean_tokens, mean_tokens_right, mean_tokens_wrong: of the responses; None where there is none.
         seconds: that generating took; None where it is not known.
         tokens_per_second: generated.
+        unfinished: share that ended within their reasoning; None where that was not written down.
     """
 
     task: str
@@ -67,6 +69,7 @@ class TaskResult:
     mean_tokens_wrong: float | None
     seconds: float | None
     tokens_per_second: float | None
+    unfinished: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, whose keys are text."""
@@ -121,6 +124,7 @@ def summarize(task: GradedTask, ks: Sequence[int], timing: Timing = Timing()) ->
         seconds=timing.seconds or None,
         # Not all tokens: a start that was killed has left samples whose seconds are lost.
         tokens_per_second=timing.tokens / timing.seconds if timing.seconds else None,
+        unfinished=_unfinished([graded.sample.answer_begins for graded in samples]),
     )
 
 
@@ -144,6 +148,10 @@ def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:
 def _count(problem: Problem, samples: Sequence[Graded]) -> ProblemCount:
     gold = hashlib.sha256(problem.ground_truth.encode(errors="surrogatepass")).hexdigest()[:16]
     return ProblemCount(problem.id, gold, len(samples), sum(graded.status == "correct" for graded in samples))
+
+
+def _unfinished(begins: Sequence[int | None]) -> float | None:
+    return None if None in begins else begins.count(UNENDED) / len(begins)
 
 
 def _mean(values: Sequence[int]) -> float | None:

@@ -18,6 +18,7 @@ from pacs.checkpoints.sums import write_sums
 from pacs.export.card import model_card
 from pacs.export.model import check_shards, empty_model, own_parameters
 from pacs.rewards.of_run import FILE, write_reward
+from pacs.rewards.reasoning import SETTING
 from pacs.verl_keys.names import REWARD_FUNCTION
 
 #: Of one file of weights, unless one parameter is larger.
@@ -70,7 +71,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
         shutil.copytree(source.huggingface, aside, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True)
         (aside / "README.md").write_text(card, encoding="utf-8")
         if (reward := source.setting(REWARD_FUNCTION)) is not None:
-            write_reward(reward, aside)
+            write_reward(reward, aside, source.setting(SETTING))
         verify(aside, model)
         # mkdtemp's folders and safetensors' files are private.
         aside.chmod(0o755)

@@ -11,7 +11,7 @@ BASELINES = (
 )  # fmt: skip
 
 #: Keys of `pacs` about the run; all others are fields of `Pacs`, and there only under PACS.
-RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts")
+RUN_KEYS = ("run_dir", "sample_groups", "faults", "resume", "rollouts", "reasoning")
 
 #: The environment variable with which verl's platform is chosen in every process.
 PLATFORM_VARIABLE = "VERL_PLATFORM"

@@ -156,6 +156,7 @@ def batch_metrics(
     truncated: torch.Tensor,
     alone: torch.Tensor,
     status: Sequence[str] | None,
+    unfinished: Sequence[float] | None = None,
 ) -> dict[str, float]:
     """The metrics of a step's sampled batch, before any update.
 
@@ -170,6 +171,7 @@ def batch_metrics(
         truncated: (B,) 1 if the response was stopped by the limit on its length.
         alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
         status: B statuses of the verifier; None if it gives none.
+        unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
 
     Returns:
         Metric -> value.
@@ -181,6 +183,8 @@ def batch_metrics(
     if status is not None:
         known = [word if word in STATUSES else OTHER for word in status]
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
+    if unfinished is not None:
+        columns["unfinished"] = torch.tensor(unfinished)
     selections = {SAMPLED: torch.ones_like(kept), RESPONSES: kept}
     groups: dict[str, float] = {}
     if not graded[kept].any():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from pacs.rewards.extract import final_part
+from pacs.rewards.reasoning import final_part
 from pacs.rewards.sandbox.limits import Limits
 from pacs.rewards.sandbox.sandbox import Sandbox, SandboxError
 from pacs.rewards.verdict import Status, verdict
@@ -95,7 +95,7 @@ def compute_score(
         data_source: named in the log.
         solution_str: the response.
         ground_truth: the `Tests`, as JSON.
-        extra_info: unused; verl passes it.
+        extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
         test_seconds: processor time that a test may take.
         total_seconds: time on the clock that all tests may take.
         memory_mib: address space that the program may take.
@@ -117,7 +117,7 @@ def compute_score(
             raise ValueError(f"code.{name}={value}: use a whole number of at least {least}")
     if not total_seconds > 0:
         raise ValueError(f"code.total_seconds={total_seconds}: use a number above 0")
-    code = last_code_block(final_part(solution_str))
+    code = last_code_block(final_part(solution_str, extra_info))
     if code is None:
         return verdict("no_answer")
     limits = Limits(test_seconds, memory_mib, output_mib, allow_without_landlock, allow_without_seccomp)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from pacs.rewards import expressions
 from pacs.rewards.answers.tokens import bare
-from pacs.rewards.extract import final_part, last_boxed
+from pacs.rewards.extract import last_boxed
+from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
 #: What may follow an expression: `= 82`.
@@ -63,14 +64,14 @@ def compute_score(
         data_source: unused; verl passes it.
         solution_str: the response.
         ground_truth: the numbers and the target, as JSON.
-        extra_info: unused; verl passes it.
+        extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
         use_all: each number must be used as often as it is given; else at most as often.
 
     Returns:
         The `verdict`; `no_answer` where nothing, or white space, is boxed; `error` for a ground truth with a
         `gold_problem`.
     """
-    predicted = last_boxed(final_part(solution_str))
+    predicted = last_boxed(final_part(solution_str, extra_info))
     if not predicted:
         return verdict("no_answer")
     try:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pacs.rewards.extract import BOXED, MAX_BOX_CHARS, final_part, last_boxed
+from pacs.rewards.extract import BOXED, MAX_BOX_CHARS, last_boxed
+from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
 
@@ -21,7 +22,7 @@ def compute_score(
         data_source: unused; verl passes it.
         solution_str: the response.
         ground_truth: the right answer, without a box.
-        extra_info: unused; verl passes it.
+        extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
         ignore_case: `YES` is `yes`.
         ignore_white_space: any white space is one space, and none at the ends; without it, the ends alone count for
             nothing.
@@ -36,7 +37,7 @@ def compute_score(
         text = " ".join(text.split()) if ignore_white_space else text.strip()
         return text.casefold() if ignore_case else text
 
-    predicted = last_boxed(final_part(solution_str))
+    predicted = last_boxed(final_part(solution_str, extra_info))
     if not predicted:
         return verdict("no_answer")
     if gold_problem(ground_truth):

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-THINK_OPEN: Final = "<think>"
-THINK_CLOSE: Final = "</think>"
 BOXED: Final = "\\boxed"
 
 #: A longer box is not read to its end.
@@ -19,15 +17,6 @@ _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _LAST_BOX = re.compile(r".*\\boxed\s*\{", re.DOTALL)
 #: The character after a backslash is escaped.
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-
-
-def final_part(response: str) -> str:
-    """What follows the reasoning: the text after the last `</think>`, or all of it where there is none.
-
-    Empty if the reasoning never ended (an unclosed `<think>`): what stands in it is not yet an answer.
-    """
-    part = response.rpartition(THINK_CLOSE)[2]
-    return "" if THINK_OPEN in part else part
 
 
 def last_boxed(text: str) -> str | None:

@@ -15,8 +15,9 @@ from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.parse import Unreadable
 from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
-from pacs.rewards.extract import final_part, last_boxed, unboxed_answer
+from pacs.rewards.extract import last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated
+from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import Status, verdict
 
 #: What was too slow is not tried again for so long; on a machine that is less busy then, it may pass.
@@ -49,7 +50,7 @@ def compute_score(
         data_source: the name of the data set; every one is graded alike.
         solution_str: the response, as text.
         ground_truth: the right answer, without a box.
-        extra_info: unused; verl passes it.
+        extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
         unboxed: where nothing is boxed, take the answer after "the answer is", or else the last in bold.
         accept_unevaluated: let an answer that still has to be calculated (`47+38` for 85) be right.
         timeout_seconds, memory_mib, workers: of `isolation.Limits`.
@@ -62,7 +63,7 @@ def compute_score(
         ValueError: If a limit is not above 0.
         IsolationError: If no process can be started for the comparison.
     """
-    part = final_part(str(solution_str))
+    part = final_part(str(solution_str), extra_info)
     answer = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
     limits = Limits(timeout_seconds, memory_mib, workers)
     if not answer:

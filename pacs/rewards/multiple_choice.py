@@ -5,7 +5,8 @@ from collections.abc import Container
 from string import ascii_uppercase
 from typing import Any, Final
 
-from pacs.rewards.extract import BOXED, final_part, last_boxed
+from pacs.rewards.extract import BOXED, last_boxed
+from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
 # `Answer: C`, `**Answer:** (C)`, `The answer: $C$`, `Answer: C) 5 m`; not `Answer: Carbon` or `Answer: A carbon atom`.
@@ -53,7 +54,7 @@ def compute_score(
     texts = {} if choices is None else dict(zip(ascii_uppercase, map(_normalise, choices), strict=False))
     if ground_truth not in (texts or set(letters)):
         return verdict("error")
-    part = final_part(solution_str or "")
+    part = final_part(solution_str or "", extra_info)
     if BOXED in part:
         box = last_boxed(part) or ""
         predicted = _letter(box, texts) if len(box) <= BOX_CHARS else box[:BOX_CHARS]

@@ -13,7 +13,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
 from pacs.rewards.countdown import canonical
-from pacs.rewards.extract import final_part, last_boxed
+from pacs.rewards.extract import last_boxed
+from pacs.rewards.reasoning import final_part
 from recipes.laboratory.counting import count
 from recipes.laboratory.sampling import sample
 from recipes.starts.read import Problems, grade

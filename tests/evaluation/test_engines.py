@@ -11,6 +11,7 @@ from pacs.evaluation.engine import EngineOptions, EngineSettings
 from pacs.evaluation.engines import start_engines
 from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
+from pacs.rewards.reasoning import Reasoning
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 from pacs.runs.temporary import TEMPORARY
 
@@ -33,7 +34,7 @@ def test_gpus_that_are_taken_are_waited_for_and_the_wait_is_said(
         monkeypatch.setenv(name, str(tmp_path))
     stop = StopRequest()
     stop.signals.append(signal.SIGTERM)
-    settings = EngineSettings("model", 64, Sampling(1.0, 1.0, 32), EngineOptions())
+    settings = EngineSettings("model", 64, Sampling(1.0, 1.0, 32), EngineOptions(), Reasoning(()))
     with pytest.raises(Stopped):
         start_engines(settings, tmp_path, stop)
     assert "waiting for 1 GPUs, of which 0 are free now" in capsys.readouterr().out

@@ -55,7 +55,11 @@ def test_every_metric_of_a_column_is_computed() -> None:
     table = dict.fromkeys(UPDATE_COLUMNS | OPTIONAL_UPDATE_COLUMNS, some) | {"correct": rows, "update": 0 * some}
     batch = dict.fromkeys(("score", "tokens", "truncated"), rows)
     computed = update_metrics([table]) | batch_metrics(
-        group=torch.zeros(4, dtype=torch.int64), alone=torch.zeros(4), status=["correct"] * 4, **batch
+        group=torch.zeros(4, dtype=torch.int64),
+        alone=torch.zeros(4),
+        status=["correct"] * 4,
+        unfinished=[0.0] * 4,
+        **batch,
     )
     declared = {metric.name for metrics in OURS.values() for metric in metrics if metric.column}
     assert {find(name).name for name in computed} == declared

@@ -10,10 +10,11 @@ import pytest
 
 from pacs.rewards.answers.bounds import MAX_CHARS
 from pacs.rewards.exact_match import compute_score as exact_match
-from pacs.rewards.extract import MAX_BOX_CHARS, OVERLONG, final_part, last_boxed, unboxed_answer
+from pacs.rewards.extract import MAX_BOX_CHARS, OVERLONG, last_boxed, unboxed_answer
 from pacs.rewards.math import compute_score as math_score
 from pacs.rewards.multiple_choice import BOX_CHARS
 from pacs.rewards.multiple_choice import compute_score as multiple_choice
+from pacs.rewards.reasoning import final_part
 
 
 @pytest.mark.parametrize(

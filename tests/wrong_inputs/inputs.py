@@ -50,6 +50,8 @@ def write_models(folder: Path) -> None:
 
     copy("no_tokenizer", "tokenizer*")
     copy("no_template", "chat_template*")
+    template = copy("vibes") / "chat_template.jinja"
+    template.write_text(template.read_text() + "{% if add_generation_prompt %}<my_vibes>{% endif %}")
     copy("no_weights", "*.safetensors")
     os.truncate(copy("truncated") / "model.safetensors", 1000)
     os.truncate(copy("no_bytes") / "model.safetensors", 0)

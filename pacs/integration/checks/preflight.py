@@ -14,6 +14,7 @@ from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.prompts import prompt_problems
+from pacs.integration.checks.reasoning import reasoning_problems
 from pacs.integration.checks.reward_function import reward_function_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 
@@ -47,7 +48,8 @@ def input_problems(config: DictConfig) -> Iterator[str]:
     if not problems:
         files = _data_files(config)
         named = {key: [file for of, file in files if of == key] for key, _ in files}
-        yield from prompt_problems(config, named["data.train_files"], named["data.val_files"])
+        problems = list(prompt_problems(config, named["data.train_files"], named["data.val_files"]))
+        yield from problems or reasoning_problems(config)
     yield from reward_function_problems(config)
 
 

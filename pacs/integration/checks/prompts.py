@@ -26,7 +26,7 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
         val_files: for its validation, likewise.
     """
     try:
-        tokenizer = _tokenizer(config)
+        tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
         path = config.actor_rollout_ref.model.path
@@ -56,17 +56,31 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
             )
 
 
-def _tokenizer(config: DictConfig) -> Any:
-    """That of a folder here; None for one of the Hugging Face Hub, or where a dataset of its own makes the prompts."""
-    model = config.actor_rollout_ref.model
-    folder = Path(str(model.get("tokenizer_path") or model.path)).expanduser()
-    if not folder.is_dir() or (config.data.get("custom_cls") or {}).get("path") is not None:
+def tokenizer_of(config: DictConfig) -> Any:
+    """The run's, of a folder or of the Hugging Face Hub's cache here, with the run's chat template.
+
+    None where it is not here, or where a dataset of its own makes the prompts.
+
+    Raises:
+        Exception: what transformers or a tokenizer's own code makes of a damaged file.
+    """
+    if (config.data.get("custom_cls") or {}).get("path") is not None:
         return None
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=bool(model.get("trust_remote_code"))
-    )
+    model = config.actor_rollout_ref.model
+    name = str(model.get("tokenizer_path") or model.path)
+    folder = Path(name).expanduser()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder if folder.is_dir() else name,
+            local_files_only=True,
+            trust_remote_code=bool(model.get("trust_remote_code")),
+        )
+    except OSError:  # transformers': not in the cache
+        if folder.is_dir():
+            raise
+        return None
     if model.get("custom_chat_template") is not None:
         tokenizer.chat_template = model.custom_chat_template
     return tokenizer

@@ -9,8 +9,10 @@ from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
 from pacs.integration.checks.values import value_problems
 from pacs.integration.compatibility.shown_config import logger_problem
+from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import check_life_settings
+from pacs.verl_keys.changes import plain
 
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
@@ -82,6 +84,10 @@ def _checkpoint_problems(config: DictConfig) -> Iterator[str]:
 
 def _reward_problems(config: DictConfig) -> Iterator[str]:
     reward = config.reward.custom_reward_function
+    try:
+        check_named(plain(config.pacs.reasoning)["delimiters"])
+    except ValueError as error:
+        yield str(error)
     if reward.path == PATH:
         try:
             check_settings(reward.get("reward_kwargs") or {})

@@ -1,9 +1,9 @@
 """What the reward function gave the responses of a step or a validation, checked and counted."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import transfer_queue as tq
@@ -12,7 +12,9 @@ from pacs.base.terminal import print, visible
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums
 from pacs.metrics import batch_metrics, validation_metrics
 from pacs.rewards.health import check_graded
+from pacs.rewards.reasoning import UNFINISHED
 
+T = TypeVar("T")
 #: Of a prompt, in an error.
 PROMPT_CHARS = 300
 
@@ -97,7 +99,8 @@ class Grading:
             tokens=grades.tokens[sampled],
             truncated=grades.truncated[sampled],
             alone=(torch.zeros_like(sampled) if alone is None else alone)[sampled],
-            status=verifier_statuses(grades.infos),
+            status=said_of_all(grades.infos, "status", str),
+            unfinished=said_of_all(grades.infos, UNFINISHED, float),
         )
         self._warn_of_graded_scores(metrics)
         generated = grades.tokens[sampled].double().sum().item() + self.trainer.prompts.discarded_tokens
@@ -170,6 +173,6 @@ def not_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Se
     )
 
 
-def verifier_statuses(infos: list[dict[str, Any]]) -> list[str] | None:
-    """The verifier's `status` of each response; None unless it gives one of every response."""
-    return [str(info["status"]) for info in infos] if all("status" in info for info in infos) else None
+def said_of_all(infos: list[dict[str, Any]], key: str, kind: Callable[[Any], T]) -> list[T] | None:
+    """What was said under a key of each response, as a kind; None unless it was said of every one."""
+    return [kind(info[key]) for info in infos] if all(key in info for info in infos) else None

@@ -113,6 +113,18 @@ BATCH = (
         remedy="High or rising: raise `data.max_response_length`, or leave out prompts that need more.",
     ),
     Metric(
+        name="pacs/reasoning/unfinished_fraction",
+        column="unfinished",
+        over=RESPONSES,
+        formula="the response ended within its reasoning, by the model's delimiters (`pacs.reasoning.delimiters`): it "
+        "has no answer, whatever stands in it",
+        unit=SHARE,
+        healthy="0 for a model that marks no reasoning; else small, and at most `pacs/truncated_fraction` as a rule.",
+        remedy="High: responses are cut off while the model thinks: raise `data.max_response_length`. Above "
+        "`pacs/truncated_fraction`: the model ends its turn without ending its reasoning; see whether the run's "
+        "delimiters, which the dry-run prints, are the model's.",
+    ),
+    Metric(
         name="pacs/truncated/correct_fraction",
         column="truncated",
         over=CORRECT_RESPONSES,

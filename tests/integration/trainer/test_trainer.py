@@ -21,7 +21,7 @@ from pacs.checkpoints import folder as checkpoints
 from pacs.integration import fields
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
 from pacs.integration.checkpoints.shard_checks import check_shards
-from pacs.integration.trainer.grading import verifier_statuses
+from pacs.integration.trainer.grading import said_of_all
 from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.metrics import find
@@ -232,8 +232,8 @@ def test_a_group_too_small_for_the_estimator_is_dropped(estimator: str, alone: l
 
 
 def test_statuses_are_told_only_if_every_response_has_one() -> None:
-    assert verifier_statuses([{"status": "correct"}, {"status": "timeout"}]) == ["correct", "timeout"]
-    assert verifier_statuses([{"status": "correct"}, {}, {"status": "wrong"}]) is None
+    assert said_of_all([{"status": "correct"}, {"status": "timeout"}], "status", str) == ["correct", "timeout"]
+    assert said_of_all([{"status": "correct"}, {}, {"status": "wrong"}], "status", str) is None
 
 
 def returned(norms: list[float]) -> dict:

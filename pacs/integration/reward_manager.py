@@ -1,0 +1,67 @@
+"""verl's reward managers, which here tell the reward function where the answer of a response begins.
+
+verl gives a reward function the response's text without special tokens, and nothing of the prompt: with a model whose
+delimiters are special tokens, or whose template opens the reasoning, it cannot know what is reasoning.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from omegaconf import DictConfig, open_dict
+from verl import DataProto
+from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls
+
+from pacs.rewards.find_reasoning import find_reasoning
+from pacs.rewards.reasoning import ANSWER_BEGINS, UNENDED, UNFINISHED
+from pacs.verl_keys.config import chat_template_options
+
+PATH = "pkg://pacs.integration.reward_manager"
+
+
+def choose(config: DictConfig) -> None:
+    """Have verl load the manager of this module that stands for the one that the config names; not for a user's own."""
+    manager = config.reward.reward_manager
+    if manager.source == "register":
+        with open_dict(config):
+            manager.source, manager.module = "importlib", {**(manager.module or {}), "path": PATH}
+
+
+def __getattr__(name: str) -> Any:
+    """verl looks a manager up by `getattr(module, name)`: `naive`, `dapo` and so on."""
+    try:
+        return _informed(name)
+    except ValueError as error:  # verl's: it has none of this name
+        raise AttributeError(str(error)) from error
+
+
+@cache
+def _informed(name: str) -> type:
+    """verl's manager of a name, with what is done before it and after it."""
+
+    class Informed(get_reward_manager_cls(name)):  # type: ignore[misc]
+        def __init__(self, config: DictConfig, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+            super().__init__(config, tokenizer, *args, **kwargs)
+            if config.actor_rollout_ref.model.get("custom_chat_template") is not None:
+                tokenizer.chat_template = config.actor_rollout_ref.model.custom_chat_template
+            named = config.pacs.reasoning.delimiters
+            self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
+
+        async def run_single(self, data: DataProto) -> dict[str, Any]:
+            """verl's, for the last sequence of `data`, with `ANSWER_BEGINS` in its `extra_info`."""
+            begins = self._answer_begins(data)
+            infos = data.non_tensor_batch.setdefault("extra_info", np.array([{}] * len(data), dtype=object))
+            infos[-1] = {**(infos[-1] or {}), ANSWER_BEGINS: UNENDED if begins is None else begins}
+            result: dict[str, Any] = await super().run_single(data)
+            result["reward_extra_info"][UNFINISHED] = float(begins is None)
+            return result
+
+        def _answer_begins(self, data: DataProto) -> int | None:
+            prompts, responses, mask = (data.batch[key][-1] for key in ("prompts", "responses", "attention_mask"))
+            before = mask[: len(prompts)].bool()
+            response = responses[: int(mask[len(prompts) :].sum())].tolist()  # as verl's managers have it
+            text = self.tokenizer.decode(response, skip_special_tokens=True)
+            return self.reasoning.of_tokens(self.tokenizer, prompts[before].tolist(), response, text)
+
+    Informed.__name__ = Informed.__qualname__ = f"Informed{Informed.__mro__[1].__name__}"
+    return Informed

@@ -1,0 +1,94 @@
+"""The texts by which models mark their reasoning, and the spellings of tags that do."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Delimiters:
+    """Texts of which any opens a model's reasoning, and of which any ends it."""
+
+    opens: tuple[str, ...]
+    closes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{' or '.join(self.opens)} ... {' or '.join(self.closes)}"
+
+
+def pair_of(opens: str, closes: str) -> Delimiters:
+    """One text that opens, and one that ends."""
+    return Delimiters((opens,), (closes,))
+
+
+#: Looked for in every response: as text they mean nothing else.
+ALWAYS: Final = (
+    pair_of("<think>", "</think>"),
+    pair_of("<thinking>", "</thinking>"),
+    pair_of("<thought>", "</thought>"),
+    pair_of("<reasoning>", "</reasoning>"),
+    pair_of("[THINK]", "[/THINK]"),  # Magistral
+    pair_of("◁think▷", "◁/think▷"),  # Kimi-VL
+    pair_of("<seed:think>", "</seed:think>"),  # Seed-OSS
+    pair_of("<mm:think>", "</mm:think>"),  # MiniMax-M3
+    pair_of("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
+    pair_of("<|begin_of_thought|>", "<|end_of_thought|>"),  # OpenThinker
+    pair_of("<|inner_prefix|>", "<|inner_suffix|>"),  # Apertus
+    pair_of("<|open|>think<|sep|>", "<|close|>think<|sep|>"),  # Kimi-K3
+    pair_of("<|channel>thought", "<channel|>"),  # Gemma 4
+    Delimiters(  # gpt-oss: what is neither analysis nor a call of a tool
+        ("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"), ("<|channel|>final<|message|>",)
+    ),
+)
+#: Looked for where the chat template has the opening text, which elsewhere may mean something else.
+OF_A_TEMPLATE: Final = (
+    Delimiters(  # Granite 3.2
+        ("Here is my thought process:", "Here's my thought process:"), ("Here is my response:", "Here's my response:")
+    ),
+    pair_of("to=self<|message|>", "to=user<|message|>"),
+    pair_of("<|content_thinking|>", "<|content_text|>"),
+)
+
+# `<NAME>`, `[NAME]`, `◁NAME▷`, `<|NAME|>`, `<｜NAME｜>`, also as the end of what they open.
+TAG: Final = re.compile(
+    r"<\|(?P<bars>[^<>|\s]{1,40})\|>|<｜(?P<wide>[^<>｜\s]{1,40})｜>|</?(?P<angles>[A-Za-z][\w:.-]{0,40})>"
+    r"|\[/?(?P<square>[A-Za-z]\w{0,40})\]|◁/?(?P<triangles>[^◁▷\s]{1,40})▷"
+)
+_OF_REASONING: Final = re.compile(r"think|thought|reason|cot(?![a-z])|scratchpad|reflect|rationale|ponder", re.I)
+_ENDS: Final = re.compile(r"(?<![a-z])(?:end|stop|close|suffix)(?![a-z])|/", re.I)
+#: How the name of an opening tag becomes that of the closing one.
+_TURNS: Final = (
+    ("begin", "end"), ("Begin", "End"), ("BEGIN", "END"), ("start", "end"), ("Start", "End"), ("START", "END"),
+    ("open", "close"), ("OPEN", "CLOSE"), ("prefix", "suffix"),
+)  # fmt: skip
+
+
+def answer_begins(text: str, delimiters: Delimiters, *, opened: bool) -> int | None:
+    """Where what follows the last end of the reasoning begins, 0 where there was none; None within the reasoning."""
+    end = max((place + len(close) for close in delimiters.closes if (place := text.rfind(close)) >= 0), default=None)
+    last = max(map(text.rfind, delimiters.opens))
+    if end is None:
+        return None if opened or last >= 0 else 0
+    return None if last >= end else end
+
+
+def tag_pairs(text: str, vocabulary: str) -> Iterator[tuple[str, str]]:
+    """The tags of a text whose names are of reasoning, each with the tag that ends it."""
+    for tag in dict.fromkeys(found[0] for found in TAG.finditer(text) if _OF_REASONING.search(found[0])):
+        if not _ENDS.search(tag.replace("_", " ")) and (close := _end_of(tag, vocabulary)) is not None:
+            yield tag, close
+
+
+def _end_of(tag: str, vocabulary: str) -> str | None:
+    """The tag that ends what a tag opens: by its spelling, or of several spellings the one that is there."""
+    found = TAG.fullmatch(tag)
+    assert found is not None
+    name, kind = found[found.lastgroup or 0], found.lastgroup
+    turned = [tag.replace(begin, end) for begin, end in _TURNS if begin in name]
+    if kind in ("angles", "square", "triangles"):
+        return next((each for each in turned if each in vocabulary), f"{tag[0]}/{name}{tag[-1]}")
+    names = (f"/{name}", f"end_{name}", f"{name}_end", f"end_of_{name}", f"end▁of▁{name}", f"close_{name}")
+    return next(
+        (each for each in (*turned, *(tag.replace(name, other) for other in names)) if each in vocabulary), None
+    )

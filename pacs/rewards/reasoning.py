@@ -1,0 +1,137 @@
+"""Where the answer of a response begins: behind the reasoning, by the delimiters that its model marks it with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from pacs.rewards.delimiters import ALWAYS, Delimiters, answer_begins, pair_of, tag_pairs
+
+#: The setting that names a run's delimiters.
+SETTING: Final = "pacs.reasoning.delimiters"
+#: Such names, for the user.
+EXAMPLE: Final = '[["<think>","</think>"]]'
+#: In the `extra_info` of a row that is graded: the character of the response at which its answer begins; `UNENDED`
+#: where it ended within its reasoning.
+ANSWER_BEGINS: Final = "answer_begins_char"
+UNENDED: Final = -1
+#: In what is said of a response beside its score: 1.0 where it ended within its reasoning, else 0.0.
+UNFINISHED: Final = "unfinished_reasoning"
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """How a run's model marks its reasoning.
+
+    Attributes:
+        delimiters: that are looked for in every response.
+        prompt_end: what the chat template puts behind the last message, for the model to go on from.
+        lost: a delimiter holds a special token of the tokenizer, which `skip_special_tokens=True` leaves out.
+        named: they are the user's, and no others are looked for.
+    """
+
+    delimiters: tuple[Delimiters, ...]
+    prompt_end: str = ""
+    lost: bool = False
+    named: bool = False
+    of_tokenizer: tuple[Delimiters, ...] = field(default=())
+
+    def opened_by(self, prompt: str) -> Delimiters | None:
+        """The delimiters whose reasoning the prompt has opened, and not ended: the response begins within it."""
+        end, tail = prompt.rstrip(), self.prompt_end if prompt.endswith(self.prompt_end) else ""
+        for each in self.of(prompt):
+            if end.endswith(each.opens) or answer_begins(tail, each, opened=False) is None:
+                return each
+        return None
+
+    def of(self, prompt: str) -> tuple[Delimiters, ...]:
+        """All that are looked for in a response: those of the prompt's own text, too (`in <plan> and </plan> tags`)."""
+        return self.delimiters if self.named else (*self.delimiters, *_asked_for(prompt, self.delimiters))
+
+    def answer_begins(self, prompt: str, response: str) -> int | None:
+        """The character of the response at which its answer begins; None where it ends within its reasoning.
+
+        Args:
+            prompt: as the model had it, special tokens included.
+            response: as text, with special tokens where a delimiter has some.
+        """
+        opened, begins = self.opened_by(prompt), 0
+        for each in self.of(prompt):
+            place = answer_begins(response, each, opened=each == opened)
+            if place is None:
+                return None
+            begins = max(begins, place)
+        return begins
+
+    def of_tokens(self, tokenizer: Any, prompt: Sequence[int], response: Sequence[int], text: str) -> int | None:
+        """As `answer_begins`, of a response's tokens, and in its text without special tokens.
+
+        Args:
+            tokenizer: the run's, of transformers.
+            prompt, response: their tokens.
+            text: the response as the verifier gets it.
+        """
+        asked = tokenizer.decode(prompt, skip_special_tokens=False)
+        if not self.lost:
+            return self.answer_begins(asked, text)
+        place = self.answer_begins(asked, tokenizer.decode(response, skip_special_tokens=False))
+        if not place:
+            return place
+        low, high = 0, len(response)  # the fewest tokens whose text reaches the place
+        while low < high:
+            middle = (low + high) // 2
+            if len(tokenizer.decode(response[:middle], skip_special_tokens=False)) < place:
+                low = middle + 1
+            else:
+                high = middle
+        return min(len(tokenizer.decode(response[:low], skip_special_tokens=True)), len(text))
+
+    def sentence(self, setting: str = SETTING) -> str:
+        """What was found, for the user, who may have named the delimiters by a setting."""
+        if self.named:
+            listed = ", ".join(map(str, self.delimiters)) or "nothing"
+            found = f"marked by {listed}, as {setting} says"
+        elif self.of_tokenizer:
+            found = f"marked by {', '.join(map(str, self.of_tokenizer))}"
+        else:
+            found = "not marked by tokenizer or chat template; <think> and its like count where a response has them"
+        opened = self.opened_by(self.prompt_end)
+        where = f"; the prompt opens it ({opened.opens[0]})" if opened else ""
+        lost = "; read from tokens, since the text leaves special tokens out" if self.lost else ""
+        return f"reasoning: {found}{where}{lost}"
+
+
+def check_named(named: Any, setting: str = SETTING) -> None:
+    """Raise ValueError, naming the setting, unless it is None or a list of pairs of texts that differ."""
+    if named is not None and not (isinstance(named, list) and all(map(_is_pair, named))):
+        raise ValueError(
+            f"{setting}={named!r} must be null or a list of pairs, each of the text that opens the reasoning and of "
+            f"another that ends it: {setting}='{EXAMPLE}', or [] for a model that marks none"
+        )
+
+
+def _is_pair(pair: Any) -> bool:
+    if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+        return False
+    return all(isinstance(text, str) and text.strip() for text in pair)
+
+
+def final_part(response: str, extra_info: Mapping[str, Any] | None = None) -> str:
+    """The part of a response that may hold its answer: what follows the reasoning; empty if that has not ended.
+
+    Args:
+        response: as text.
+        extra_info: of its row. `ANSWER_BEGINS` says where the answer begins, where a run or an evaluation has found
+            it; without it the delimiters `ALWAYS` are looked for in the text.
+    """
+    begins = (extra_info or {}).get(ANSWER_BEGINS)
+    if begins is None:
+        begins = Reasoning(ALWAYS).answer_begins("", response)
+    return "" if begins in (None, UNENDED) else response[begins:]
+
+
+@lru_cache(maxsize=2**10)
+def _asked_for(prompt: str, known: tuple[Delimiters, ...]) -> tuple[Delimiters, ...]:
+    """Delimiters that a prompt itself asks for: both must stand in it."""
+    spelled = {text for each in known for text in (*each.opens, *each.closes)}
+    return tuple(pair_of(*pair) for pair in tag_pairs(prompt, prompt) if pair[1] in prompt and spelled.isdisjoint(pair))
