@@ -263,5 +263,5 @@ def test_what_a_run_named_goes_with_its_model(tmp_path: Path) -> None:
         write_reward(function, tmp_path, named)
         assert read_reward(tmp_path) == RunReward({}, None, named)
     (tmp_path / "reward.yaml").write_text((tmp_path / "reward.yaml").read_text().replace("</plan>", "<plan>"))
-    with pytest.raises(ValueError, match="is not what `pacs export` writes .*must be null or a list of pairs"):
+    with pytest.raises(ValueError, match=r"is not what `pacs export` writes .*must be null or a list of pairs"):
         read_reward(tmp_path)
