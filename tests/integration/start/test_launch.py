@@ -57,7 +57,7 @@ def test_a_run_that_was_cut_off_after_its_last_save_counts_as_finished(
 
 
 def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the driver changes for Ray does not reach it."""
+    """What the driver changes for Ray does not reach it; the reward manager tells the verifier where answers begin."""
     given: list[DictConfig] = []
     monkeypatch.setattr(PacsTaskRunner.__mro__[1], "run", lambda self, config: given.append(config))
     monkeypatch.setattr("pacs.integration.start.task_runner.make_temporary_folders", lambda: None)
@@ -67,6 +67,9 @@ def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch:
     changed = copy.deepcopy(config)
     OmegaConf.update(changed, "ray_kwargs.ray_init.address", "local", force_add=True)
     object.__new__(PacsTaskRunner).run(changed)
-    assert given == [written]
+    (trainers,) = given
+    assert trainers.reward.reward_manager.module.path == "pkg://pacs.integration.reward_manager"
+    trainers.reward.reward_manager = written.reward.reward_manager
+    assert trainers == written
     manager = written.actor_rollout_ref.rollout.agent.agent_loop_manager_class
     assert resolve_name(manager).__name__ == "SeededAgentLoopManager"
