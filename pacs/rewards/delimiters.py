@@ -1,7 +1,7 @@
 """The texts by which models mark their reasoning, and the spellings of tags that do."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,13 +64,26 @@ _TURNS: Final = (
 )  # fmt: skip
 
 
-def answer_begins(text: str, delimiters: Delimiters, *, opened: bool) -> int | None:
-    """Where what follows the last end of the reasoning begins, 0 where there was none; None within the reasoning."""
-    end = max((place + len(close) for close in delimiters.closes if (place := text.rfind(close)) >= 0), default=None)
-    last = max(map(text.rfind, delimiters.opens))
-    if end is None:
-        return None if opened or last >= 0 else 0
-    return None if last >= end else end
+def answer_begins(text: str, delimiters: Iterable[Delimiters], opened: Delimiters | None = None) -> int | None:
+    """Where what follows the last end of the reasoning begins, 0 where there was none; None within the reasoning.
+
+    Args:
+        text: a response's, or a prompt's.
+        delimiters: that are looked for.
+        opened: those of the reasoning that was opened before the text.
+    """
+    begins = 0
+    for each in delimiters:
+        last, end = -1, -1
+        for opens in each.opens:
+            last = max(last, text.rfind(opens))
+        for closes in each.closes:
+            if (place := text.rfind(closes)) >= 0:
+                end = max(end, place + len(closes))
+        if last >= max(end, 0) or (end < 0 and each == opened):
+            return None
+        begins = max(begins, end)
+    return begins
 
 
 def tag_pairs(text: str, vocabulary: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,8 @@ from pacs.rewards.delimiters import ALWAYS, Delimiters, answer_begins, pair_of, 
 SETTING: Final = "pacs.reasoning.delimiters"
 #: Such names, for the user.
 EXAMPLE: Final = '[["<think>","</think>"]]'
+#: With which the delimiters `ALWAYS` begin: most texts have none of them, which is seen at once.
+_FIRST: Final = frozenset(text[0] for each in ALWAYS for text in (*each.opens, *each.closes))
 #: In the `extra_info` of a row that is graded: the character of the response at which its answer begins; `UNENDED`
 #: where it ended within its reasoning.
 ANSWER_BEGINS: Final = "answer_begins_char"
@@ -40,13 +42,17 @@ class Reasoning:
         """The delimiters whose reasoning the prompt has opened, and not ended: the response begins within it."""
         end, tail = prompt.rstrip(), self.prompt_end if prompt.endswith(self.prompt_end) else ""
         for each in self.of(prompt):
-            if end.endswith(each.opens) or answer_begins(tail, each, opened=False) is None:
+            if end.endswith(each.opens) or answer_begins(tail, [each]) is None:
                 return each
         return None
 
     def of(self, prompt: str) -> tuple[Delimiters, ...]:
         """All that are looked for in a response: those of the prompt's own text, too (`in <plan> and </plan> tags`)."""
-        return self.delimiters if self.named else (*self.delimiters, *_asked_for(prompt, self.delimiters))
+        if self.named:
+            return self.delimiters
+        known = {text for each in self.delimiters for text in (*each.opens, *each.closes)}
+        asked = [pair for pair in _asked_for(prompt) if known.isdisjoint(pair)]
+        return (*self.delimiters, *(pair_of(*pair) for pair in asked)) if asked else self.delimiters
 
     def answer_begins(self, prompt: str, response: str) -> int | None:
         """The character of the response at which its answer begins; None where it ends within its reasoning.
@@ -55,13 +61,7 @@ class Reasoning:
             prompt: as the model had it, special tokens included.
             response: as text, with special tokens where a delimiter has some.
         """
-        opened, begins = self.opened_by(prompt), 0
-        for each in self.of(prompt):
-            place = answer_begins(response, each, opened=each == opened)
-            if place is None:
-                return None
-            begins = max(begins, place)
-        return begins
+        return answer_begins(response, self.of(prompt), self.opened_by(prompt))
 
     def of_tokens(self, tokenizer: Any, prompt: Sequence[int], response: Sequence[int], text: str) -> int | None:
         """As `answer_begins`, of a response's tokens, and in its text without special tokens.
@@ -126,12 +126,11 @@ def final_part(response: str, extra_info: Mapping[str, Any] | None = None) -> st
     """
     begins = (extra_info or {}).get(ANSWER_BEGINS)
     if begins is None:
-        begins = Reasoning(ALWAYS).answer_begins("", response)
+        begins = answer_begins(response, ALWAYS) if any(first in response for first in _FIRST) else 0
     return "" if begins in (None, UNENDED) else response[begins:]
 
 
 @lru_cache(maxsize=2**10)
-def _asked_for(prompt: str, known: tuple[Delimiters, ...]) -> tuple[Delimiters, ...]:
-    """Delimiters that a prompt itself asks for: both must stand in it."""
-    spelled = {text for each in known for text in (*each.opens, *each.closes)}
-    return tuple(pair_of(*pair) for pair in tag_pairs(prompt, prompt) if pair[1] in prompt and spelled.isdisjoint(pair))
+def _asked_for(prompt: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of tags that a prompt itself asks for: both must stand in it."""
+    return tuple(pair for pair in tag_pairs(prompt, prompt) if pair[1] in prompt)

@@ -126,6 +126,8 @@ def test_another_pair_does_not_end_it() -> None:
     reasoning = find_reasoning(tokenizer((), (), "<think>\n"), {})
     assert reasoning.answer_begins(reasoning.prompt_end, "hm</thinking> 5") is None
     assert reasoning.answer_begins("", "<thinking>hm</think> 5") is None
+    other = find_reasoning(tokenizer((), (), "<thinking>\n"), {})
+    assert other.answer_begins(other.prompt_end, "hm</think> 5") is None
 
 
 @pytest.mark.parametrize("opens", ["<|vibes|>", "<my_plan>\n", "<|im_start|>inner\n"])
