@@ -13,6 +13,7 @@ OVERLONG: Final = f"[a box of more than {MAX_BOX_CHARS:,} characters]" * 50
 TAIL_CHARS: Final = 2000
 _ANSWER_IS = re.compile(r"answer(?:\s+is|\s*[:=])[:\s]*([^\n]+)", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+_BOX = re.compile(r"\\boxed\s*\{")
 #: Up to the last box's opening brace.
 _LAST_BOX = re.compile(r".*\\boxed\s*\{", re.DOTALL)
 #: The character after a backslash is escaped.
@@ -22,19 +23,42 @@ _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 def last_boxed(text: str) -> str | None:
     r"""The content of the last `\boxed{...}`, braces balanced and white space stripped.
 
-    Escaped braces (`\{`) are characters of the answer and do not count. None if there is no box, or if the last
-    one is never closed: its answer was cut off, and an earlier box is not the final answer. `OVERLONG` if it has more
-    than `MAX_BOX_CHARS` characters, white space included.
+    Escaped braces (`\{`) are characters of the answer and do not count. A box within a box is a part of the outer
+    one's content, but `\boxed{\boxed{7}}` is 7. None if there is no box, or if the last one is never closed: its answer
+    was cut off, and an earlier box is not the final answer. `OVERLONG` if it has more than `MAX_BOX_CHARS` characters,
+    white space included.
     """
     found = _LAST_BOX.match(text)
     if found is None:
         return None
-    start, depth = found.end(), 1
-    for brace in _BRACE.finditer(text, start, start + MAX_BOX_CHARS + 1):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
-            return text[start : brace.start()].strip()
-    return OVERLONG if len(text) > start + MAX_BOX_CHARS else None
+    start = found.end()
+    if (end := _pairs(text, start - 1, start + MAX_BOX_CHARS + 1, first_alone=True).get(start)) is None:
+        return OVERLONG if len(text) > start + MAX_BOX_CHARS else None
+    first = max(0, start - MAX_BOX_CHARS)
+    if _BOX.search(text, first, start - 1) is None:  # as a rule
+        return text[start:end].strip()
+    pairs = _pairs(text, first, end + MAX_BOX_CHARS)
+    boxes = [(box.end(), pairs[box.end()]) for box in _BOX.finditer(text, first, start) if box.end() in pairs]
+    around = [box for box in boxes if box[1] >= end]  # the outermost first, the last one itself at the end
+    opens, closes = around[0]
+    for inner in around[1:]:
+        if _BOX.fullmatch(text[opens : inner[0]].lstrip()) and not text[inner[1] + 1 : closes].strip():
+            opens, closes = inner
+    return OVERLONG if closes - opens > MAX_BOX_CHARS else text[opens:closes].strip()
+
+
+def _pairs(text: str, first: int, last: int, *, first_alone: bool = False) -> dict[int, int]:
+    """Of each brace between two places, or of the first one and those in it: behind it, and where it is closed."""
+    opened: list[int] = []
+    pairs = {}
+    for brace in _BRACE.finditer(text, first, last):
+        if brace[0] == "{":
+            opened.append(brace.end())
+        elif brace[0] == "}" and opened:
+            pairs[opened.pop()] = brace.start()
+            if first_alone and not opened:
+                break
+    return pairs
 
 
 def unboxed_answer(text: str) -> str | None:

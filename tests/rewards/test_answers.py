@@ -249,7 +249,7 @@ def test_numbers_that_are_equal(answer: str, gold: str) -> None:
         r"\pm 72",
         "= 72",
         "71 = 72",
-        "72 = 72",
+        "72 = 71",
         "71 % 72",
         r"71 \% 72",
         r"17 \\ 72",

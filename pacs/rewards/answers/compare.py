@@ -46,15 +46,11 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case kinds.Expression(node, unit), kinds.Expression(of_gold, of_unit):
             return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
         case kinds.Collection(items), kinds.Collection(of_gold_items):
+            if _numbered(items) != _numbered(of_gold_items):
+                return _in_any_order(_without_numbers(items), _without_numbers(of_gold_items))  # 2, 1 for x_1=1, x_2=2
             if _named_apart(of_gold_items) and not _named_apart(items):
                 return _in_order(items, of_gold_items)  # 3, 5 for x=3, y=5
-            if isinstance(members := _as_union(items), kinds.Union):
-                return compare(members, _as_union(of_gold_items))
             return _in_any_order(items, of_gold_items)
-        case kinds.Collection(items), kinds.Union():
-            return compare(members, gold) if isinstance(members := _as_union(items), kinds.Union) else "wrong"
-        case kinds.Union(), kinds.Collection(items):
-            return compare(answer, members) if isinstance(members := _as_union(items), kinds.Union) else "wrong"
         case kinds.Time((first, second), None), kinds.Expression(of_gold, None):
             return (
                 _evaluated(Quotient(Number(Fraction(first)), Number(Fraction(second))), of_gold) if second else "wrong"
@@ -65,6 +61,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
             return _in_any_order(members, of_gold_members)
         case kinds.Collection(items), kinds.Bracketed("(", of_gold_items, ")") if named := _named_apart(items):
             return _in_order([item.value for item in named], of_gold_items)  # x=1, y=2 for (1,2)
+        case kinds.Bracketed("(", items, ")"), kinds.Collection(of_gold_items) if named := _named_apart(of_gold_items):
+            return _in_order(items, [item.value for item in named])
         case kinds.Bracketed(opening, items, closing), kinds.Bracketed():
             if (opening, closing) != (gold.opening, gold.closing):
                 return "wrong"
@@ -116,19 +114,17 @@ def _named_apart(items: Sequence[kinds.Answer]) -> list[kinds.Named]:
     return sorted(named, key=attrgetter("name")) if apart else []
 
 
-def _as_union(items: Sequence[kinds.Answer]) -> kinds.Answer:
-    """The inequalities of one variable that "or" joins, as the union of their intervals; else the collection."""
-    members: list[kinds.Answer] = []
-    for item in items:
-        match item:
-            case kinds.Named(_, kinds.Bracketed() as interval):
-                members.append(interval)
-            case kinds.Named(_, kinds.Union(inner)):
-                members += inner
-    names = {item.name for item in items if isinstance(item, kinds.Named)}
-    if len(names) == 1 and len(members) >= len(items) > 1:
-        return kinds.Union(tuple(members))
-    return kinds.Collection(tuple(items))
+def _numbered(items: Sequence[kinds.Answer]) -> str | None:
+    """The unknown whose values x_1, x_2, ... all the items are; None if they are not."""
+    names = [item.name.rpartition("_") for item in items if isinstance(item, kinds.Named)]
+    bases = {base for base, _, number in names if number.isdigit()}
+    return bases.pop() if len(names) == len(items) and len(bases) == 1 else None
+
+
+def _without_numbers(items: Sequence[kinds.Answer]) -> list[kinds.Answer]:
+    """The values of an unknown with its own name, where they were numbered."""
+    base = _numbered(items)
+    return list(items) if base is None else [kinds.Named(base, item.value) for item in items]  # type: ignore[union-attr]
 
 
 def _evaluated(answer: Node, gold: Node) -> Comparison:

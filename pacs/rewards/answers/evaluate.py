@@ -21,6 +21,9 @@ from pacs.rewards.answers.field import Field
 #: A decimal is right for a value that it is apart from by this, at most: of the value if it is below 1 (so that small
 #: numbers are told apart), else absolutely. (math-verify rounds to 6 places.)
 DECIMAL_TOLERANCE: Final = 1e-6
+#: Numbers that end are the same where one is the other rounded to so many places at least: both are then roundings of
+#: another value.
+ROUNDED_PLACES: Final = 6
 #: Two values in floating point are different if they are apart by more than this share of the largest term.
 _FLOAT_TOLERANCE: Final = 1e-6
 #: What is smaller may be rounding alone.
@@ -126,6 +129,8 @@ def infinite(node: Node) -> int:
 
 def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) -> bool:
     """Whether two constants are the same, or a decimal is the other one rounded."""
+    if first is not None and second is not None and _terminates(first) and _terminates(second):
+        return is_decimal(a) and is_decimal(b) and _is_rounded(*sorted((first, second), key=_places))
     decimals = [is_decimal(a), is_decimal(b)]
     terminating = [
         not decimal and value is not None and _terminates(value)
@@ -152,6 +157,19 @@ def _terminates(value: Fraction) -> bool:
         while below % prime == 0:
             below //= prime
     return below == 1
+
+
+def _places(value: Fraction) -> int:
+    """How many digits a number that ends has behind the point, of its value's 5,000 at most."""
+    places, below = 0, value.denominator
+    while 10**places % below:
+        places += 1
+    return places
+
+
+def _is_rounded(short: Fraction, long: Fraction) -> bool:
+    """Whether a number is another one rounded, to as many places as a value that does not end is rounded to."""
+    return (places := _places(short)) >= ROUNDED_PLACES and round(long, places) == short
 
 
 def _points(names: list[str]) -> Iterator[Mapping[str, float]]:

@@ -1,7 +1,7 @@
 r"""Reads the tokens of an expression such as `\frac{3\sqrt{2}}{4}+x^2`. What it does not know it refuses.
 
 sum     = ["+" | "-"] product {("+" | "-") product}
-product = power {["\cdot" | "/"] power}           a missing sign multiplies, but never before a numeral
+product = power {["\cdot" | "/"] power}           a missing sign multiplies; before a numeral, one with an exponent
 power   = atom {"!"} ["^" exponent] {"!"}
 atom    = numeral | letter | constant | group | fraction | \sqrt | \binom | function | "|" sum "|"
 
@@ -85,7 +85,7 @@ class _Parser(Cursor):
                 factors.append(self.signed_power())
             elif self.accept("/"):
                 factors = [Quotient(_product(factors), self.signed_power())]
-            elif self.starts_factor():
+            elif self.starts_factor() or self.starts_power_of_number():
                 factors.append(self.power())
             else:
                 return _product(factors)
@@ -104,11 +104,20 @@ class _Parser(Cursor):
             return text in _CLOSING or text[1:] in _FACTORS
         return text == "|" and not self.inside_bars
 
+    def starts_power_of_number(self) -> bool:
+        """Whether a numeral with an exponent comes next, and no numeral stands before it, as in n2^{n-1}."""
+        kinds = [token.kind for token in self.tokens[self.place - 1 : self.place + 1]]
+        return kinds[1:] == ["number"] and kinds[0] != "number" and self.peek(1) == "^" and not self.are_degrees(2)
+
+    def are_degrees(self, ahead: int) -> bool:
+        """Whether the token so far ahead, or what the braces there hold, is the sign of degrees."""
+        return self.peek(ahead) == "\\circ" or [self.peek(ahead + n) for n in range(3)] == ["{", "\\circ", "}"]
+
     def power(self) -> Node:
         base = self.factorials(self.atom())
         if not self.accept("^"):
             return base
-        if self.peek() == "\\circ" or [self.peek(n) for n in range(3)] == ["{", "\\circ", "}"]:
+        if self.are_degrees(0):
             self.place += 1 if self.peek() == "\\circ" else 3
             return Degrees(base)
         power = self.factorials(Power(base, self.exponent()))

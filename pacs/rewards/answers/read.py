@@ -12,16 +12,19 @@ from typing import Final
 from pacs.rewards.answers import kinds, values
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
+from pacs.rewards.answers.evaluate import equal
 from pacs.rewards.answers.expression import Variable, difference, variables
 from pacs.rewards.answers.matrices import matrix
 from pacs.rewards.answers.names import name_of
 from pacs.rewards.answers.parse import parse_expression
-from pacs.rewards.answers.reals import REALS, is_domain, is_real, without
+from pacs.rewards.answers.reals import REALS, all_of, is_domain, is_real, without
 from pacs.rewards.answers.refusals import Operation, Unreadable, refuse
 from pacs.rewards.answers.tokens import Token, plain, tokenize
 from pacs.rewards.answers.words import are_words, with_commands, with_modulus, words
 
 _RELATIONS: Final = frozenset(["=", "<", ">", "\\le", "\\ge", "\\ne", "\\in", "\\equiv", "\\approx"])
+#: Relations that say in which set a variable is; those of others a value.
+_CONDITIONS: Final = frozenset(["<", ">", "\\le", "\\ge", "\\ne", "\\in"])
 _FLIPPED: Final = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
@@ -63,7 +66,7 @@ def _read(tokens: list[Token]) -> kinds.Answer:
     if not tokens:
         raise Unreadable("it is empty")
     if parts := split(tokens, _separates):
-        return _collection(parts)
+        return _single(tokens) if _leaves_out(parts) else _collection(tokens, parts)
     return _single(tokens)
 
 
@@ -116,16 +119,38 @@ def _of_words(text: str) -> kinds.Answer:
     return words(inner)
 
 
-def _collection(parts: list[list[Token]]) -> kinds.Collection:
+def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
+    """A list of answers, or what conditions on one variable come to.
+
+    Args:
+        tokens: all of them.
+        parts: those between the separators.
+    """
     if len(parts) > MAX_ITEMS:
         raise TooMuch(f"more than {MAX_ITEMS} answers")
-    items: list[kinds.Answer] = []
     if not parts[0] or not parts[-1]:
         raise Unreadable("an empty place in a list")
-    for part in filter(None, parts):  # ", and" is one separator
-        answer = _single(unwrapped(part))
-        items += answer.items if isinstance(answer, kinds.Collection) and _has_two_signs(part) else [answer]
+    items: list[kinds.Answer] = []
+    alternatives: list[list[kinds.Answer]] = [[]]  # what "or" separates
+    conditions = True
+    for part, separator in zip(parts, [*filter(_separates, outside(tokens)), None], strict=True):
+        if part:  # ", and" is one separator
+            answer = _single(unwrapped(part))
+            items += answer.items if isinstance(answer, kinds.Collection) and _has_two_signs(part) else [answer]
+            conditions &= any(token.text in _CONDITIONS for token in outside(unwrapped(part)))
+            alternatives[-1].append(answer)
+        if separator is not None and _is_or(separator) and alternatives[-1]:
+            alternatives.append([])
+    named = [item for item in items if isinstance(item, kinds.Named)]
+    if conditions and len(named) == len(items) > 1 and len({item.name for item in named}) == 1:
+        return kinds.Named(named[0].name, all_of(alternatives))
     return kinds.Collection(tuple(items))
+
+
+def _leaves_out(parts: list[list[Token]]) -> bool:
+    r"""Whether it is a variable and several numbers that it is not: x \ne 3, 5."""
+    has_relation = [any(token.text in _RELATIONS for token in outside(part)) for part in parts]
+    return has_relation[0] and not any(has_relation[1:]) and any(token.text == "\\ne" for token in outside(parts[0]))
 
 
 def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
@@ -136,8 +161,7 @@ def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
             return _set_builder(inner)
         if not inner:
             return kinds.Collection(())
-        items = split(inner, _separates) or [inner]
-        return _collection(items)
+        return _collection(inner, split(inner, _separates) or [inner])
     if opening == "\\langle" and closing == "\\rangle":
         opening, closing = "(", ")"
     if opening not in ("(", "[") or closing not in (")", "]"):
@@ -205,6 +229,8 @@ def _bracket(sign: str, brackets: str) -> str:
 
 def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer:
     name = name_of(left)
+    if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
+        left, right, name = right, left, name_of(right)  # a+b=x
     if name is None and sign != "\\in" and (name := name_of(right)) is not None:
         left, right, sign = right, left, _FLIPPED.get(sign, sign)
     if sign == "\\in":
@@ -212,7 +238,10 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
     if sign == "=" and name is not None and (value := _read(right)) != kinds.Expression(Variable(name)):
         return kinds.Named(name, value)
     if sign == "=":
-        return kinds.Equation(difference(parse_expression(left), parse_expression(right)))
+        first, second = parse_expression(left), parse_expression(right)
+        if variables(first) or variables(second):
+            return kinds.Equation(difference(first, second))
+        return _read(right) if equal(first, second) else refuse("a statement about numbers that is not true")
     if sign == "\\ne":
         missing = _read(right)
         items = missing.items if isinstance(missing, kinds.Collection) else [missing]
@@ -241,6 +270,10 @@ def _with_sign(tokens: Sequence[Token], sign: str) -> list[Token]:
     return [
         token._replace(kind="other", text=choice[token.text]) if token.text in choice else token for token in tokens
     ]
+
+
+def _is_or(token: Token) -> bool:
+    return token.text == "\\lor" or token.text.strip(" ,").lower() == "or"
 
 
 def _separates(token: Token) -> bool:

@@ -9,7 +9,7 @@ from pacs.rewards.answers.commands import FUNCTIONS, OPERATIONS
 
 #: A pair of dollars and the like around an answer.
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
-_STOP = re.compile(r"(?<=[\w)}\]%$])\s*[.,;]$", re.ASCII)
+_STOP = re.compile(r"(?<=[\w)}\]%$!|])\s*[.,;]$", re.ASCII)
 #: A separator of thousands that cannot be anything else: 10{,}000, 10,\!000, 10\,000.
 _THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,\\!\s*|\\,)(?=\d{3}(?!\d))")
 _WITHOUT_MEANING = re.compile(
@@ -71,7 +71,10 @@ _TOKEN = re.compile(
 _ROW_SPACE = re.compile(r"\\\\\s*\[\d+(?:\.\d+)?(?:pt|ex|em|mm|cm)\]")
 #: Without the backslash, as in sqrt(2).
 _BARE_FUNCTION = re.compile(r"(?<![\\a-zA-Z{])(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])")
-_NOT_EQUAL = re.compile(r"\\not\s*=")
+_NOT_EQUAL = re.compile(r"\\not\s*=|(?<=\s)!=")  # 5!=120 is a factorial
+#: Relations as they are typed.
+_TYPED: Final = {">=": r"\ge ", "<=": r"\le ", "==": "="}
+_TYPED_RELATION = re.compile(r"[<>=]=(?!=)")
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
 
 
@@ -112,6 +115,7 @@ def plain(answer: str) -> str:
     text = _THOUSANDS.sub("", answer.translate(_TRANSLATION))
     text = _ROW_SPACE.sub(r"\\\\", text)
     text = _BARE_FUNCTION.sub(r"\\\1", text)
+    text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
     return _POWER_OF_TEN.sub(r"{\1\\cdot 10^{\2}}", text)
 

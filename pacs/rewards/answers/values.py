@@ -4,7 +4,7 @@ import re
 
 from pacs.rewards.answers import kinds
 from pacs.rewards.answers.brackets import first, split_at
-from pacs.rewards.answers.expression import Degrees, variables
+from pacs.rewards.answers.expression import MINUS_ONE, Degrees, Product, negative, variables
 from pacs.rewards.answers.names import name_of
 from pacs.rewards.answers.parse import parse_expression, parse_start
 from pacs.rewards.answers.refusals import Unreadable
@@ -23,6 +23,9 @@ def expression(tokens: list[Token]) -> kinds.Expression:
         node = parse_expression(sign + rest[1:])
         return kinds.Expression(node, "$")
     node, end = parse_start(tokens)
+    match node:
+        case Product((factor, Degrees(angle))) if factor == MINUS_ONE:
+            node = Degrees(negative(angle))
     if isinstance(node, Degrees):
         node, unit = node.angle, "deg"
         if end == len(tokens):

@@ -6,6 +6,7 @@ from typing import Final
 
 from pacs.rewards.answers import kinds
 from pacs.rewards.answers.expression import Number
+from pacs.rewards.answers.reals import REALS
 from pacs.rewards.answers.refusals import Unreadable
 from pacs.rewards.answers.units import is_word_unit
 
@@ -13,6 +14,9 @@ from pacs.rewards.answers.units import is_word_unit
 _SHORT_WORDS: Final = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "dne"])
 _NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS: Final = _NUMBERS.split()
+#: Sets that have a sign of their own.
+_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:the )?real(?: number)?s", re.I)
+_NONE = re.compile(r"(?:the )?empty set|(?:there (?:is|are) )?no (?:real )?solutions?", re.I)
 #: "or" and "and" between answers, and "mod 7" in its ways of being written.
 _CONJUNCTION = re.compile(r"(\\[a-zA-Z]+\s*\{[^{}]*\})|(?<![a-zA-Z\\])(or|and)(?![a-zA-Z])")
 #: Words that stand in no command: five letters in a row are no product.
@@ -36,6 +40,10 @@ def are_words(text: str) -> bool:
 def words(text: str) -> kinds.Answer:
     """What words alone are: the number that they name, or themselves."""
     text = " ".join(text.split()).strip(" .")
+    if _REALS.fullmatch(text):
+        return REALS
+    if _NONE.fullmatch(text):
+        return kinds.Collection(())
     if text.casefold() in _NUMBER_WORDS:
         return kinds.Expression(Number(Fraction(_NUMBER_WORDS.index(text.casefold()))))
     return kinds.Words(text if text.isupper() else text.casefold())
