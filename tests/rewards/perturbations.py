@@ -23,7 +23,7 @@ def made_wrong(gold: str) -> Iterator[tuple[str, str]]:
         yield "digit", f"{gold[:place]}{(int(gold[place]) + 1) % 10}{gold[place + 1 :]}"
         yield "digit", f"{gold[:place]}{gold[place]}0{gold[place + 1 :]}"
     for old, new in (("(", "["), ("[", "("), (")", "]"), ("]", ")")):
-        if gold.count(old) == 1 and not gold.startswith(("\\begin", "|", "\\text")):
+        if gold.count(old) == 1 and not gold.startswith(("\\begin", "|")) and "\\text" not in gold:
             yield "bracket", gold.replace(old, new)
     for old, new in _OPERATORS.items():
         if old in gold:
@@ -34,7 +34,7 @@ def made_wrong(gold: str) -> Iterator[tuple[str, str]]:
     for old, new in _UNITS.items():
         if old in gold:
             yield "unit", gold.replace(old, new)
-    if "," in gold and not re.search(r"\d,\d{3}|\{,\}", gold):
+    if "," in gold.rstrip(",") and not re.search(r"\d,\d{3}|\{,\}", gold):
         head, _, tail = gold.rpartition(",")
         yield "element", head + (tail[-1] if tail.endswith((")", "]", "}")) else "")
         yield "element", f"{head},17,{tail}"
@@ -47,7 +47,7 @@ def rewritten(gold: str) -> Iterator[tuple[str, str]]:
     """Way of writing, and the gold answer in it."""
     yield "as it is", gold
     yield "dollars", f"${gold}$"
-    yield "stop", f"{gold.rstrip('.')}."
+    yield "stop", f"{gold.rstrip('.,')}."
     yield "display", rf"\displaystyle {gold}"
     if "frac" in gold and "dfrac" not in gold and "tfrac" not in gold:
         yield "dfrac", gold.replace(r"\frac", r"\dfrac")
@@ -59,12 +59,8 @@ def rewritten(gold: str) -> Iterator[tuple[str, str]]:
             yield "decimal", f"{found[1]}{float(value)}"
     if found := re.fullmatch(r"(-?)(\d+)\.(\d+)", gold):
         value = Fraction(gold)
-        yield (
-            "fraction",
-            str(value)
-            if value.denominator == 1
-            else rf"{found[1]}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}",
-        )
+        fraction = rf"{found[1]}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+        yield "fraction", str(value) if value.denominator == 1 else fraction
         yield "zeros", f"{gold}0"
     if re.fullmatch(r"[1-9]\d{3}", gold):
         yield "thousands", f"{gold[0]},{gold[1:]}"
@@ -74,11 +70,8 @@ def rewritten(gold: str) -> Iterator[tuple[str, str]]:
     if re.search(r"[(\[].*,.*[)\]]", gold) and "left" not in gold and "begin" not in gold and "cup" not in gold:
         yield "left", re.sub(r"([)\]])$", r"\\right\1", re.sub(r"^([(\[])", r"\\left\1", gold))
         yield "spaces", gold.replace(",", ", ")
-    if (
-        re.fullmatch(r"-?[^()\[\]{}]+(,-?[^()\[\]{}]+)+", gold)
-        and not re.search(r"\d,\d{3}", gold)
-        and "ne" not in gold
-    ):
+    in_a_list = re.fullmatch(r"-?[^()\[\]{}]+(,-?[^()\[\]{}]+)+", gold)
+    if in_a_list and not re.search(r"\d,(?:\\!\s*)?\d{3}|\\ne", gold):
         yield "order", ", ".join(reversed(gold.split(",")))
     if gold.startswith(r"\{") and gold != r"\{\}":
         yield "list", gold[2:-2]
@@ -87,10 +80,8 @@ def rewritten(gold: str) -> Iterator[tuple[str, str]]:
         if "text" not in gold:
             yield "mirrored", f"{found[2]}{sign}x"
             low, high = ("(" if found[1] == ">" else "[", ")" if found[1] == "<" else "]")
-            yield (
-                "interval",
-                rf"{low}{found[2]},\infty)" if found[1] in (">", r"\ge") else rf"(-\infty,{found[2]}{high}",
-            )
+            is_above = found[1] in (">", r"\ge")
+            yield "interval", rf"{low}{found[2]},\infty)" if is_above else rf"(-\infty,{found[2]}{high}"
             yield "typed", gold.replace(r"\le", "<=").replace(r"\ge", ">=")
     if (equation := re.fullmatch(r"([xym])=([^=,]*)", gold)) and "text" not in gold:
         yield "mirrored", f"{equation[2]}={equation[1]}"

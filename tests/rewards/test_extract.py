@@ -29,6 +29,11 @@ from pacs.rewards.reasoning import final_part
         (r"\boxed { 7 }", "7"),
         ("\\boxed{\n7\n}", "7"),
         (r"\boxed{\boxed{7}}", "7"),
+        (r"\boxed{ \boxed{\boxed{7}} }", "7"),
+        (r"\boxed{5+\boxed{5}}", r"5+\boxed{5}"),
+        (r"\boxed{\boxed{7}+\boxed{8}}", r"\boxed{7}+\boxed{8}"),
+        (r"\boxed{\boxed{7} \text{or} 8}", r"\boxed{7} \text{or} 8"),
+        (r"\boxed{6 \boxed{7}", "7"),  # the outer one is none
         (r"\boxed{}", ""),
         (r"\boxed{7} \boxed 8", "7"),  # without braces it is no box
         (r"\boxed{7} and \boxed{8", None),  # cut off: 7 was not the last word
