@@ -168,8 +168,10 @@ def _places(value: Fraction) -> int:
 
 
 def _is_rounded(short: Fraction, long: Fraction) -> bool:
-    """Whether a number is another one rounded, to as many places as a value that does not end is rounded to."""
-    return (places := _places(short)) >= ROUNDED_PLACES and round(long, places) == short
+    """Whether a number is another one rounded, to as many places and digits as a value that does not end is."""
+    places = _places(short)
+    enough = places >= ROUNDED_PLACES and abs(short) * 10**places >= 10 ** (ROUNDED_PLACES - 1)
+    return enough and round(long, places) == short
 
 
 def _points(names: list[str]) -> Iterator[Mapping[str, float]]:

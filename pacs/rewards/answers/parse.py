@@ -110,7 +110,7 @@ class _Parser(Cursor):
         return kinds[1:] == ["number"] and kinds[0] != "number" and self.peek(1) == "^" and not self.are_degrees(2)
 
     def are_degrees(self, ahead: int) -> bool:
-        """Whether the token so far ahead, or what the braces there hold, is the sign of degrees."""
+        """Whether so far ahead is the sign of degrees."""
         return self.peek(ahead) == "\\circ" or [self.peek(ahead + n) for n in range(3)] == ["{", "\\circ", "}"]
 
     def power(self) -> Node:
@@ -148,7 +148,7 @@ class _Parser(Cursor):
         if kind == "number":
             return numerals.numeral(self, text, self.argument)
         if kind == "letter":
-            return Constant(text) if text in ("e", "i") and not self.marked() else self.variable(text)
+            return Constant(text) if text in ("e", "i") and self.peek() not in ("_", "'") else self.variable(text)
         if text in _CLOSING:
             inner = self.sum()
             self.expect(_CLOSING[text])
@@ -215,9 +215,6 @@ class _Parser(Cursor):
         while self.starts_factor() and self.peek() not in ("(", "[", "{") and (self.peek() or "")[1:] not in FUNCTIONS:
             factors.append(self.power())
         return _product(factors)
-
-    def marked(self) -> bool:
-        return self.peek() in ("_", "'")
 
     def variable(self, name: str) -> Node:
         """With its index and its primes."""

@@ -4,12 +4,10 @@ Here are the answers that hold others, so that all recursion is here: lists, set
 """
 
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Final
 
-from pacs.rewards.answers import kinds, values
+from pacs.rewards.answers import kinds, signs, values
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
 from pacs.rewards.answers.evaluate import equal
@@ -22,10 +20,6 @@ from pacs.rewards.answers.refusals import Operation, Unreadable, refuse
 from pacs.rewards.answers.tokens import Token, plain, tokenize
 from pacs.rewards.answers.words import are_words, with_commands, with_modulus, words
 
-_RELATIONS: Final = frozenset(["=", "<", ">", "\\le", "\\ge", "\\ne", "\\in", "\\equiv", "\\approx"])
-#: Relations that say in which set a variable is; those of others a value.
-_CONDITIONS: Final = frozenset(["<", ">", "\\le", "\\ge", "\\ne", "\\in"])
-_FLIPPED: Final = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
 
@@ -65,8 +59,8 @@ def _read(tokens: list[Token]) -> kinds.Answer:
     tokens = with_thousands(unwrapped(tokens))
     if not tokens:
         raise Unreadable("it is empty")
-    if parts := split(tokens, _separates):
-        return _single(tokens) if _leaves_out(parts) else _collection(tokens, parts)
+    if parts := split(tokens, signs.separates):
+        return _single(tokens) if signs.leaves_out(parts) else _collection(tokens, parts)
     return _single(tokens)
 
 
@@ -83,7 +77,7 @@ def _single(tokens: list[Token]) -> kinds.Answer:
         return matrix(tokens, _read)
     if any(token.text == "\\pmod" for token in tokens):
         return values.congruence(tokens)
-    if any(token.text in _RELATIONS for token in outside(tokens)):
+    if any(token.text in signs.RELATIONS for token in outside(tokens)):
         return _relation(tokens)
     if members := split_at(tokens, "\\cup"):
         return kinds.Union(tuple(map(_read, members)))
@@ -95,8 +89,8 @@ def _single(tokens: list[Token]) -> kinds.Answer:
         return values.ratio(tokens, terms)
     if numeral := values.numeral(tokens):
         return numeral
-    if _has_two_signs(tokens):
-        return kinds.Collection(tuple(_single(_with_sign(tokens, sign)) for sign in "+-"))
+    if signs.has_two_signs(tokens):
+        return kinds.Collection(tuple(_single(signs.with_sign(tokens, sign)) for sign in "+-"))
     texts = [token.text for token in tokens]
     if texts in (["\\mathbb", "{", "R", "}"], ["\\mathbb", "R"], ["\\R"]):
         return REALS
@@ -131,15 +125,15 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
     if not parts[0] or not parts[-1]:
         raise Unreadable("an empty place in a list")
     items: list[kinds.Answer] = []
-    alternatives: list[list[kinds.Answer]] = [[]]  # what "or" separates
+    alternatives: list[list[kinds.Answer]] = [[]]  # what "or" signs.separates
     conditions = True
-    for part, separator in zip(parts, [*filter(_separates, outside(tokens)), None], strict=True):
+    for part, separator in zip(parts, [*filter(signs.separates, outside(tokens)), None], strict=True):
         if part:  # ", and" is one separator
             answer = _single(unwrapped(part))
-            items += answer.items if isinstance(answer, kinds.Collection) and _has_two_signs(part) else [answer]
-            conditions &= any(token.text in _CONDITIONS for token in outside(unwrapped(part)))
+            items += answer.items if isinstance(answer, kinds.Collection) and signs.has_two_signs(part) else [answer]
+            conditions &= any(token.text in signs.CONDITIONS for token in outside(unwrapped(part)))
             alternatives[-1].append(answer)
-        if separator is not None and _is_or(separator) and alternatives[-1]:
+        if separator is not None and signs.is_or(separator) and alternatives[-1]:
             alternatives.append([])
     named = [item for item in items if isinstance(item, kinds.Named)]
     if conditions and len(named) == len(items) > 1 and len({item.name for item in named}) == 1:
@@ -147,21 +141,15 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
     return kinds.Collection(tuple(items))
 
 
-def _leaves_out(parts: list[list[Token]]) -> bool:
-    r"""Whether it is a variable and several numbers that it is not: x \ne 3, 5."""
-    has_relation = [any(token.text in _RELATIONS for token in outside(part)) for part in parts]
-    return has_relation[0] and not any(has_relation[1:]) and any(token.text == "\\ne" for token in outside(parts[0]))
-
-
 def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
     """What brackets around all of it hold; None for those of an expression."""
     opening, inner, closing = tokens[0].text, tokens[1:-1], tokens[-1].text
     if opening == "\\{" and closing == "\\}":
-        if any(token.text in ("|", ":") for token in outside(inner)) and any(t.text in _RELATIONS for t in inner):
+        if any(token.text in ("|", ":") for token in outside(inner)) and any(t.text in signs.RELATIONS for t in inner):
             return _set_builder(inner)
         if not inner:
             return kinds.Collection(())
-        return _collection(inner, split(inner, _separates) or [inner])
+        return _collection(inner, split(inner, signs.separates) or [inner])
     if opening == "\\langle" and closing == "\\rangle":
         opening, closing = "(", ")"
     if opening not in ("(", "[") or closing not in (")", "]"):
@@ -179,7 +167,7 @@ def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
 def _set_builder(tokens: list[Token]) -> kinds.Answer:
     """The numbers of one inequality, as an interval."""
     (place,) = [k for k, token in enumerate(tokens) if token.text in ("|", ":") and not depth(tokens[:k])][:1]
-    head, conditions = tokens[:place], split(tokens[place + 1 :], _separates) or [tokens[place + 1 :]]
+    head, conditions = tokens[:place], split(tokens[place + 1 :], signs.separates) or [tokens[place + 1 :]]
     name = name_of(head[: first(head, "\\in")])
     kept = [part for part in conditions if not is_domain(part)]
     if name is None or len(kept) != 1 or not is_real(head[first(head, "\\in") :]):
@@ -199,32 +187,28 @@ def _difference(left: list[Token], right: list[Token]) -> kinds.Answer:
 
 
 def _relation(tokens: list[Token]) -> kinds.Answer:
-    signs = [token.text for token in outside(tokens) if token.text in _RELATIONS]
-    sides = split_at(tokens, *_RELATIONS)
-    if signs == ["\\approx"]:
+    found = [token.text for token in outside(tokens) if token.text in signs.RELATIONS]
+    sides = split_at(tokens, *signs.RELATIONS)
+    if found == ["\\approx"]:
         value = kinds.Approximation(_read(sides[-1]))
         if not sides[0]:
             return value
         return kinds.Named(name_of(sides[0]) or refuse("an approximation of no variable"), value)
     if not all(sides):
-        raise Unreadable(f"one side of {signs[0]!r} is missing")
-    if len(signs) == 1:
-        return _two_sides(signs[0], *sides)
+        raise Unreadable(f"one side of {found[0]!r} is missing")
+    if len(found) == 1:
+        return _two_sides(found[0], *sides)
     if (
-        len(signs) == 2
-        and (signs[0] in ("<", "\\le")) == (signs[1] in ("<", "\\le"))
-        and all(s in _FLIPPED for s in signs)
+        len(found) == 2
+        and (found[0] in ("<", "\\le")) == (found[1] in ("<", "\\le"))
+        and all(s in signs.FLIPPED for s in found)
     ):
-        if signs[0] in (">", "\\ge"):
-            signs, sides = [_FLIPPED[sign] for sign in reversed(signs)], sides[::-1]
-        name = name_of(sides[1]) or refuse("an inequality of two signs about no variable")
+        if found[0] in (">", "\\ge"):
+            found, sides = [signs.FLIPPED[sign] for sign in reversed(found)], sides[::-1]
+        name = name_of(sides[1]) or refuse("an inequality of two found about no variable")
         ends = kinds.Expression(parse_expression(sides[0])), kinds.Expression(parse_expression(sides[2]))
-        return kinds.Named(name, kinds.Bracketed(_bracket(signs[0], "(["), ends, _bracket(signs[1], ")]")))
+        return kinds.Named(name, kinds.Bracketed(signs.bracket(found[0], "(["), ends, signs.bracket(found[1], ")]")))
     raise Unreadable("relations that are not known here")
-
-
-def _bracket(sign: str, brackets: str) -> str:
-    return brackets[sign in ("\\le", "\\ge")]
 
 
 def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer:
@@ -232,7 +216,7 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
     if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
         left, right, name = right, left, name_of(right)  # a+b=x
     if name is None and sign != "\\in" and (name := name_of(right)) is not None:
-        left, right, sign = right, left, _FLIPPED.get(sign, sign)
+        left, right, sign = right, left, signs.FLIPPED.get(sign, sign)
     if sign == "\\in":
         return kinds.Named(name or refuse("no variable before the sign for 'in'"), _read(right))
     if sign == "=" and name is not None and (value := _read(right)) != kinds.Expression(Variable(name)):
@@ -246,7 +230,7 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
         missing = _read(right)
         items = missing.items if isinstance(missing, kinds.Collection) else [missing]
         return kinds.Named(name or refuse("no variable before the sign for 'not equal'"), without(items))
-    if sign not in _FLIPPED:
+    if sign not in signs.FLIPPED:
         raise Unreadable(f"{sign!r} is not known here")
     bound = parse_expression(right)
     if name is None or name in variables(bound):
@@ -256,27 +240,5 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
         )
     end, (low, high) = kinds.Expression(bound), REALS.items
     if sign in (">", "\\ge"):
-        return kinds.Named(name, kinds.Bracketed(_bracket(sign, "(["), (end, high), ")"))
-    return kinds.Named(name, kinds.Bracketed("(", (low, end), _bracket(sign, ")]")))
-
-
-def _has_two_signs(tokens: Sequence[Token]) -> bool:
-    return any(token.text in ("\\pm", "\\mp") for token in tokens)
-
-
-def _with_sign(tokens: Sequence[Token], sign: str) -> list[Token]:
-    other = {"+": "-", "-": "+"}[sign]
-    choice = {"\\pm": sign, "\\mp": other}
-    return [
-        token._replace(kind="other", text=choice[token.text]) if token.text in choice else token for token in tokens
-    ]
-
-
-def _is_or(token: Token) -> bool:
-    return token.text == "\\lor" or token.text.strip(" ,").lower() == "or"
-
-
-def _separates(token: Token) -> bool:
-    return token.text in (",", ";", "\\lor", "\\land") or (
-        token.kind == "words" and token.text.strip(" ,").lower() in ("or", "and", "")
-    )
+        return kinds.Named(name, kinds.Bracketed(signs.bracket(sign, "(["), (end, high), ")"))
+    return kinds.Named(name, kinds.Bracketed("(", (low, end), signs.bracket(sign, ")]")))
