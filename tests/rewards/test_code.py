@@ -195,6 +195,15 @@ def test_same_lines(output: str, expected: str, same: bool) -> None:
     assert same_lines(output, expected) is same
 
 
+def test_the_first_or_the_last_lines_alone_are_not_the_output() -> None:
+    lines = ["3 4", "yes", "", "0.5", "no"]
+    for kept in range(len(lines)):
+        assert not same_lines("\n".join(lines[:kept]), "\n".join(lines))
+        assert not same_lines("\n".join(lines), "\n".join(lines[:kept]))
+        assert not same_lines("\n".join(lines[kept + 1 :]), "\n".join(lines))
+    assert same_lines("\n".join(lines), "\n".join(lines))
+
+
 @pytest.mark.parametrize(
     ("output", "expected", "same"),
     [

@@ -16,6 +16,7 @@ from pacs.algorithm import Pacs, row_columns
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration import fields
+from pacs.integration.trainer.base import SynchronousTrainer
 from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.integration.worker.workers import PacsWorker
 
@@ -111,16 +112,33 @@ def test_the_reference_after_a_reset_is_stored_anew(tmp_path: Path) -> None:
 
 
 def test_the_update_is_told_what_the_responses_were_sampled_with(tmp_path: Path) -> None:
-    trainer = make_trainer(tmp_path, "actor_rollout_ref.rollout.temperature=0.7", "pacs.metrics.entropy_every=2")
+    trainer = make_trainer(
+        tmp_path,
+        "actor_rollout_ref.rollout.temperature=0.7",
+        "pacs.metrics.entropy_every=2",
+        "actor_rollout_ref.actor.ppo_epochs=3",
+        "actor_rollout_ref.actor.data_loader_seed=11",
+    )
     train(trainer, 2)
     rollout, actor = trainer.config.actor_rollout_ref.rollout, trainer.config.actor_rollout_ref.actor
     rows = actor.ppo_mini_batch_size * rollout.n
     for step, told in enumerate(trainer.actor_rollout_wg.updates, start=1):
         assert told["temperature"] == 0.7
         assert told["mini_batch_size"] == told["global_batch_size"] == rows
-        assert told["epochs"] == actor.ppo_epochs
+        assert (told["epochs"], told["seed"]) == (3, 11)
         assert told["dataloader_kwargs"] == {"shuffle": False}
         assert told["calculate_entropy"] == (step == 2)
+
+
+def test_old_log_probs_are_taken_in_every_so_many_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SynchronousTrainer, "_compute_old_log_prob", lambda self, batch, metrics: "taken")
+    for every, steps in ((3, [3, 6]), (1, [1, 2, 3, 4, 5, 6, 7]), (None, [])):
+        trainer = make_trainer(tmp_path, f"pacs.metrics.old_log_prob_every={'null' if every is None else every}")
+        taken = []
+        for trainer.global_steps in range(1, 8):
+            if trainer._compute_old_log_prob("batch", {}) == "taken":
+                taken.append(trainer.global_steps)
+        assert taken == steps
 
 
 @pytest.mark.parametrize(("strategy", "grouped"), [("grouped", True), ("cached", False)])

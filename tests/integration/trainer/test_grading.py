@@ -1,0 +1,48 @@
+"""What a step's graded rows are made of, by rows as verl's queue gives them."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from pacs.integration.trainer import grading
+from pacs.integration.trainer.grading import Grading
+
+#: Tokens of each response; the longest there may be has 8.
+LENGTHS = [3, 8, 7, 8, 1]
+SCORES = [1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.fixture
+def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Two prompts, and a row of padding that is as long as can be."""
+    masks = torch.nested.as_nested_tensor([torch.ones(length) for length in LENGTHS], layout=torch.jagged)
+    rewards = torch.nested.as_nested_tensor(
+        [torch.tensor([0.0] * (length - 1) + [score]) for length, score in zip(LENGTHS, SCORES, strict=True)],
+        layout=torch.jagged,
+    )
+    infos = [{"reward_extra_info": {"status": "correct" if score else "wrong", "score": score}} for score in SCORES]
+    rows = {"rm_scores": rewards, "response_mask": masks, "extra_fields": SimpleNamespace(tolist=lambda: infos)}
+    monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
+    tags = [{"response_len": length} for length in LENGTHS]
+    tags[3]["is_padding"] = True
+    return SimpleNamespace(keys=["a_0_0", "a_1_0", "b_0_0", "b_1_0", "b_2_0"], tags=tags)
+
+
+@pytest.mark.parametrize(("longest", "truncated"), [(8, 1), (7, 2), (9, 0), (3, 3)])
+def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, truncated: int) -> None:
+    config = SimpleNamespace(
+        data=SimpleNamespace(max_response_length=longest),
+        pacs=SimpleNamespace(faults=SimpleNamespace(verifier_errors=0.0)),
+    )
+    trainer = SimpleNamespace(config=config, global_steps=1, prompts=SimpleNamespace(discarded_tokens=5))
+    grader = Grading(trainer)
+    grades = grader.grade(batch)
+    assert grades.truncated.tolist() == [length >= longest for length in LENGTHS]
+    assert grades.sampled.tolist() == [True, True, True, False, True]
+    metrics = grader.metrics(grades)
+    assert metrics["pacs/truncated_fraction"] == truncated / 4
+    assert metrics["pacs/truncated/correct_fraction"] == sum(length >= longest for length in LENGTHS[:2]) / 2
+    assert metrics["pacs/response_tokens/generated_sum"] == 3 + 8 + 7 + 1 + 5
+    assert metrics["pacs/rows/correct_count"] == 2
