@@ -10,7 +10,8 @@ import re
 import textwrap
 import time
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from pacs.rewards.reasoning import final_part
@@ -51,7 +52,7 @@ class Tests:
                     and isinstance(fn_name := others.get("fn_name"), str | None)
                 ):
                     for output in outputs if fn_name is not None else ():
-                        json.loads(output)
+                        _loads(output)
                     return cls(fn_name, inputs, outputs)
         except RecursionError as error:
             raise ValueError("the ground truth is nested too deeply") from error
@@ -86,6 +87,7 @@ def compute_score(
     total_seconds: float = 120.0,
     memory_mib: int = 4096,
     output_mib: int = Limits.output_mib,
+    float_tolerance: float = 0.0,
     allow_without_landlock: bool = False,
     allow_without_seccomp: bool = False,
 ) -> dict[str, Any]:
@@ -100,6 +102,8 @@ def compute_score(
         total_seconds: time on the clock that all tests may take.
         memory_mib: address space that the program may take.
         output_mib: what the program may write in a test. The right output may be a quarter of it, less 256 KiB.
+        float_tolerance: how far numbers of which one has a point or an exponent may be apart: of the right size, or
+            absolutely where that is below 1. Whole numbers are exact.
         allow_without_landlock: run even where the kernel has no Landlock, see `Limits`.
         allow_without_seccomp: run even where no seccomp filter can be set, see `Limits`.
 
@@ -117,6 +121,8 @@ def compute_score(
             raise ValueError(f"code.{name}={value}: use a whole number of at least {least}")
     if not total_seconds > 0:
         raise ValueError(f"code.total_seconds={total_seconds}: use a number above 0")
+    if not 0 <= float_tolerance < 1:
+        raise ValueError(f"code.float_tolerance={float_tolerance}: use a number from 0 to below 1")
     code = last_code_block(final_part(solution_str, extra_info))
     if code is None:
         return verdict("no_answer")
@@ -124,13 +130,13 @@ def compute_score(
     try:
         tests = Tests.from_json(ground_truth)
         tests.check_lengths(output_mib)
-        return verdict(run_tests(code, tests, limits, total_seconds), code)
+        return verdict(run_tests(code, tests, limits, total_seconds, float_tolerance), code)
     except (ValueError, OSError, SandboxError) as error:
         logger.warning("A program of %s could not be tested: %s", data_source, error)
         return verdict("error", code)
 
 
-def run_tests(code: str, tests: Tests, limits: Limits, total_seconds: float) -> Status:
+def run_tests(code: str, tests: Tests, limits: Limits, total_seconds: float, float_tolerance: float = 0.0) -> Status:
     """Run a program on one test after another until one fails.
 
     Raises:
@@ -148,7 +154,7 @@ def run_tests(code: str, tests: Tests, limits: Limits, total_seconds: float) -> 
                 return "timeout"
             if outcome.ended == "failed" or outcome.output is None:
                 return "wrong"
-            if not agrees(outcome.output.decode(errors="replace"), expected):
+            if not agrees(outcome.output.decode(errors="replace"), expected, float_tolerance):
                 return "wrong"
     return "correct"
 
@@ -178,29 +184,64 @@ def last_code_block(text: str) -> str | None:
     return textwrap.dedent(code) if first["indent"] else code
 
 
-def same_lines(output: str, expected: str) -> bool:
+def same_lines(output: str, expected: str, tolerance: float = 0.0) -> bool:
     """Whether two texts agree as LiveCodeBench has it: line by line, without white space at the ends of text and lines.
 
-    Two lines that differ agree if all their words are numbers and equal in value: `1.0 2` and `1 2.00`.
+    Two lines that differ agree if all their words are numbers and equal in value: `1.0 2` and `1 2.00`. With a
+    tolerance they may be apart as `compute_score` says.
     """
     output, expected = output.strip(), expected.strip()
     if output.count("\n") != expected.count("\n"):
         return False
-    return all(map(_same_line, output.split("\n"), expected.split("\n")))
+    return all(map(partial(_same_line, tolerance=tolerance), output.split("\n"), expected.split("\n")))
 
 
-def _same_line(output: str, expected: str) -> bool:
+def _same_line(output: str, expected: str, *, tolerance: float) -> bool:
     if output.strip() == expected.strip():
         return True
+    words, others = output.split(), expected.split()
     try:
-        return [Decimal(word) for word in output.split()] == [Decimal(word) for word in expected.split()]
-    except InvalidOperation:
+        return len(words) == len(others) and all(
+            _same_number(Decimal(word), Decimal(other), 0.0 if _is_whole(word) and _is_whole(other) else tolerance)
+            for word, other in zip(words, others, strict=True)
+        )
+    except ArithmeticError:  # a word is no number
         return False
 
 
-def same_json(output: str, expected: str) -> bool:
-    """Whether two JSON texts have equal values."""
-    try:
-        return bool(json.loads(output) == json.loads(expected))
-    except (ValueError, RecursionError):  # of the output: the expected ones were read before
+def _is_whole(word: str) -> bool:
+    return word.lstrip("+-").isdecimal()
+
+
+def _same_number(number: Decimal | float, right: Decimal | float, tolerance: float) -> bool:
+    if number == right or not tolerance:
+        return number == right
+    number, right = Decimal(number), Decimal(right)
+    if not (number.is_finite() and right.is_finite()):
         return False
+    return abs(number - right) <= Decimal(tolerance) * max(Decimal(1), abs(right))
+
+
+def same_json(output: str, expected: str, tolerance: float = 0.0) -> bool:
+    """Whether two JSON texts have equal values; with a tolerance numbers may be apart as `compute_score` says."""
+    try:
+        return _same_value(_loads(output), _loads(expected), tolerance)
+    except (ValueError, RecursionError, ArithmeticError):  # of the output: the expected ones were read before
+        return False
+
+
+def _same_value(value: Any, right: Any, tolerance: float) -> bool:
+    match value, right:
+        case list(), list():
+            alike = partial(_same_value, tolerance=tolerance)
+            return len(value) == len(right) and all(map(alike, value, right))
+        case dict(), dict():
+            return value.keys() == right.keys() and all(_same_value(value[key], right[key], tolerance) for key in value)
+        case (float(), Decimal() | float()) | (Decimal(), float()):
+            return _same_number(value, right, tolerance)
+    return bool(value == right)
+
+
+def _loads(text: str) -> Any:
+    """JSON whose whole numbers may have more digits than Python turns into an int."""
+    return json.loads(text, parse_int=Decimal)

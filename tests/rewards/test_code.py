@@ -292,3 +292,77 @@ def test_from_threads_and_from_a_running_event_loop() -> None:
             return list(await asyncio.gather(*calls))
 
     assert asyncio.run(grade_all()) == [*programs.values()] * 3
+
+
+BIG = "7" * 5001
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "expected", "name", "status"),
+    [
+        ("print(int(input()))", BIG, BIG, None, "correct"),
+        ("print(int(input()) + 1)", BIG, BIG, None, "wrong"),
+        ("def f(a): return a + 1", BIG, f"{BIG[:-1]}8", "f", "correct"),
+        ("def f(a): return a + 2", BIG, f"{BIG[:-1]}8", "f", "wrong"),
+        ("print(10**49_999)", "", "1" + "0" * 49_999, None, "correct"),
+        ("print(10**50_000)", "", "1" + "0" * 50_000, None, "wrong"),  # as in LiveCodeBench's runner
+    ],
+)
+def test_numbers_of_thousands_of_digits(program: str, given: str, expected: str, name: str | None, status: str) -> None:
+    gold = json.dumps({"fn_name": name, "inputs": [given], "outputs": [expected]})
+    assert gold_problem(gold) is None
+    assert compute_score("test", f"```python\n{program}\n```", gold)["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "same"),
+    [
+        ("0.3333333", "0.3333334", True),
+        ("0.3333", "0.3333334", False),
+        ("1000000.5", "1000000.9", True),  # of its size
+        ("0.0000001", "0", True),
+        ("3", "4", False),
+        ("1000000", "1000001", False),  # whole numbers are exact
+        ("1000000.0", "1000000.5", True),
+        ("0.5 7", "0.5000001 7", True),
+        ("0.5 7", "0.5000001 8", False),
+        ("0.5", "0.5 0.5", False),
+        ("nan", "0.5", False),
+        ("inf", "1e400", False),
+        ("-inf", "inf", False),
+        ("0.5 a", "0.5000001 a", False),
+    ],
+)
+def test_a_tolerance_of_floats(output: str, expected: str, same: bool) -> None:
+    assert same_lines(output, expected, 1e-6) is same
+    assert same_lines(f"1\n{output}", f"1\n{expected}", 1e-6) is same
+    assert not same_lines(output, expected)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "same"),
+    [
+        ("[0.3333333, [1]]", "[0.3333334, [1]]", True),
+        ("[0.3333333, [1]]", "[0.3333334, [2]]", False),
+        ('{"a": 1.0000001}', '{"a": 1}', True),
+        ('{"a": 1.0000001}', '{"b": 1}', False),
+        ("[1000000]", "[1000001]", False),
+        ("[0.5]", "[0.5, 0.5]", False),
+        ("NaN", "1.0", False),
+        ("true", "1.0000001", False),
+        ("1.0000001", "null", False),
+    ],
+)
+def test_a_tolerance_of_results(output: str, expected: str, same: bool) -> None:
+    assert same_json(output, expected, 1e-6) is same
+    assert not same_json(output, expected)
+
+
+def test_the_tolerance_is_a_setting() -> None:
+    gold = json.dumps({"fn_name": None, "inputs": [""], "outputs": ["0.333333"]})
+    response = "```python\nprint(1 / 3)\n```"
+    assert compute_score("test", response, gold)["status"] == "wrong"
+    assert compute_score("test", response, gold, float_tolerance=1e-6)["status"] == "correct"
+    for wrong in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=r"code.float_tolerance=.*: use a number from 0 to below 1"):
+            compute_score("test", response, gold, float_tolerance=wrong)
