@@ -1,0 +1,43 @@
+"""Positions whose encoding depends on the longest row of a micro-batch: a row beside a longer one is another row."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from omegaconf import DictConfig
+from transformers import PreTrainedConfig
+
+from pacs.verl_keys.config import longest_row
+
+
+def position_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """What the run's lengths do to a model whose RoPE changes with length; clauses that go on from the model's name.
+
+    transformers takes `longrope`'s long factors, or `dynamic`'s stretched frequencies, for all rows of a micro-batch as
+    soon as one is longer than the original length, and keeps the latter from then on. vLLM takes one set for all rows,
+    by `max_model_len`. Up to that length all of them agree.
+
+    Args:
+        settings: the model's config.
+        config: of the run.
+    """
+    text, longest = settings.get_text_config(), longest_row(config)
+    for rope in _ropes(getattr(text, "rope_parameters", None) or {}):
+        kind = str(rope.get("rope_type", rope.get("type", "default")))
+        if kind not in ("longrope", "su") and "dynamic" not in kind:
+            continue
+        known = [rope.get("original_max_position_embeddings"), getattr(text, "original_max_position_embeddings", None)]
+        original = next((int(length) for length in known if length), int(text.max_position_embeddings))
+        if longest > original:
+            yield (
+                f"encodes positions otherwise (rope_type={kind}) in every micro-batch that has a row of more than "
+                f"{original} tokens, shorter rows included, so that rows have other log-probabilities and gradients "
+                f"beside a longer one, and in vLLM: the run's rows have up to {longest}. Lower data.max_prompt_length "
+                f"and data.max_response_length to {original} together, or choose another model."
+            )
+            return
+
+
+def _ropes(parameters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The RoPE of all layers, or of each kind of layer."""
+    inner = [value for value in parameters.values() if isinstance(value, Mapping)]
+    return inner or [parameters]
