@@ -22,7 +22,7 @@ NOT_OURS = {
 FILE = re.compile(r"[\w.*/-]*\w\.(?:py|yaml|sh|sbatch|jsonl?|md|txt|toml|png|html|pt|parquet|sqlite|safetensors|log)")
 #: They begin as tests do.
 SETTINGS = {"test_seconds"}
-FOLDERS = ("pacs", "configs", "recipes", "scripts", "tests", "benchmarks", "docs", "requirements")
+FOLDERS = ("pacs", "configs", "recipes", "scripts", "tests", "benchmarks", "docs", "findings", "requirements")
 
 
 def is_there(name: str) -> bool:
@@ -42,7 +42,8 @@ def is_there(name: str) -> bool:
 def repository() -> tuple[str, ...]:
     """Its files by their paths, without what runs have left."""
     tests = [file for file in (ROOT / "tests").rglob("*.*") if "__pycache__" not in file.parts]
-    return tuple(str(file.relative_to(ROOT)) for file in (*code_files(), *tests, *(page.file for page in PAGES)))
+    others = [*tests, *(ROOT / "findings").glob("*.sh"), *(page.file for page in PAGES)]
+    return tuple(str(file.relative_to(ROOT)) for file in (*code_files(), *others))
 
 
 def dead_ends(page: Page) -> list[str]:
