@@ -46,8 +46,10 @@ OF_A_TEMPLATE: Final = (
     Delimiters(  # Granite 3.2
         ("Here is my thought process:", "Here's my thought process:"), ("Here is my response:", "Here's my response:")
     ),
-    pair_of("to=self<|message|>", "to=user<|message|>"),
-    pair_of("<|content_thinking|>", "<|content_text|>"),
+    pair_of("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),  # Apriel
+    Delimiters(("assistant/think", "/think\n"), ("<|im_start|>assistant\n",)),  # HyperCLOVA X: a turn of its own
+    pair_of("to=self<|message|>", "to=user<|message|>"),  # Muse
+    pair_of("<|content_thinking|>", "<|content_text|>"),  # Inkling
 )
 
 # `<NAME>`, `[NAME]`, `◁NAME▷`, `<|NAME|>`, `<｜NAME｜>`, also as the end of what they open.

@@ -3,6 +3,7 @@
 Once for a run, and the same in training and in evaluation.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any
@@ -49,7 +50,7 @@ def find_reasoning(
 def _of(added: Iterable[str], template: str) -> tuple[Delimiters, ...]:
     """The delimiters that a tokenizer's added tokens or its chat template have."""
     texts = "\n".join([*added, template])
-    known = [each for each in (*ALWAYS, *OF_A_TEMPLATE) if any(text in texts for text in each.opens)]
+    known = [each for each in (*ALWAYS, *OF_A_TEMPLATE) if each.opens[0] in texts]
     # of gpt-oss the template makes the channel's name from a variable
     known += [each for each in ALWAYS if "<|channel|>" in each.opens[0] and "<|channel|>" in texts]
     spelled = {text for each in known for text in (*each.opens, *each.closes)}
@@ -76,7 +77,7 @@ def _rendered(tokenizer: Any, options: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _check_told(end: str, header: str, delimiters: Sequence[Delimiters], added: Iterable[str]) -> None:
-    """Raise CannotTell if a prompt's end has tags that stand before no answer, and no known delimiter is with them.
+    """Raise CannotTell if a prompt's end has words or tags that stand before no answer, and no known delimiter.
 
     Args:
         end: what the template puts behind the last message.
@@ -88,7 +89,8 @@ def _check_told(end: str, header: str, delimiters: Sequence[Delimiters], added: 
     tags = [found[0] for found in TAG.finditer(opened)]
     tags += [token for token in added if token.strip() and token in opened]
     known = [text for each in delimiters for text in (*each.opens, *each.closes)]
-    if any(tag not in header for tag in tags) and not any(text in opened for text in known):
+    words = re.search(r"\w", opened) is not None and not tags
+    if (words or any(tag not in header for tag in tags)) and not any(text in opened for text in known):
         raise CannotTell(
             f"the chat template ends a prompt with {opened.strip()!r}, which stands before no answer that is there: if "
             "it opens the model's reasoning, what ends that cannot be told from the tokenizer"

@@ -42,6 +42,8 @@ MODELS = {
         "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>",
     ),
     "Granite": ((), (), "{# Here is my thought process: #}", "Here is my thought process:", "Here is my response:"),
+    "Apriel": ((), (), "Here are my reasoning steps:\n", "Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
+    "HyperCLOVA X": ((), (), "{# assistant/think #}", "/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
     "a name of its own": (("<|begin_cot|>", "<|end_cot|>"), (), "<|begin_cot|>", "<|begin_cot|>", "<|end_cot|>"),
     "a name of its own, behind": (("<|thought|>", "<|thought_end|>"), (), "", "<|thought|>", "<|thought_end|>"),
     "spelled out": ((), (), "<deep_thought>\n", "<deep_thought>", "</deep_thought>"),
@@ -82,7 +84,7 @@ def test_what_is_thought_is_no_answer(model: str) -> None:
     assert status_of(model, f"{opens}maybe {right}{closes}\n\nI do not know.") == "no_answer"
     assert status_of(model, f"{opens}a{closes}{right}{opens}but no") == "no_answer"
     assert status_of(model, f"{opens}é € 日本 🙂 {wrong}{closes} é {right}") == "correct"
-    prompt_opens = MODELS[model][2] not in ("", "{# Here is my thought process: #}")
+    prompt_opens = MODELS[model][2].partition("{#")[0] != ""
     assert status_of(model, f"so {right}? Wait, let me check") == ("no_answer" if prompt_opens else "correct")
     assert status_of(model, f"so {wrong}? {closes} {right}") == "correct"
 
@@ -130,13 +132,13 @@ def test_another_pair_does_not_end_it() -> None:
     assert other.answer_begins(other.prompt_end, "hm</think> 5") is None
 
 
-@pytest.mark.parametrize("opens", ["<|vibes|>", "<my_plan>\n", "<|im_start|>inner\n"])
+@pytest.mark.parametrize("opens", ["<|vibes|>", "<my_plan>\n", "Let me muse.\n", "<|im_start|>inner\n"])
 def test_what_cannot_be_told(opens: str) -> None:
     made = tokenizer(("<|vibes|>",), (), opens)
     if "im_start" in opens:  # a header that answers have, too
         assert find_reasoning(made, {}).opened_by(opens) is None
         return
-    with pytest.raises(CannotTell, match="ends a prompt with '<"):
+    with pytest.raises(CannotTell, match=r"ends a prompt with '[<L]"):
         find_reasoning(made, {})
     named = find_reasoning(made, {}, [[opens.strip(), "END"]])
     assert named.opened_by(named.prompt_end) is not None
