@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from pacs.rewards import code, countdown, exact_match
+from pacs.rewards import code, countdown, exact_match, multiple_choice
 from pacs.rewards.isolation import Limits
 from pacs.rewards.math import gold_problem
 
@@ -16,6 +16,7 @@ LIMITS = Limits(timeout_seconds=30)
 #: By verifier; of another one all golds can be graded by.
 PROBLEMS: Final[dict[str, Callable[[str], str | None]]] = {
     "math": partial(gold_problem, limits=LIMITS),
+    "multiple_choice": multiple_choice.gold_problem,
     "code": code.gold_problem,
     "exact_match": exact_match.gold_problem,
     "countdown": countdown.gold_problem,

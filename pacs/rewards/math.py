@@ -17,11 +17,18 @@ from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import last_boxed, unboxed_answer
 from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated
+from pacs.rewards.placeholders import is_placeholder
 from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import Status, verdict
 
 #: What was too slow is not tried again for so long; on a machine that is less busy then, it may pass.
 TIMEOUT_KEPT_SECONDS: Final = 600.0
+
+#: Of an answer in words: nobody writes a longer one as the gold answer has it.
+MAX_WORDS: Final = 5
+#: What `gold_problem` says of golds that can be read, and are no answers.
+PLACEHOLDER: Final = "it stands for an answer that is not there"
+SENTENCE: Final = f"it is a sentence of more than {MAX_WORDS} words, which nothing but its own text meets"
 
 _log = logging.getLogger(__name__)
 
@@ -174,17 +181,22 @@ def _tried(answer: str, limits: Limits, period: int) -> str | Exception:
 def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B008 (it is frozen)
     """Why responses cannot be graded by this gold answer, in words for the user; None if they can.
 
-    For the preparation of data: a gold answer must be read as a whole, and have a value.
+    For the preparation of data: a gold answer must be read as a whole, have a value, and be one that a response can
+    meet without being its copy.
     """
     gold = bare(gold)
     if not gold:
         return "it is empty"
+    if is_placeholder(gold):
+        return PLACEHOLDER
     if last_boxed(f"\\boxed{{{gold}}}") != gold:
         return "its braces do not match"
     try:
-        _read_gold(gold, limits)
+        answer = _read_gold(gold, limits)
     except _GoldError as error:
         return str(error)
     except TimeoutError:
         return f"to carry it out takes longer than {limits.timeout_seconds:g} s"
+    if isinstance(answer, kinds.Words) and len(answer.text.split()) > MAX_WORDS:
+        return SENTENCE
     return None

@@ -65,6 +65,11 @@ def compute_score(
     return verdict("correct" if predicted == ground_truth else "wrong", predicted)
 
 
+def gold_problem(gold: str) -> str | None:
+    """Why no response can be graded by it, in words for the user; None if one can. For preparing data."""
+    return None if gold in set(ascii_uppercase) else "it is no capital letter"
+
+
 def _of_line(part: str, letters: Container[str]) -> str:
     """The letter of the last answer line, with a second one that stands there too; "" if there is no such line."""
     last = None

@@ -72,7 +72,7 @@ def test_every_format_gives_the_same(ending: str, tmp_path: Path, run: Run) -> N
         frame.to_parquet(file)
     else:
         frame.to_csv(file, index=False)
-    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    assert run("prepare", file, "--verifier", "exact_match", "--out", tmp_path / "out")[0] == 0
     rows = problems(tmp_path / "out" / "train.parquet")
     assert [row["reward_model"]["ground_truth"] for row in rows] == ["None", "\\frac{1}{2}", "NA", "7"]
     assert [row["prompt"][0]["content"] for row in rows] == [f"Problem number {i}?\n{BOXED}" for i in range(1, 5)]
