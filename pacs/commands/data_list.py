@@ -14,11 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Print the known sources."""
     default: set[str] = set()
-    table = {}
+    table: dict[str, dict[str, str | int | None]] = {}
     for source in SOURCES:
         alternative = source.name in default
         default.add(source.name)
-        table[source.repo] = {
+        table[source.repo if source.repo not in table else f"{source.repo}, {source.split}"] = {
             "name": "" if alternative else source.name,
             "for": "training" if source.training else "evaluation",
             "rows": source.rows,

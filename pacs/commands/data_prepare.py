@@ -17,6 +17,7 @@ from pacs.data.load import FORMATS, local_revision
 from pacs.data.output import find_prepared
 from pacs.data.request import Request, with_options
 from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, SOURCES, Source, find_source
+from pacs.data.tally import shown
 from pacs.rewards.registry import VERIFIERS
 
 DESCRIPTION = """\
@@ -36,7 +37,8 @@ examples:
 """
 
 # Options that say nothing about other sources.
-OF_LOCAL_FILES = ("question_column", "answer_column", "id_column", "difficulty_column", "split", "verifier")
+OF_LOCAL_FILES = ("question_column", "answer_column", "id_column", "difficulty_column", "verifier")
+SPLITS = ("train", "test")
 OF_THE_HUB = ("from", "revision")
 OF_LIVECODEBENCH = ("release", "window")
 
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("source", metavar="NAME_OR_PATH", help="a source of `pacs data list`, by name or repository, or a local file")
     add("--out", required=True, type=Path, metavar="DIR", help="folder for train.parquet or test.parquet")
+    add("--split", choices=SPLITS, help="what it is for (default: train, or all that the source has)")
     add("--overwrite", action="store_true", help="replace what was prepared in DIR before")
     add("--instruction", metavar="TEXT", help='ends every prompt; "" for none (default: as the verifier needs it)')
     add("--system", metavar="TEXT", help='starts every prompt; "" for none (default: the source\'s own, if it has one)')
@@ -69,7 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--answer-column", metavar="NAME", help="default: answer")
     files.add_argument("--id-column", metavar="NAME", help="default: the row's number")
     files.add_argument("--difficulty-column", metavar="NAME", help="default: none")
-    files.add_argument("--split", choices=("train", "test"), help="what it is for (default: train)")
     files.add_argument("--verifier", choices=VERIFIERS, help="of its answers (default: math)")
 
 
@@ -100,6 +102,10 @@ def main(args: argparse.Namespace) -> int:
     print(f"{manifest['rows_in']:,} rows, {manifest['kept']:,} kept, {sum(manifest['dropped'].values()):,} dropped")
     for reason, count in manifest["dropped"].items():
         print(f"  {count:,} {reason}")
+        for line in shown(manifest["dropped_examples"][reason]):
+            print(f"    {line}")
+    if manifest["instructions_taken_off"]:
+        print(f"  of {manifest['instructions_taken_off']:,} their own request for a form of the answer is taken off")
     print(f"wrote {request.out / request.split}.parquet and manifest.json")
     return 0
 
@@ -117,7 +123,7 @@ def make_request(args: argparse.Namespace) -> Request:
         _refuse(args, OF_THE_HUB, "sources of `pacs data list`")
         local, (source, options) = Path(args.source), _file_source(args)
     else:
-        source = find_source(args.source)
+        source = _with_split(find_source(args.source), args.split)
         _refuse(args, OF_LOCAL_FILES, "local files")
         local, (source, options) = getattr(args, "from"), with_options(source, args.release, args.window)
     if not isinstance(source.read, LiveCodeBench):
@@ -143,6 +149,17 @@ def make_request(args: argparse.Namespace) -> Request:
         max_prompt_length=args.max_prompt_length or MAX_PROMPT_LENGTH,
         thinking=not args.no_thinking,
     )
+
+
+def _with_split(source: Source, split: str | None) -> Source:
+    """The source of the same repository that has this split."""
+    if split is None or source.training == (split == "train"):
+        return source
+    for other in SOURCES:
+        if other.repo == source.repo and other.training == (split == "train"):
+            return other
+    kind = "to train" if source.training else "to evaluate"
+    raise UserError(f"--split {split}: {source.name} is {kind} on alone: leave it out")
 
 
 def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:

@@ -1,10 +1,11 @@
-"""Problems whose question and answer each stand in a column: most sources, and local files."""
+"""Problems whose question and answer each stand in a column or within one: most sources, and local files."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pacs.data.golds import as_difficulty, math_gold
+from pacs.data.golds import as_difficulty, boxed_gold, math_gold
 from pacs.data.problem import Dropped, Problem, Row
 
 
@@ -12,13 +13,17 @@ from pacs.data.problem import Dropped, Problem, Row
 class Columns:
     """A reader of rows, by the names of their columns.
 
+    A name may lead into a column, with dots: `reward_model.ground_truth`, or `prompt.0.content` for the first message.
+
     Attributes:
         question: column of the question.
         answer: column of the answer.
         solution: column whose last box is the answer where the answer's is empty.
         id: column of the row's name.
         difficulty: column of the level.
+        level: makes the level of what stands in its column.
         gold: makes the gold answer of what stands in the column.
+        unfit: says of a row and its gold answer why it is not taken, or None.
         strict: whether a row without the columns of its name and level is an error; else they are left out.
     """
 
@@ -27,7 +32,9 @@ class Columns:
     solution: str | None = None
     id: str | None = None
     difficulty: str | None = None
+    level: Callable[[Any], float | None] = as_difficulty
     gold: Callable[[Any], str] = math_gold
+    unfit: Callable[[Row, str], str | None] = lambda row, gold: None
     strict: bool = False
 
     @property
@@ -38,7 +45,7 @@ class Columns:
 
     def __call__(self, row: Row, place: str) -> Problem:
         """Read one row; see `Reader`."""
-        question, answer = row.get(self.question) or "", row.get(self.answer)
+        question, answer = at(row, self.question) or "", at(row, self.answer)
         if not isinstance(question, str) or isinstance(answer, dict):
             raise Dropped("question or answer is not text")
         question = question.strip()
@@ -46,13 +53,30 @@ class Columns:
             raise Dropped("empty question")
         gold = self.gold(answer)
         if not gold and self.solution:
-            gold = self.gold(row.get(self.solution))
+            gold = self.gold(boxed_gold(row.get(self.solution)))
         if not gold:
             raise Dropped("empty answer")
-        name = row.get(self.id) if self.id else None
+        if reason := self.unfit(row, gold):
+            raise Dropped(reason)
+        name = at(row, self.id) if self.id else None
         return Problem(
             question=question,
             gold=gold,
             id=place if name is None else str(name),
-            difficulty=as_difficulty(row.get(self.difficulty)) if self.difficulty else None,
+            difficulty=self.level(at(row, self.difficulty)) if self.difficulty else None,
         )
+
+
+def at(row: Row, name: str) -> Any:
+    """What a row has in a column, or in a place within one; None if it has nothing there."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, Sequence) and not isinstance(value, str) and re.fullmatch(r"-?\d+", part):
+            value = next(iter(value[int(part) :][:1]), None)
+        else:
+            return None
+    return value

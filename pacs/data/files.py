@@ -1,10 +1,12 @@
 """The rows of local JSON and CSV, every number and date as the text that stands in the file.
 
-`datasets` gives a column one type, and so another text to answers of several kinds.
+`datasets` gives a column one type, and so another text to answers of several kinds. UTF-8, UTF-16 and UTF-32 are told
+apart by how the file begins.
 """
 
 import csv
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ def json_rows(file: Path) -> Iterator[Row]:
     """
     place = "the list"
     try:
-        with file.open(encoding="utf-8-sig") as stream:
+        with file.open(encoding=_encoding(file)) as stream:
             if _first_character(file) == "[":
                 for number, value in enumerate(_loads(stream.read()), start=1):
                     place = f"row {number}"
@@ -33,7 +35,7 @@ def json_rows(file: Path) -> Iterator[Row]:
                 if line.strip():
                     yield _checked(_loads(line))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{file} cannot be read: {place}: {_why(error)}") from error
+        raise UserError(f"{file} cannot be read: {place}: {_why(error, file)}") from error
 
 
 def csv_rows(file: Path) -> Iterator[Row]:
@@ -45,7 +47,7 @@ def csv_rows(file: Path) -> Iterator[Row]:
     csv.field_size_limit(sys.maxsize)
     line = 1
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        with file.open(encoding=_encoding(file), newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             for row in reader:
                 line = reader.line_num
@@ -53,17 +55,27 @@ def csv_rows(file: Path) -> Iterator[Row]:
                     raise ValueError("it has more fields than the first line")
                 yield row
     except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{file} cannot be read: line {line}: {_why(error)}") from error
+        raise UserError(f"{file} cannot be read: line {line}: {_why(error, file)}") from error
 
 
-def _why(error: Exception) -> str:
+def _why(error: Exception, file: Path) -> str:
     if isinstance(error, UnicodeDecodeError):
-        return f"it is not UTF-8 (byte {error.object[error.start]:#x}): save it as UTF-8 (iconv -f LATIN1 -t UTF-8)"
+        if error.encoding != "utf-8":
+            return f"its beginning is that of {error.encoding}, and it goes on otherwise: save it as UTF-8"
+        command = f"iconv -f LATIN1 -t UTF-8 {shlex.quote(str(file))} > utf8{file.suffix}"
+        byte = f"byte {error.object[error.start]:#x}"
+        return f"it is not UTF-8 ({byte}): save it as UTF-8; if it is Latin 1, `{command}` does, else name its encoding"
     return str(error)
 
 
+def _encoding(file: Path) -> str:
+    with file.open("rb") as stream:
+        found = json.detect_encoding(stream.read(4))  # by the mark of the encoding, or by the zeros of ASCII characters
+    return "utf-8-sig" if found == "utf-8" else found
+
+
 def _first_character(file: Path) -> str:
-    with file.open(encoding="utf-8-sig") as stream:
+    with file.open(encoding=_encoding(file)) as stream:
         return next((line.lstrip()[0] for line in stream if line.strip()), "")
 
 
@@ -72,6 +84,8 @@ def _loads(text: str) -> Any:
 
 
 def _checked(value: Any) -> Row:
+    if isinstance(value, list):
+        value = {str(place): member for place, member in enumerate(value)}  # as `datasets` names them
     if not isinstance(value, dict):
         raise ValueError("it is no object with columns")
     json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text

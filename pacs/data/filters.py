@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from pacs.data.asking import without_asking
 from pacs.data.problem import Dropped, Problem
 
 #: Words in a row that two problems must not share.
@@ -18,9 +19,9 @@ _NUMBER = re.compile(r"\s*((problem|question|exercise)\s*\d+([.:)]\s|[ \t]*\n)|\
 def normalised(text: str) -> str:
     r"""The text without a number in front, case, white space, what encloses formulas, and LaTeX's spacing.
 
-    `\dfrac` is `\frac`. Signs stay: they count.
+    `\dfrac` is `\frac`, and requests for a form of the answer are left out. Signs stay: they count.
     """
-    text = unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKC", without_asking(text)).casefold()
     if number := _NUMBER.match(text):
         text = text[number.end() :]
     return re.sub(r"\\[dt]frac", r"\\frac", _SPACING.sub("", text)).strip(".")
@@ -34,7 +35,7 @@ def words(text: str) -> list[str]:
 
 def ngrams(text: str) -> Iterator[str]:
     """Every `NGRAM_WORDS` words in a row."""
-    split = words(text)
+    split = words(without_asking(text))
     for i in range(len(split) - NGRAM_WORDS + 1):
         yield " ".join(split[i : i + NGRAM_WORDS])
 
@@ -43,14 +44,18 @@ class Duplicates:
     """Remembers the problems that it was shown, by a hash of each."""
 
     def __init__(self) -> None:
-        self._seen: set[bytes] = set()
+        self._golds: dict[bytes, bytes] = {}
 
     def check(self, problem: Problem) -> None:
-        """Raise `Dropped` if the question was there before."""
-        digest = hashlib.blake2b(normalised(problem.question).encode(), digest_size=16).digest()
-        if digest in self._seen:
-            raise Dropped("duplicate")
-        self._seen.add(digest)
+        """Raise `Dropped` if the question was there before; whether with the same answer is in the reason."""
+        question, gold = map(_digest, (problem.question, problem.gold))
+        if question in self._golds:
+            raise Dropped("duplicate" if self._golds[question] == gold else "duplicate with another answer")
+        self._golds[question] = gold
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(normalised(text).encode(), digest_size=16).digest()
 
 
 class Overlap:

@@ -1,6 +1,7 @@
 """From a source to a folder of problems: read, filter, verify, write."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import datasets
@@ -9,6 +10,7 @@ from tqdm import tqdm
 
 import pacs
 from pacs.base.errors import UserError
+from pacs.data.asking import without_asking
 from pacs.data.evaluation import EvaluationSet, read_overlap
 from pacs.data.filters import Duplicates, Overlap
 from pacs.data.load import hub_revision, source_rows
@@ -16,13 +18,17 @@ from pacs.data.output import MARK, Output, settings_sha256
 from pacs.data.problem import Dropped, Problem, Row, prompt
 from pacs.data.request import Request
 from pacs.data.sources import ABILITIES
-from pacs.data.tally import Tally
+from pacs.data.tally import Tally, shown
 from pacs.data.template import Template
 from pacs.data.verify import gold_problems
+from pacs.rewards.math import PLACEHOLDER, SENTENCE
+from pacs.rewards.placeholders import is_placeholder
 
 #: What is in memory at a time, and a row group of the file.
 BATCH_ROWS = 1000
 BATCH_CHARS = 32_000_000
+#: What the verifier of mathematics says of a gold answer -> the reason for which it is dropped.
+REASONS = {PLACEHOLDER: "placeholder", SENTENCE: "a sentence"}
 
 
 def prepare(request: Request, evaluation: Sequence[EvaluationSet]) -> dict[str, Any]:
@@ -50,7 +56,10 @@ def prepare(request: Request, evaluation: Sequence[EvaluationSet]) -> dict[str, 
         for batch in _batches(_problems(request, revision, overlap, tally)):
             output.write(_finish(batch, request, revision, template, tally))
         if not tally.kept:
-            raise UserError(f"{request.given}: nothing is left of {tally.rows_in:,} rows ({tally.reasons()})")
+            lines = [f"{request.given}: nothing is left of {tally.rows_in:,} rows ({tally.reasons()})"]
+            raise UserError(
+                "\n    ".join([*lines, *(line for each in tally.examples.values() for line in shown(each))])
+            )
         manifest = _manifest(request, revision, evaluation, tally)
         output.publish(manifest)
     return manifest
@@ -68,9 +77,19 @@ def _problems(request: Request, revision: str, overlap: Overlap, tally: Tally) -
         try:
             problem = request.source.read(row, str(place))
         except Dropped as reason:
-            tally.drop(str(reason), id=str(place))
+            tally.drop(str(reason), id=str(place), row=dict(row))
+            continue
+        if request.instruction and problem.content is None:
+            bare = without_asking(problem.question)
+            tally.asked += bare != problem.question
+            problem = replace(problem, question=bare)
+        if request.source.verifier == "math" and is_placeholder(problem.gold):
+            # Here already, since a copy of it may have the answer.
+            tally.drop_problem(REASONS[PLACEHOLDER], problem, why=PLACEHOLDER)
             continue
         try:
+            if not problem.question:
+                raise Dropped("empty question")
             if request.source.training:
                 duplicates.check(problem)
                 overlap.check(problem)
@@ -81,7 +100,8 @@ def _problems(request: Request, revision: str, overlap: Overlap, tally: Tally) -
 
 
 def _check_columns(request: Request, row: Row) -> None:
-    missing = [column for column in request.source.read.required if column not in row]
+    columns = request.source.read.required
+    missing = [column for column in columns if column not in row and column.partition(".")[0] not in row]
     if missing:
         hint = ": name the columns with --question-column and the like" if "columns" in request.options else ""
         raise UserError(f"{request.given} has no column {', '.join(missing)}; it has {', '.join(row)}{hint}")
@@ -120,7 +140,7 @@ def _finish(
             rows.append(_row(batch[i], prompts[i], request, revision, index=tally.kept))
             tally.keep(lengths[i])
         else:
-            tally.drop_problem("unverifiable", batch[i], why=problem)
+            tally.drop_problem(REASONS.get(problem, "unverifiable"), batch[i], why=problem)
     return rows
 
 
@@ -161,6 +181,7 @@ def _manifest(request: Request, revision: str, evaluation: Sequence[EvaluationSe
         },
         "rows_in": tally.rows_in,
         "kept": tally.kept,
+        "instructions_taken_off": tally.asked,
         "dropped": dict(tally.dropped.most_common()),
         "dropped_examples": tally.examples,
         "overlong": f"measured by {request.model}" if request.model else "not measured: no --model was given",

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
 from pacs.data.columns import Columns
-from pacs.data.golds import list_gold, number_gold
+from pacs.data.golds import boxed_gold, list_gold, number_gold, unsolved
 from pacs.data.gpqa import Choices
 from pacs.data.livecodebench import RELEASE, RELEASES, LiveCodeBench
+from pacs.data.numina import unfit
 from pacs.data.problem import Reader
 
 #: Of a prompt, in tokens: the data configs' own.
@@ -65,8 +66,46 @@ class Source:
 SOURCES = (
     Source(
         "deepscaler", "agentica-org/DeepScaleR-Preview-Dataset", "train", 40_315,
-        "for training: AIME, AMC, Omni-MATH, STILL", Columns(solution="solution"),
+        "AIME, AMC, Omni-MATH, STILL", Columns(solution="solution"),
         revision="b6ae8c60f5c1f2b594e2140b91c49c9ad0949e29", training=True,
+    ),
+    Source(
+        "gsm8k", "openai/gsm8k", "train", 7473, "grade school word problems, answers as numbers",
+        Columns(question="question"), revision="740312add88f781978c0658806c59bc2815b9866", configs=("main",),
+        training=True,
+    ),
+    Source(
+        "dapo", "BytedTsinghua-SIA/DAPO-Math-17k", "train", 1_791_700,
+        "17k problems, whole numbers for answers, each about 100 times",
+        Columns(question="prompt.0.content", answer="reward_model.ground_truth", id="extra_info.index"),
+        revision="65877096c24ffa7abc4e4fa5edb95cf3413a5674", training=True,
+    ),
+    Source(
+        "openr1", "open-r1/OpenR1-Math-220k", "train", 93_733, "NuminaMath 1.5 with R1's solutions",
+        Columns(id="uuid", unfit=unfit), revision="e4e141ec9dea9f8326f4d347be56105859b2bd68",
+        configs=("default",), training=True,
+    ),
+    Source(
+        "numina", "AI-MO/NuminaMath-1.5", "train", 896_215, "competitions and school books",
+        Columns(unfit=unfit), revision="1b05109f9e5c1ad06c0663519502416c30b300f8", training=True,
+    ),
+    Source(
+        "numina_cot", "AI-MO/NuminaMath-CoT", "train", 859_494, "the one before, answers in solutions",
+        Columns(answer="solution", gold=boxed_gold, unfit=unfit), revision="9d8d210c9f6a36c8f3cd84045668c9b7800ef517",
+        training=True,
+    ),
+    Source(
+        "big-math", "SynthLabsAI/Big-Math-RL-Verified", "train", 251_122, "ten sets, open-ended",
+        Columns(difficulty="llama8b_solve_rate", level=unsolved), training=True,
+    ),
+    Source(
+        "orz", "Open-Reasoner-Zero/orz_math_57k_collection", "train", 56_878, "AIME, MATH, NuminaMath and others",
+        Columns(question="0.value", answer="1.ground_truth.value"), training=True,
+    ),
+    Source(
+        "deepmath", "zwhe99/DeepMath-103K", "train", 103_022, "mostly hard, kept apart from benchmarks",
+        Columns(question="question", answer="final_answer", difficulty="difficulty"),
+        revision="5cf055d1fe3d7a2eb19719ac020211469736ae44", training=True,
     ),
     Source(
         "math500", "HuggingFaceH4/MATH-500", "test", 500, "500 of the MATH test problems",
@@ -117,6 +156,10 @@ SOURCES = (
     Source(
         "minerva", "math-ai/minervamath", "test", 272, "undergraduate science, with units and constants",
         Columns(question="question"), revision="ee46ddc498933b1977577953250ca5c66be64f96",
+    ),
+    Source(
+        "gsm8k_test", "openai/gsm8k", "test", 1319, "grade school word problems, answers as numbers",
+        Columns(question="question"), revision="740312add88f781978c0658806c59bc2815b9866", configs=("main",),
     ),
     Source(
         "gpqa_diamond", "Idavidrein/gpqa", "train", 198, "graduate science, four choices; gated", Choices(),

@@ -1,6 +1,7 @@
 """Local files: the golds are the text that stands there, and what cannot be read is one line."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,32 @@ def test_golds_are_the_text_of_the_file(name: str, tmp_path: Path, run: Run) -> 
     assert run("prepare", tmp_path / name, "--verifier", "exact_match", "--out", tmp_path / "out")[0] == 0
     rows = problems(tmp_path / "out" / "train.parquet")
     assert [row["reward_model"]["ground_truth"] for row in rows] == [gold for _, gold in ANSWERS]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["lines.jsonl", "list.json", "mine.csv"])
+def test_every_encoding_of_unicode_is_read(name: str, encoding: str, tmp_path: Path) -> None:
+    row = {"problem": "Größe? 求", "answer": "2"}
+    text = {"lines.jsonl": json.dumps(row, ensure_ascii=False), "mine.csv": "problem,answer\nGröße? 求,2\n"}
+    (tmp_path / name).write_text(text.get(name, f"[{text['lines.jsonl']}]"), encoding=encoding)
+    assert list((csv_rows if name == "mine.csv" else json_rows)(tmp_path / name)) == [row]
+
+
+@pytest.mark.parametrize("name", ["it's mine.csv", "mine.jsonl"])
+def test_the_mend_of_another_encoding_mends(name: str, tmp_path: Path) -> None:
+    row = {"problem": "Größe?", "answer": "2"}
+    text = "problem,answer\nGröße?,2\n" if name.endswith("csv") else json.dumps(row, ensure_ascii=False)
+    (tmp_path / name).write_text(text, encoding="latin1")
+    read = csv_rows if name.endswith("csv") else json_rows
+    with pytest.raises(UserError) as refused:
+        list(read(tmp_path / name))
+    subprocess.run(["bash", "-c", str(refused.value).split("`")[1]], cwd=tmp_path, check=True)
+    assert list(read(tmp_path / f"utf8{Path(name).suffix}")) == [row]
+
+
+def test_a_list_for_a_row_has_its_places_for_columns(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('[[{"value": "Q"}, 5], ["a"]]')
+    assert list(json_rows(tmp_path / "x.json")) == [{"0": {"value": "Q"}, "1": "5"}, {"0": "a"}]
 
 
 def test_a_level_below_zero_is_a_number(tmp_path: Path, run: Run) -> None:
@@ -88,6 +115,7 @@ def test_a_long_field_is_read(tmp_path: Path) -> None:
         ("x.json", b"[" * 200_000, "the list: maximum recursion depth exceeded"),
         ("x.csv", b'a,b\n1,2\n1,"2\n', "unexpected end of data"),
         ("x.csv", b"a,b\n1,2\n1,2,3\n", "line 3: it has more fields than the first line"),
+        ("x.jsonl", '{"a": "b"}'.encode("utf-16")[:-1], "its beginning is that of utf-16"),
         ("x.csv", b"a,b\n1,\xff\n", "it is not UTF-8 (byte 0xff)"),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value,

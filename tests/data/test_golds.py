@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.data.golds import as_difficulty, list_gold, math_gold, number_gold, text_gold
+from pacs.data.golds import as_difficulty, boxed_gold, list_gold, math_gold, number_gold, text_gold, unsolved
+from pacs.data.problem import Dropped
 
 
 @pytest.mark.parametrize(
@@ -22,9 +23,17 @@ from pacs.data.golds import as_difficulty, list_gold, math_gold, number_gold, te
         ("$2^{1009}$", "2^{1009}"),
         ("$1$ or $2$", "$1$ or $2$"),
         ("$", "$"),
-        (["$-1$", 2.0], "-1, 2"),
         (["5"], "5"),
+        ([["$5$"], None, 5.0], "5"),
+        ("['5']", "5"),
+        ('["\\\\frac{1}{2}"]', "\\frac{1}{2}"),
+        ("[5]", "[5]"),
+        ("['a, b]", "['a, b]"),
         ([], ""),
+        (math.inf, ""),
+        ("48/2 = <<48/2=24>>24\n#### 1,234,567", "1234567"),
+        ("#### $70,000.50", "$70000.50"),
+        ("#### 3, 4", "3, 4"),
         ("It is \\boxed{\\frac{1}{2}}, or \\boxed{0.5}.", "0.5"),
         ("\\boxed{cut", ""),
         ("\\text{Monday}", "\\text{Monday}"),
@@ -38,6 +47,22 @@ def test_math_gold(value: Any, gold: str) -> None:
     assert math_gold(value) == gold
 
 
+@pytest.mark.parametrize("value", [["$-1$", 2.0], ("a", "b"), "['1', '2']", '["1/2", "0.5"]', [["1"], ["2"]]])
+def test_which_of_several_answers_is_right_is_not_guessed(value: Any) -> None:
+    with pytest.raises(Dropped, match="several answers in a list"):
+        math_gold(value)
+
+
+def test_of_a_solution_without_a_box_nothing_is_taken() -> None:
+    assert boxed_gold("It is 5.") == boxed_gold(None) == ""
+    assert boxed_gold("It is $\\boxed{5}$.") == "5"
+
+
+@pytest.mark.parametrize(("rate", "level"), [(0.25, 0.75), ("1", 0.0), (None, None), (math.nan, None)])
+def test_what_is_seldom_solved_is_hard(rate: Any, level: float | None) -> None:
+    assert unsolved(rate) == level
+
+
 @pytest.mark.parametrize(
     ("value", "gold"),
     [("27.0", "27"), ("-3.00", "-3"), (27.0, "27"), ("2.50", "2.50"), ("070", "070"), ("1.0x", "1.0x")],
@@ -48,7 +73,15 @@ def test_number_gold(value: Any, gold: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "gold"),
-    [("['$2$']", "2"), ("['1', '2']", "1, 2"), (["$2$"], "2"), ("[0,1)", "[0,1)"), ("[x, y]", "[x, y]"), ("[1]", "1")],
+    [
+        ("['$2$']", "2"),
+        ("['1', '2']", "1, 2"),
+        (["$-1$", 2.0], "-1, 2"),
+        (["$2$"], "2"),
+        ("[0,1)", "[0,1)"),
+        ("[x, y]", "[x, y]"),
+        ("[1]", "1"),
+    ],
 )
 def test_list_gold(value: Any, gold: str) -> None:
     assert list_gold(value) == gold

@@ -104,8 +104,8 @@ def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, mode
     assert status == 0
     said = manifest(tmp_path / "out")
     assert said["dropped"] == {
-        "duplicate": 1, "empty question": 1, "empty answer": 1, "overlap with aime: the same text": 1,
-        "overlap with aime: 13 words": 1, "overlong": 1, "unverifiable": 1,
+        "duplicate with another answer": 1, "empty question": 1, "empty answer": 1,
+        "overlap with aime: the same text": 1, "overlap with aime: 13 words": 1, "overlong": 1, "unverifiable": 1,
     }  # fmt: skip
     assert (said["rows_in"], said["kept"]) == (10, 3)
     kept = problems(tmp_path / "out" / "train.parquet")

@@ -14,12 +14,13 @@ import pytest
 
 from pacs.base.errors import UserError
 from pacs.data.output import SCHEMA
-from pacs.data.sources import SOURCES, find_source
+from pacs.data.sources import INSTRUCTIONS, SOURCES, find_source
 from tests.data.conftest import Run, manifest, problems
 from tests.data.hub import COMMIT
 from tests.data.repositories import CODE_GOLD, REPOSITORIES, Repository, livecodebench
 
-BY_REPO = {source.repo: source for source in SOURCES}
+#: The first of each, if there are several.
+BY_REPO = {source.repo: source for source in reversed(SOURCES)}
 
 
 def check(folder: Path, repo: str, repository: Repository, revision: str) -> None:
@@ -33,6 +34,10 @@ def check(folder: Path, repo: str, repository: Repository, revision: str) -> Non
     assert rows[0]["extra_info"]["difficulty"] == repository.difficulty
     if repository.golds:
         assert [row["reward_model"]["ground_truth"] for row in rows] == repository.golds
+    if repository.questions:
+        asked = [row["prompt"][-1]["content"] for row in rows]
+        assert asked == [f"{question}\n{INSTRUCTIONS[source.verifier]}" for question in repository.questions]
+    assert manifest(folder)["dropped"] == repository.dropped
     for row in rows:
         info = row["extra_info"]
         assert (info["split"], info["source"], info["revision"]) == (split, repo, revision)
@@ -57,6 +62,15 @@ def test_a_name_is_its_first_repository(tmp_path: Path, run: Run) -> None:
     REPOSITORIES["math-ai/aime25"].write(tmp_path / "copy")
     assert run("prepare", "aime25", "--from", tmp_path / "copy" / "test.jsonl", "--out", tmp_path / "out")[0] == 0
     assert manifest(tmp_path / "out")["repo"] == "math-ai/aime25"
+
+
+@pytest.mark.parametrize("words", [["gsm8k_test"], ["gsm8k", "--split", "test"], ["openai/gsm8k", "--split", "test"]])
+def test_gsm8k_is_for_both(words: list[str], tmp_path: Path, run: Run) -> None:
+    REPOSITORIES["openai/gsm8k"].write(tmp_path / "copy")
+    assert run("prepare", *words, "--from", tmp_path / "copy", "--out", tmp_path / "out")[0] == 0
+    (row,) = problems(tmp_path / "out" / "test.parquet")
+    assert (row["data_source"], row["reward_model"]["ground_truth"]) == ("gsm8k_test", "-70000.50")
+    assert row["prompt"][0]["content"].startswith("How much, in test?\n")
 
 
 @pytest.mark.parametrize(

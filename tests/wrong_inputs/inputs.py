@@ -108,6 +108,15 @@ def write_sources(folder: Path) -> None:
     texts = {
         "mine.jsonl": json.dumps(good),
         "no_rows.jsonl": "",
+        "placeholders.jsonl": "\n".join(
+            json.dumps({"problem": problem, "answer": answer})
+            for problem, answer in {
+                "Why?": "proof",
+                "Who?": "N/A",
+                "When?": "notfound",
+                "How many?": "5 apples and 7",
+            }.items()
+        ),
         "no_answer.jsonl": json.dumps(good | {"answer": ""}),
         "mixed.jsonl": '{"problem": "x", "answer": {"a": 1}}\n{"problem": ["y"], "answer": 2}',
         "broken.json": '[{"problem": ',

@@ -1,0 +1,67 @@
+"""What asks for a form is taken off a problem, and nothing else."""
+
+import pytest
+
+from pacs.data.asking import without_asking
+from pacs.data.filters import normalised
+
+#: As published rows and public templates have them, around the problem.
+ASKING = [
+    "Solve the following math problem step by step. The last line of your response should be of the form Answer: "
+    "$Answer (without quotes) where $Answer is the answer to the problem.\n\n{}\n\nRemember to put your answer on its "
+    'own line after "Answer:".',
+    "Solve the following math problem efficiently and clearly.  The last line of your response should be of the "
+    "following format: 'Therefore, the final answer is: $\\boxed{{ANSWER}}$. I hope it is correct' (without quotes) "
+    "where ANSWER is just the final number or expression that solves the problem. Think step by step before answering."
+    "\n\n{}",
+    "{} Please reason step by step, and put your final answer within \\boxed{{}}.",
+    "{}\nPlease reason step by step, and put your final answer within \\boxed{{}}.",
+    "{}\n\nLet's think step by step and output the final answer within \\boxed{{}}.",
+    '{} Let\'s think step by step and output the final answer after "####".',
+    "{}\n\nPresent the answer in LaTex format: \\boxed{{Your answer}}",
+    "Return your final response within \\boxed{{}}. {}",
+    "{} You must put your answer inside <answer> </answer> tags, i.e., <answer> answer here </answer>. And your final "
+    "answer will be extracted automatically by the \\boxed{{}} tag.",
+    "{} Your final answer should be in \\boxed{{}}.",
+    "{}\nMake sure to put your final answer in \\boxed{{}}.",
+    "{}\n\nThink step by step and enclose your final answer in \\boxed{{answer}}.",
+    "{} (Put your answer in \\boxed{{}}.)",
+    "{}\n**Please put the final answer in $\\boxed{{}}$.**",
+    "Please solve this problem step by step.\n{}",
+    "{} Let's think step by step.",
+]
+
+PROBLEMS = [
+    "What is $1+1$?",
+    "Find $x^2$ if $x=3$. Express your answer as a fraction.",
+    "A box holds 3 balls; how many (in total)",
+    "求 $x$ 的值。",
+    "Let $f(x)=1$.\n\nWhat is $f(2)$?\n(a) 1\n(b) 2",
+    "Work it out. Give your answer in simplest form.",
+    "Put the numbers in the boxes. What is the answer?",
+    "Write the answer in the form $a+b\\sqrt{c}$.",
+    "Step by step, a frog climbs. How far?",
+    "Work through the maze step by step; how many steps?",
+    "Solve the following equation: $x=1$",
+    "Solve $x^2=4$ and put your answer in \\boxed{}.",
+    "Write 0.5 as a fraction, within \\boxed{}.",
+    "The result of $\\boxed{3}+4$ is what?",
+    "Find the result of $\\boxed{3}+4$",
+]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_problem_is_left(problem: str) -> None:
+    assert without_asking(problem) == problem
+    for asking in ASKING:
+        assert without_asking(asking.format(problem)) == problem, asking
+        assert normalised(asking.format(problem)) == normalised(problem)
+
+
+def test_of_a_request_alone_nothing_is_left() -> None:
+    assert without_asking("Please reason step by step.") == ""
+
+
+def test_a_long_text_takes_no_longer() -> None:
+    assert without_asking("Put your answer " * 50_000).startswith("Put your answer")
+    assert without_asking("Please " * 50_000).startswith("Please")
