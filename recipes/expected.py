@@ -58,6 +58,7 @@ def blocks() -> dict[str, str]:
     scores = ["Qwen3-4B PACS", f"{SCORE} GRPO", f"{SCORE} Dr. GRPO"]
     return {
         "arithmetic": _quickstart(),
+        "gsm8k": _one_machine("gsm8k", ("qwen3_0_6b", "qwen3_1_7b")),
         "qwen3_4b": _block(_pass_at([four[0], four[-1]]), [_training("pacs", SMALL), _sampling(SMALL, MATH, 2)]),
         "qwen3_8b": _block(_pass_at([eight[0], eight[-1]]), [_training("pacs", LARGE), _sampling(LARGE, MATH, 2)]),
         "baselines": _block(_pass_at([*four, *eight]), [*_sweep("baselines", LARGE), *_sweep("baselines", SMALL)]),
@@ -184,6 +185,26 @@ def _training(algorithm: str, recipe: str, runs: int = 1) -> Work:
     return Work(f"{algorithm}, {recipe}, {plan.work.steps} steps", runs, hours, plan.work.ranks)
 
 
+def _one_machine(recipe: str, models: Sequence[str]) -> str:
+    """What a step of each model takes on the recipe's machine."""
+    rows = []
+    for model in models:
+        plan = _plan("pacs", recipe, f"model={model}")
+        fullest = max(plan.phases, key=lambda phase: phase.total)
+        update = next(phase for phase in plan.phases if phase.name == "update")
+        gib = [f"{phase.total / 2**30:.0f}" for phase in (update, fullest)]
+        hours = run_hours(plan)
+        assert hours is not None
+        rows.append([model, f"{plan.step_seconds / 60:.1f}", *gib, str(plan.work.steps), _rounded(hours)])
+    work = plan.work
+    header = ["", "minutes a step", "GiB of the update", f"GiB of the {fullest.name}", "steps", "hours"]
+    return (
+        f"\nEstimated by `pacs plan` from data sheets, not measured: {work.ranks} x {work.device.name}, responses half "
+        "as long as allowed in\nthe mean; without validation and starts. vLLM takes the share of the GPU that it is "
+        f"given\n([what is assumed](../../docs/scaling.md)).\n\n{table(header, rows)}\n\n"
+    )
+
+
 def _sampling(recipe: str, tasks: Sequence[str], models: int, samples: int = SAMPLES) -> Work:
     """Evaluations, at the rate at which the plan of a training run generates."""
     problems = sum(find_source(task).rows or 0 for task in tasks)
@@ -201,8 +222,8 @@ def _sweep(name: str, recipe: str) -> list[Work]:
 
 
 @cache
-def _plan(algorithm: str, recipe: str) -> Plan:
-    config, hardware = compose_run(algorithm, [f"recipe={recipe}"])
+def _plan(algorithm: str, recipe: str, *overrides: str) -> Plan:
+    config, hardware = compose_run(algorithm, [f"recipe={recipe}", *overrides])
     return make_plan(config, hardware=hardware)
 
 

@@ -75,9 +75,9 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    assert options("recipe") == {"arithmetic", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", *TASKS}
+    assert options("recipe") == {"arithmetic", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", *TASKS}
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
-    assert options("data") == {"arithmetic", "math"}
+    assert options("data") == {"arithmetic", "gsm8k", "math"}
     assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}
 
 
@@ -132,6 +132,21 @@ def in_turn(*others: Sequence[str], first: int = 0) -> list[Any]:
 def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
     model = "qwen3_4b" if machine == "h200x1" else "qwen3_8b"
     sound(composed(algorithm, f"recipe={model}", f"hardware={machine}"))
+
+
+@pytest.mark.parametrize("model", ["qwen3_0_6b", "qwen3_1_7b"])
+@pytest.mark.parametrize("algorithm", ["pacs", "grpo", "ppo"])
+def test_gsm8k_is_sound(algorithm: str, model: str) -> None:
+    config = composed(algorithm, "recipe=gsm8k", f"model={model}")
+    sound(config)
+    assert config.pacs.run_dir == f"outputs/gsm8k/{model}-{algorithm}"
+    said = [how_to_prepare(config, Path(file)) for file in (config.data.train_files, config.data.val_files)]
+    path, commands = config.actor_rollout_ref.model.path, (ROOT / "recipes/gsm8k/README.md").read_text()
+    prepare = f"pacs data prepare gsm8k --out data/gsm8k --model {path} --max-prompt-length 512 --no-thinking"
+    assert said[0].startswith(f"`{prepare}`")
+    assert said[1] == "`pacs data prepare gsm8k_test --out data/gsm8k_test`"
+    assert said[1].strip("`") in commands
+    assert prepare.replace(path, "Qwen/Qwen3-0.6B") in commands
 
 
 @pytest.mark.parametrize(("algorithm", "model", "machine"), in_turn(MODELS, GPU_MACHINES))

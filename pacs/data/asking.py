@@ -10,8 +10,7 @@ from typing import Final
 #: What a sentence ends at: a stop before white space, a line's end, and words with which such a request begins.
 _END: Final = re.compile(
     r"(?<=[.!?])['\"”]?\s+|\s*\n\s*"
-    r"|\s+(?=[(*]{0,3}(?:Please|Let's|Let us|Put|Output|Present|Remember|Return|Make sure|You must|Your (?:final )?answer)"
-    r"\b)"
+    r"|\s+(?=[(*]{0,3}(?:Please|Let's|Put|Output|Present|Remember|Return|Make sure|You must|Your (?:final )?answer)\b)"
 )
 _ANSWER: Final = r"(?:answer|response|result|solution)s?\b"
 #: What no problem of mathematics asks for, and a form does.

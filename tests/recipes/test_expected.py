@@ -50,7 +50,7 @@ def readme(recipe: str) -> str:
     return (FOLDER / recipe / "README.md").read_text()
 
 
-@pytest.mark.parametrize("recipe", ["arithmetic", *RECIPES])
+@pytest.mark.parametrize("recipe", ["arithmetic", "gsm8k", *RECIPES])
 def test_the_block_is_what_the_data_and_the_plan_say(recipe: str) -> None:
     assert replaced(readme(recipe), current()[recipe]) == readme(recipe), "run `python -m recipes.expected`"
 
@@ -66,7 +66,7 @@ def test_every_recipe_is_listed() -> None:
     folders = {file.parent.name for file in FOLDER.glob("*/README.md")}
     listed = re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", (FOLDER / "README.md").read_text(), flags=re.MULTILINE)
     assert sorted(listed) == sorted(folders)
-    assert current().keys() == {"arithmetic", *RECIPES} == folders - WITHOUT_PAPER
+    assert current().keys() == {"arithmetic", "gsm8k", *RECIPES} == folders - WITHOUT_PAPER
 
 
 def test_the_means_are_the_paper_s_own() -> None:
@@ -116,7 +116,7 @@ def commands(text: str) -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line] + spans
 
 
-PAGES = {recipe: readme(recipe) for recipe in RECIPES} | {"map": MAP.read_text()}
+PAGES = {recipe: readme(recipe) for recipe in ("gsm8k", *RECIPES)} | {"map": MAP.read_text()}
 COMMANDS = {command: page for page, text in PAGES.items() for command in commands(text)}
 
 
@@ -132,6 +132,8 @@ def test_the_command_can_be_given(command: str) -> None:
             assert (ROOT / (module.replace(".", "/") + ".py")).is_file()
         case ["pacs", "train", "--config-name", name, "--cfg", "job", "--resolve", *rest]:
             compose_first(name, *rest)
+        case ["pacs", "train", *rest]:
+            compose_first("pacs", *(word for word in rest if word != "--dry-run"))
         case ["pacs", *rest]:
             parses(rest)
         case _:
