@@ -10,7 +10,7 @@ import pytest
 
 from pacs.base.files import file_sha256
 from pacs.data.sources import BOXED
-from tests.data.conftest import Run, manifest, problems, write_jsonl
+from tests.data.conftest import Run, manifest, problems, write_jsonl, write_parquet
 
 THIRTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen"
 
@@ -146,6 +146,73 @@ def test_what_a_verifier_cannot_grade_by_is_dropped(
     said = manifest(tmp_path / "out")
     assert said["dropped"] == {"unverifiable": 1}
     assert why in said["dropped_examples"]["unverifiable"][0]["why"]
+
+
+def test_the_first_rows_of_each_reason_are_said(tmp_path: Path, run: Run) -> None:
+    answers = ["proof", "N/A", "?", "see solution", "$\\frac{1}{", ["1", "2"], "", "7"]
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(i, answer) for i, answer in enumerate(answers)])
+    status, out, _ = run("prepare", file, "--out", tmp_path / "out")
+    assert status == 0
+    assert out.splitlines()[2:-1] == [
+        "  4 placeholder",
+        "    row 0: gold proof, question Problem number 0?, it stands for an answer that is not there",
+        "    row 1: gold N/A, question Problem number 1?, it stands for an answer that is not there",
+        "    row 2: gold ?, question Problem number 2?, it stands for an answer that is not there",
+        "  1 several answers in a list",
+        "    row 5: {'problem': 'Problem number 5?', 'answer': ['1', '2']}",
+        "  1 empty answer",
+        "    row 6: {'problem': 'Problem number 6?', 'answer': ''}",
+        "  1 unverifiable",
+        "    row 4: gold $\\frac{1}{, question Problem number 4?, its braces do not match",
+    ]
+    write_jsonl(file, [question(i, answer) for i, answer in enumerate(answers[:-1])])
+    status, _, err = run("prepare", file, "--out", tmp_path / "none")
+    assert status == 2
+    assert "nothing is left of 7 rows (placeholder: 4, " in err
+    assert "\n    row 4: gold $\\frac{1}{, question Problem number 4?, its braces do not match" in err
+
+
+def test_a_placeholder_does_not_hide_the_answer_of_its_copy(tmp_path: Path, run: Run) -> None:
+    rows = [question(0, "notfound"), question(0, "5"), question(0, "5"), question(0, "6")]
+    assert run("prepare", write_jsonl(tmp_path / "mine.jsonl", rows), "--out", tmp_path / "out")[0] == 0
+    assert problems(tmp_path / "out" / "train.parquet")[0]["reward_model"]["ground_truth"] == "5"
+    assert manifest(tmp_path / "out")["dropped"] == {
+        "placeholder": 1, "duplicate": 1, "duplicate with another answer": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("instruction", [None, "Box it.", ""])
+def test_a_request_of_the_problem_s_own_is_replaced(instruction: str | None, tmp_path: Path, run: Run) -> None:
+    own = "What is $1+1$?\nPut your final answer within \\boxed{}."
+    rows = [{"problem": own, "answer": "2"}, {"problem": "What is\n\\(1 + 1\\)?", "answer": "2"}]
+    words = [] if instruction is None else ["--instruction", instruction]
+    assert run("prepare", write_jsonl(tmp_path / "mine.jsonl", rows), "--out", tmp_path / "out", *words)[0] == 0
+    (row,) = problems(tmp_path / "out" / "train.parquet")
+    asked = {None: f"What is $1+1$?\n{BOXED}", "Box it.": "What is $1+1$?\nBox it.", "": own}[instruction]
+    assert row["prompt"][0]["content"] == asked
+    assert manifest(tmp_path / "out")["instructions_taken_off"] == (instruction != "")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_list_of_one_answer_is_it(ending: str, tmp_path: Path, run: Run) -> None:
+    rows = [question(0, ["5"]), question(1, ["a", "b"]), question(2, []), question(3, ["7", "$7$"])]
+    file = tmp_path / f"mine.{ending}"
+    (write_jsonl if ending == "jsonl" else write_parquet)(file, rows)
+    assert run("prepare", file, "--out", tmp_path / "out")[0] == 0
+    kept = problems(tmp_path / "out" / "train.parquet")
+    assert [row["reward_model"]["ground_truth"] for row in kept] == ["5", "7"]
+    assert manifest(tmp_path / "out")["dropped"] == {"several answers in a list": 1, "empty answer": 1}
+
+
+def test_a_column_may_be_led_into(tmp_path: Path, run: Run) -> None:
+    rows = [{"prompt": [{"role": "system", "content": "Hm."}, {"role": "user", "content": "1+1?"}], "a.b": "2"}]
+    words = ["--question-column", "prompt.-1.content", "--answer-column", "a.b"]
+    file = write_jsonl(tmp_path / "mine.jsonl", rows)
+    assert run("prepare", file, "--out", tmp_path / "out", *words)[0] == 0
+    assert problems(tmp_path / "out" / "train.parquet")[0]["prompt"][0]["content"] == f"1+1?\n{BOXED}"
+    status, _, err = run("prepare", file, "--out", tmp_path / "no", "--question-column", "prompt.5.content", *words[2:])
+    assert status == 2
+    assert "nothing is left of 1 rows (empty question: 1)" in err
 
 
 def test_an_evaluation_set_keeps_its_duplicates(tmp_path: Path, run: Run) -> None:

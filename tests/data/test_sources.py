@@ -64,6 +64,14 @@ def test_a_name_is_its_first_repository(tmp_path: Path, run: Run) -> None:
     assert manifest(tmp_path / "out")["repo"] == "math-ai/aime25"
 
 
+def test_orz_is_read_from_its_file_too(tmp_path: Path, run: Run) -> None:
+    REPOSITORIES["Open-Reasoner-Zero/orz_math_57k_collection"].write(tmp_path)
+    file = (tmp_path / "orz_math_57k_collection.json").rename(tmp_path / "orz_math_57k_collected.json")
+    assert run("prepare", "orz", "--from", file, "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [row["reward_model"]["ground_truth"] for row in rows] == ["\\frac{3}{4}", "B"]
+
+
 @pytest.mark.parametrize("words", [["gsm8k_test"], ["gsm8k", "--split", "test"], ["openai/gsm8k", "--split", "test"]])
 def test_gsm8k_is_for_both(words: list[str], tmp_path: Path, run: Run) -> None:
     REPOSITORIES["openai/gsm8k"].write(tmp_path / "copy")
