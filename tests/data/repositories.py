@@ -99,7 +99,7 @@ NUMINA_ROWS = [
     numina_row("Show that it is even.", "2k", question_type="proof"),
     numina_row("How long?", "notfound"),
     numina_row("How long?", "9 \\text{ cm}"),
-    numina_row("Which? (A) 1 (B) 2", "B", question_type="MCQ"),
+    numina_row("Which? (A) 1 (B) 2", "2", question_type="MCQ"),
     numina_row("Which one?\n$\\textbf{(A)}\\ 1\\qquad\\textbf{(B)}\\ 2$", "\\text{A}"),
     numina_row("Cut short", "3", problem_is_valid="Incomplete"),
     numina_row("Not solved?", "3", solution_is_valid="Problem not solved"),
