@@ -9,7 +9,7 @@ from typing import Final
 
 #: What a sentence ends at: a stop before white space, a line's end, and words with which such a request begins.
 _END: Final = re.compile(
-    r"(?<=[.!?])['\"”]?\s+|\s*\n\s*"
+    r"(?<=[.!?])['\"”]?\s+|\s*\n\s*|(?<=[。！？])"
     r"|\s+(?=[(*]{0,3}(?:Please|Let's|Put|Output|Present|Remember|Return|Make sure|You must|Your (?:final )?answer)\b)"
 )
 _ANSWER: Final = r"(?:answer|response|result|solution)s?\b"
@@ -25,7 +25,7 @@ _ASKING: Final = re.compile(
     rf"(?:[^.?]*|{_MARK})"
     r"|(?:solve|answer) (?:the following|this) (?:\w+ )?(?:problem|question)"
     r"(?: step[ -]by[ -]step| efficiently and clearly| carefully)?)"
-    r"|.*\(without quotes\).*",
+    r"|.*\(without quotes\).*|请[^。？]*\\boxed[^。？]*。?",
     re.I | re.S,
 )
 #: A longer sentence is part of the problem.
@@ -36,7 +36,7 @@ def without_asking(text: str) -> str:
     """The text without the sentences at its beginning and its end that ask for the form of the answer."""
     start, end = 0, len(text)
     bounds = [0, *(found.end() for found in _END.finditer(text)), len(text)]
-    spans = list(pairwise(bounds))
+    spans = [span for span in pairwise(bounds) if text[slice(*span)].strip()]
     while spans and _asks(text[slice(*spans[0])]):
         start = spans.pop(0)[1]
     while spans and _asks(text[slice(*spans[-1])]):

@@ -23,7 +23,7 @@ class Columns:
         difficulty: column of the level.
         level: makes the level of what stands in its column.
         gold: makes the gold answer of what stands in the column.
-        unfit: says of a row and its gold answer why it is not taken, or None.
+        unfit: says of a row, its question and its gold answer why it is not taken, or None.
         strict: whether a row without the columns of its name and level is an error; else they are left out.
     """
 
@@ -34,7 +34,7 @@ class Columns:
     difficulty: str | None = None
     level: Callable[[Any], float | None] = as_difficulty
     gold: Callable[[Any], str] = math_gold
-    unfit: Callable[[Row, str], str | None] = lambda row, gold: None
+    unfit: Callable[[Row, str, str], str | None] = lambda row, question, gold: None
     strict: bool = False
 
     @property
@@ -56,7 +56,7 @@ class Columns:
             gold = self.gold(boxed_gold(row.get(self.solution)))
         if not gold:
             raise Dropped("empty answer")
-        if reason := self.unfit(row, gold):
+        if reason := self.unfit(row, question, gold):
             raise Dropped(reason)
         name = at(row, self.id) if self.id else None
         return Problem(

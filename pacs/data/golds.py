@@ -11,6 +11,7 @@ from pacs.rewards.extract import BOXED, last_boxed
 
 #: What stands before the answer at the end of GSM8K's solutions.
 MARK = "####"
+_SINGLE = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Za-z]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
@@ -24,8 +25,10 @@ def math_gold(value: Any) -> str:
         Dropped: If a list has several: whether one of them is asked for or all, it does not say.
     """
     if isinstance(value, str) and value.startswith(("['", '["')) and value.endswith("]"):
+        # LaTeX whose backslashes the one who wrote the list has not doubled.
+        written = value.replace("\\", "\\\\") if _SINGLE.search(value) else value
         with contextlib.suppress(ValueError, SyntaxError):
-            value = ast.literal_eval(value)
+            value = ast.literal_eval(written)
     if isinstance(value, list | tuple):
         answers = set(filter(None, map(math_gold, value)))
         if len(answers) > 1:

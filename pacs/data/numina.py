@@ -11,16 +11,15 @@ _CHOICES: Final = re.compile(r"(?<![A-Za-z])\(?A\s*[).:}].*?(?<![A-Za-z])\(?B\s*
 _PICTURE: Final = re.compile(r"!\[[^\]]*\]\(|<img\b|\\includegraphics")
 
 
-def unfit(row: Row, gold: str) -> str | None:
+def unfit(row: Row, question: str, gold: str) -> str | None:
     """Why a row is no problem to train on; None if it is one."""
-    problem = str(row["problem"])
     for column in ("problem_is_valid", "solution_is_valid"):
         if row.get(column, "Yes") != "Yes":
             return f"{column} is not Yes"
     if row.get("question_type") == "proof":
         return "proof"
-    if row.get("question_type") == "MCQ" or (_LETTER.fullmatch(gold) and _CHOICES.search(problem)):
+    if row.get("question_type") == "MCQ" or (_LETTER.fullmatch(gold) and _CHOICES.search(question)):
         return "multiple choice"
-    if _PICTURE.search(problem):
+    if _PICTURE.search(question):
         return "a picture is missing"
     return None

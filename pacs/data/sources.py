@@ -96,11 +96,11 @@ SOURCES = (
     ),
     Source(
         "big-math", "SynthLabsAI/Big-Math-RL-Verified", "train", 251_122, "ten sets, open-ended",
-        Columns(difficulty="llama8b_solve_rate", level=unsolved), training=True,
+        Columns(difficulty="llama8b_solve_rate", level=unsolved, unfit=unfit), training=True,
     ),
     Source(
         "orz", "Open-Reasoner-Zero/orz_math_57k_collection", "train", 56_878, "AIME, MATH, NuminaMath and others",
-        Columns(question="0.value", answer="1.ground_truth.value"), training=True,
+        Columns(question="0.value", answer="1.ground_truth.value", unfit=unfit), training=True,
     ),
     Source(
         "deepmath", "zwhe99/DeepMath-103K", "train", 103_022, "mostly hard, kept apart from benchmarks",

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 #: What programs write for nothing. `\text{none}` was typeset by someone, and is the answer that there is none.
-_MISSING: Final = frozenset(["none", "null", "nan", "na", "tbd", "todo", "blank"])
+_MISSING: Final = frozenset(["none", "null", "nan", "na", "tba", "tbd", "todo", "blank", "unk"])
 #: What nobody answers, in words; each may begin with "the answer is".
 _SAID: Final = re.compile(
     r"(?:the |your )?(?:final )?(?:answer|solution)(?: here)?"
@@ -20,7 +20,7 @@ _SAID: Final = re.compile(
 #: Signs that stand for nothing, and lists of nothing.
 _SIGNS: Final = re.compile(r"[-–—.…?_*/#\s]+|\\[lc]?dots|\[\]|\{\}|\(\)")
 _TYPESET: Final = re.compile(r"\\(?:text\w*|mathrm|mathbf|mbox|emph)\s*\{([^{}]*)\}")
-_AROUND: Final = " .,:;!*_`'\"()[]<>"
+_AROUND: Final = " .,:;!*_#`'\"()[]<>"
 
 
 def is_placeholder(gold: str) -> bool:

@@ -167,6 +167,7 @@ def orz(folder: Path) -> None:
         "Find $a+b$.": {"value": "\\frac{3}{4}"},
         "Which?": {"value": "B", "pass_at_n": 0.5},
         "So?": {"value": ""},
+        "(A) 1 (B) 2?": {"value": "B"},
     }
     rows = [
         [{"from": "human", "value": question}, {"from": "assistant", "ground_truth": answer}]
@@ -333,7 +334,7 @@ REPOSITORIES = {
         big_math, ["125"], ["0"], 0.75, dropped={"duplicate": 1, "empty answer": 1}
     ),
     "Open-Reasoner-Zero/orz_math_57k_collection": Repository(
-        orz, ["\\frac{3}{4}", "B"], ["0", "1"], dropped={"empty answer": 1}
+        orz, ["\\frac{3}{4}", "B"], ["0", "1"], dropped={"empty answer": 1, "multiple choice": 1}
     ),
     "zwhe99/DeepMath-103K": Repository(deepmath, ["0", "Yes"], ["0", "1"], 4.5),
     "HuggingFaceH4/MATH-500": Repository(

@@ -29,6 +29,8 @@ ASKING = [
     "{}\n**Please put the final answer in $\\boxed{{}}$.**",
     "Please solve this problem step by step.\n{}",
     "{} Let's think step by step.",
+    "{}\n请逐步推理，并将最终答案放在 \\boxed{{}} 中。",
+    "请逐步推理，并将最终答案放在\\boxed{{}}中。{}",
 ]
 
 PROBLEMS = [
@@ -36,6 +38,7 @@ PROBLEMS = [
     "Find $x^2$ if $x=3$. Express your answer as a fraction.",
     "A box holds 3 balls; how many (in total)",
     "求 $x$ 的值。",
+    "设 $x=1$。求 $x$。",
     "Let $f(x)=1$.\n\nWhat is $f(2)$?\n(a) 1\n(b) 2",
     "Work it out. Give your answer in simplest form.",
     "Put the numbers in the boxes. What is the answer?",
@@ -56,6 +59,10 @@ def test_the_problem_is_left(problem: str) -> None:
     for asking in ASKING:
         assert without_asking(asking.format(problem)) == problem, asking
         assert normalised(asking.format(problem)) == normalised(problem)
+
+
+def test_white_space_behind_it_counts_for_nothing() -> None:
+    assert without_asking("What? Put your answer in \\boxed{}.\n\n") == "What?"
 
 
 def test_of_a_request_alone_nothing_is_left() -> None:

@@ -1,5 +1,6 @@
 """Gold answers as the sources have them."""
 
+import json
 import math
 from typing import Any
 
@@ -27,6 +28,9 @@ from pacs.data.problem import Dropped
         ([["$5$"], None, 5.0], "5"),
         ("['5']", "5"),
         ('["\\\\frac{1}{2}"]', "\\frac{1}{2}"),
+        (r"['\frac{1}{2}\text{ cm}']", r"\frac{1}{2}\text{ cm}"),
+        (repr([r"\frac{1}{2}\text{ cm}"]), r"\frac{1}{2}\text{ cm}"),
+        (json.dumps([r"\nu\\\beta"]), r"\nu\\\beta"),
         ("[5]", "[5]"),
         ("['a, b]", "['a, b]"),
         ([], ""),

@@ -7,6 +7,7 @@ from pacs.rewards.math import PLACEHOLDER, SENTENCE, gold_problem
 from pacs.rewards.placeholders import is_placeholder
 
 PLACEHOLDERS = [
+    "#N/A", "<unk>", "TBA",
     "proof", "Proof.", r"\text{proof}", "The proof is left to the reader", "Proof: see below", "proved",
     "Hence proved", "QED", "Q.E.D.", "notfound", "not found", r"\text{Not Found}", r"Not\ found", "N/A", "n/a",
     "N.A.", "NA", "<NA>", r"\text{N/A}", "not applicable", "Not available", "not provided", "none", "None", "NONE",
