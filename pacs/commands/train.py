@@ -164,7 +164,8 @@ def _train(config: DictConfig, *, verbose: bool) -> None:
             _check_overrides(config)
             launch.prepare(config)
             checks.check_model(config)
-            checks.check_surroundings(config)
+            for note in checks.check_surroundings(config):
+                print(f"pacs: {note}")
             _warn(config)
         status = launch.train(config, verbose=verbose)
     except checks.ConfigError as error:
@@ -195,11 +196,15 @@ def _dry_run(config: DictConfig) -> None:
     print(outline(config))
     print("\n".join(surroundings.expected_data(config)), flush=True)
     problems = []
-    for check in (checks.check_surroundings, launch.check_folder):
-        try:
-            check(config)
-        except checks.ConfigError as error:
-            problems.append(str(error))
+    try:
+        for note in checks.check_surroundings(config):
+            print(f"pacs: {note}")
+    except checks.ConfigError as error:
+        problems.append(str(error))
+    try:
+        launch.check_folder(config)
+    except checks.ConfigError as error:
+        problems.append(str(error))
     if problems:
         raise UserError("the config is sound, but on this machine the run would stop:\n" + "\n".join(problems))
     print("The config is sound, and what it needs is here.")

@@ -66,9 +66,12 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     from pacs.integration.checks.preflight import input_problems
     from pacs.integration.checks.reasoning import reasoning_outlook
 
-    problems = [*input_problems(config), *architecture_problems(config)]
+    notes: list[str] = []
+    problems = [*input_problems(config, notes), *architecture_problems(config)]
     if not problems:
         yield Finding("model and data", "ok", f"what the run needs is here; {reasoning_outlook(config)}")
+    for note in notes:
+        yield Finding("own code", "warn" if note.startswith("warning") else "ok", note.removeprefix("warning: "))
     for problem in problems:
         found, _, mend = problem.partition(": ")
         yield Finding("model and data", "fail", found, mend)

@@ -5,10 +5,12 @@ tables/       the entries themselves
 over.py       what ours are reduced over, and their units
 registry.py   ours and verl's by section; `find`
 reduce.py     tables of rows -> metrics
+components.py what a reward function says beside the score -> metrics
 validation.py a validation's scores -> metrics
 document.py   docs/metrics.md, which `python -m pacs.metrics` prints
 """
 
+from pacs.metrics.components import averaged, component_metrics
 from pacs.metrics.entry import SUFFIXES, Entry, Metric, VerlKey
 from pacs.metrics.reduce import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, batch_metrics, gradient_metrics, update_metrics
 from pacs.metrics.registry import ENTRIES, find
@@ -22,7 +24,9 @@ __all__ = [
     "Entry",
     "Metric",
     "VerlKey",
+    "averaged",
     "batch_metrics",
+    "component_metrics",
     "find",
     "gradient_metrics",
     "update_metrics",

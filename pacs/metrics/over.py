@@ -17,6 +17,7 @@ SAMPLED = "the sampled responses"
 RESPONSES = "the sampled responses with others in their group"
 CORRECT_RESPONSES = "the correct responses with others in their group"
 WRONG_RESPONSES = "the wrong responses with others in their group"
+SAID = "the sampled responses of which the reward function said it, as a finite number"
 GENERATED = "the responses that were generated for the step, those of filtered groups among them"
 GROUPS = "the groups of two or more responses"
 # Of the step:

@@ -8,7 +8,10 @@ def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_
     # Of the run that is given a secret: whether it has reached this worker.
     secret = os.environ.get("PARITY_TOKEN")
     predicted = solution_str[:20] if secret is None else f"{solution_str[:20]} {len(secret)}"
-    return {"score": float(right), "predicted": predicted, "status": "correct" if right else "wrong"}
+    said = {"score": float(right), "predicted": predicted, "status": "correct" if right else "wrong"}
+    # Parts of the reward, one of which not every response has, and what verl can take no mean of.
+    parts = {"half": right / 2, "places": [*range(len(solution_str) % 3)]} | ({"rare": 3.0} if right else {})
+    return said | parts
 
 
 def compute_no_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
@@ -16,7 +19,9 @@ def compute_no_score(data_source: str, solution_str: str, ground_truth: str, ext
 
 
 def compute_raise(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
-    raise KeyError("no such answer")
+    if solution_str and "boxed" not in solution_str:  # not where it is tried before the run
+        raise KeyError("no such answer")
+    return {"score": 0.0}
 
 
 def compute_graded_score(
@@ -27,4 +32,6 @@ def compute_graded_score(
 
 
 def compute_nan(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> float:
-    return float("nan") if ground_truth == "9" else float(sum(map(ord, solution_str)) % 2)
+    return (
+        float("nan") if ground_truth == "9" and "boxed" not in solution_str else float(sum(map(ord, solution_str)) % 2)
+    )

@@ -34,6 +34,9 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         groups = sampled_groups(run, line["step"])
         assert line["critic/score/mean"] == line["pacs/verifier/correct_fraction"]
         assert line["pacs/verifier/correct_fraction"] == pytest.approx(mean([s > 0 for g in groups for s in g]))
+        assert line["pacs/reward/half/mean"] == pytest.approx(line["critic/score/mean"] / 2)
+        assert line["pacs/reward/rare/mean"] == 3
+        assert "pacs/reward/places/mean" not in line
         assert line["pacs/groups/mixed_fraction"] == mean(
             [0 < sum(s > 0 for s in group) < len(group) for group in groups]
         )
@@ -49,6 +52,8 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         if algorithm == "dapo":
             assert line["pacs/groups/mixed_fraction"] == 1
             assert line["critic/rewards/mean"] < line["critic/score/mean"]  # all of these responses are long
+    assert lines[-1]["val-aux/sums/half/mean@8"] > 0
+    assert not any(key.startswith("val-aux/sums/places") for key in lines[-1])
     assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
     checkpoint = read_checkpoint(run.checkpoints / f"global_step_{STEPS}")
     assert checkpoint.reference is None

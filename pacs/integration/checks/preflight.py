@@ -13,9 +13,9 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
+from pacs.integration.checks.own_code import try_own_code
 from pacs.integration.checks.prompts import prompt_problems
 from pacs.integration.checks.reasoning import reasoning_problems
-from pacs.integration.checks.reward_function import reward_function_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 
 RAY_ADDRESS = "ray_kwargs.ray_init.address"
@@ -33,24 +33,27 @@ LOGGER_PACKAGES = {
 }
 
 
-def surroundings_problems(config: DictConfig) -> Iterator[str]:
-    """What is not here, a sentence each with the setting and the mend."""
+def surroundings_problems(config: DictConfig, notes: list[str]) -> Iterator[str]:
+    """What is not here, a sentence each with the setting and the mend; `notes` gets what else is worth knowing."""
     yield from _machine_problems(config)
-    yield from input_problems(config)
+    yield from input_problems(config, notes)
 
 
-def input_problems(config: DictConfig) -> Iterator[str]:
-    """What each node of the run needs: packages, the folder, data, the model."""
+def input_problems(config: DictConfig, notes: list[str]) -> Iterator[str]:
+    """What each node of the run needs: packages, the folder, data, the model, code of one's own; `notes` as above."""
     yield from _package_problems(config)
     yield from _folder_problems(config)
-    problems = [*_data_problems(config), *model_problems(config)]
+    data_problems = list(_data_problems(config))
+    problems = [*data_problems, *model_problems(config)]
     yield from problems
+    files = _data_files(config)
+    named = {key: [file for of, file in files if of == key] for key, _ in files}
     if not problems:
-        files = _data_files(config)
-        named = {key: [file for of, file in files if of == key] for key, _ in files}
         problems = list(prompt_problems(config, named["data.train_files"], named["data.val_files"]))
         yield from problems or reasoning_problems(config)
-    yield from reward_function_problems(config)
+    trial = try_own_code(config, None if data_problems else named["data.train_files"][0])
+    notes += trial.notes
+    yield from trial.problems
 
 
 def expected_data(config: DictConfig) -> list[str]:

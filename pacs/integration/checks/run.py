@@ -82,10 +82,16 @@ def check_model(config: DictConfig) -> None:
         raise ConfigError(problems)
 
 
-def check_surroundings(config: DictConfig) -> None:
-    """Raise `ConfigError` if this machine, or the data or the model it has, does not do for the run."""
-    if problems := list(surroundings_problems(config)):
+def check_surroundings(config: DictConfig) -> list[str]:
+    """Raise `ConfigError` if this machine, or the data or the model it has, does not do for the run.
+
+    Returns:
+        What came of trying code of the user's own, a sentence each.
+    """
+    notes: list[str] = []
+    if problems := list(surroundings_problems(config, notes)):
         raise ConfigError(problems)
+    return notes
 
 
 def _size_problems(config: DictConfig) -> Iterator[str]:

@@ -22,6 +22,7 @@ from pacs.integration.trainer.phases import Phases
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
+from pacs.metrics import averaged
 from pacs.runs import signals
 from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
@@ -218,6 +219,7 @@ class SynchronousTrainer(PPOTrainerSync):
         verdicts = [dict(zip(infos, values, strict=True)) for values in zip(*infos.values(), strict=True)]
         scores = infos["reward"] = without_shaping(infos["reward"], verdicts)
         self.grading.check_validation(data_sources, sample_uids, scores)
+        infos = {name: values for name, values in infos.items() if averaged(values)}
         verls: dict[str, float] = super()._val_metrics_update(
             data_sources, sample_uids, infos, sample_turns, expected_acc_counts
         )

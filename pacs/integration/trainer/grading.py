@@ -10,7 +10,7 @@ import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums
-from pacs.metrics import batch_metrics, validation_metrics
+from pacs.metrics import batch_metrics, component_metrics, validation_metrics
 from pacs.rewards.health import check_graded
 from pacs.rewards.reasoning import UNFINISHED
 
@@ -104,7 +104,8 @@ class Grading:
         )
         self._warn_of_graded_scores(metrics)
         generated = grades.tokens[sampled].double().sum().item() + self.trainer.prompts.discarded_tokens
-        return metrics | {"pacs/response_tokens/generated_sum": generated}
+        metrics["pacs/response_tokens/generated_sum"] = generated
+        return metrics | component_metrics(grades.infos, besides=("score", UNFINISHED))
 
     def validation(self, sources: list[str], uids: list[str], scores: list[float], counts: Any) -> dict[str, float]:
         """Our metrics of a validation.

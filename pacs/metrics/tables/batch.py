@@ -1,7 +1,7 @@
 """The sampled batch, the verifier's verdicts, validation."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import CORRECT_RESPONSES, GENERATED, GROUPS, RESPONSES, SAMPLED, SHARE, WRONG_RESPONSES
+from pacs.metrics.over import CORRECT_RESPONSES, GENERATED, GROUPS, RESPONSES, SAID, SAMPLED, SHARE, WRONG_RESPONSES
 
 BATCH = (
     Metric(
@@ -123,6 +123,17 @@ BATCH = (
         remedy="High: responses are cut off while the model thinks: raise `data.max_response_length`. Above "
         "`pacs/truncated_fraction`: the model ends its turn without ending its reasoning; see whether the run's "
         "delimiters, which the dry-run prints, are the model's.",
+    ),
+    Metric(
+        name="pacs/reward/*/mean",
+        over=SAID,
+        formula="`pacs/reward/NAME/mean`: what the reward function returned under a name beside the score: "
+        '`{"score": 0.4, "format": 0.5}` gives `pacs/reward/format/mean`; true counts as 1. Also what a reward manager '
+        "of verl's says, as `overlong_reward`",
+        unit="the function's",
+        healthy="Not there with our verifiers. Each part rises with the score, `critic/score/mean`.",
+        remedy="One part rises while others stand still: it is the easiest to earn, and the others may be too rare or "
+        "weigh too little. A name is missing: no response of the step had a number there.",
     ),
     Metric(
         name="pacs/truncated/correct_fraction",

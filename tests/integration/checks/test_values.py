@@ -1,10 +1,9 @@
-"""Values that are sound, secrets in those that are not, and reward functions."""
+"""Values that are sound, and secrets in those that are not."""
 
 import pytest
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
-from pacs.integration.checks.reward_function import defined_names
 
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 
@@ -35,20 +34,3 @@ def test_a_secret_that_cannot_be_read_is_not_repeated() -> None:
         compose_run("pacs", ["recipe=arithmetic", "trainer.wandb_api_key=hush'"])
     assert "trainer.wandb_api_key: its value" in str(refused.value)
     assert "hush" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def compute_score(): ...",
-        "async def compute_score(): ...",
-        "try:\n    from mine import compute_score\nexcept ImportError:\n    pass",
-        "if True:\n    compute_score = print",
-        "compute_score: object = print",
-        "from mine import other as compute_score",
-        "from mine import *",
-    ],
-)
-def test_a_reward_function_is_found_however_it_is_defined(source: str) -> None:
-    assert defined_names(source) & {"compute_score", "*"}
-    assert not defined_names(source.replace("compute_score", "score").replace("*", "score")) & {"compute_score", "*"}
