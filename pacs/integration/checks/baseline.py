@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import METHODS
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.batch import batch_problems
+from pacs.integration.checks.rollout import cut_sampling
 from pacs.integration.checks.unread import OF_ESTIMATORS, OF_LOSSES, unread_problems
 from pacs.integration.schema import BASELINES, RUN_KEYS
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
@@ -63,6 +64,12 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
     yield from _loss_problems(config)
     yield from unread_problems(config)
     yield from _overlong_problems(config)
+    if (cut := cut_sampling(config)) is not None and not _corrects_sampling(config):
+        yield (
+            f"{cut}: vLLM would sample from the likelier tokens alone, while verl's ratios are to the policy with all: "
+            "they would be no importance ratios. Leave it out (a temperature is heeded on both sides), or set "
+            "algorithm.rollout_correction.rollout_is=token, whose weights are by vLLM's own log-probabilities."
+        )
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
     if config.critic.enable and estimator in OF_ESTIMATORS and estimator != "gae":
@@ -79,6 +86,8 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
 def baseline_warnings(config: DictConfig) -> Iterator[str]:
     """Where a run goes by the name of one algorithm and has the loss or the advantages of another."""
     name, actor = config.trainer.v1.trainer_mode, config.actor_rollout_ref.actor
+    if (cut := cut_sampling(config)) is not None:
+        yield f"{cut}: the weights of algorithm.rollout_correction alone make up for what is never sampled."
     loss, estimator = actor.policy_loss.loss_mode, config.algorithm.adv_estimator
     if loss != (name if name in OF_LOSSES else "vanilla"):
         own = f", or use --config-name {loss}, which has its settings" if loss in BASELINES else ""
@@ -91,6 +100,12 @@ def baseline_warnings(config: DictConfig) -> Iterator[str]:
             f"algorithm.adv_estimator={estimator}: all else is {name}'s, and the run's tables and model card say "
             f"{name}: leave it out, so that it is that of --config-name."
         )
+
+
+def _corrects_sampling(config: DictConfig) -> bool:
+    rollout, correction = config.actor_rollout_ref.rollout, config.algorithm.get("rollout_correction") or {}
+    vllms = rollout.calculate_log_probs and rollout.logprobs_mode == "processed_logprobs"
+    return bool(vllms and correction.get("rollout_is"))
 
 
 def _loss_problems(config: DictConfig) -> Iterator[str]:

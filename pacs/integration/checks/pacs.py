@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm import Pacs, method_of
+from pacs.algorithm import Method, Pacs, method_of
 from pacs.integration.checks.batch import batch_problems
+from pacs.integration.checks.rollout import cut_sampling
 from pacs.integration.checks.unread import LEFT_AS_THEY_ARE, changed
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import wanted, why_not_grouped
@@ -67,6 +68,13 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         )
     yield from _reference_problems(config)
     yield from _ignored_settings(config)
+    if (cut := cut_sampling(config)) is not None and _sampler_is_reference(method):
+        longer = ", or a reference that is kept (pacs.reference.reset_every=5)" if isinstance(method, Pacs) else ""
+        yield (
+            f"{cut}: vLLM would sample from the likelier tokens alone, while log-probabilities are of all: the "
+            f"reference of {config.pacs.method} would not be the policy that sampled. Leave it out (a temperature is "
+            f"heeded on both sides){longer}."
+        )
     batches = list(batch_problems(config))
     yield from batches
     if not batches:
@@ -75,7 +83,13 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
 
 def pacs_warnings(config: DictConfig) -> Iterator[str]:
     """What is allowed in a sound config of our methods' trainer and does something else than its reader may think."""
-    reference = method_of(algorithm_section(config)).reference
+    method = method_of(algorithm_section(config))
+    reference, cut = method.reference, cut_sampling(config)
+    if cut is not None and not _sampler_is_reference(method):
+        yield (
+            f"{cut}: responses are sampled from the likelier tokens alone, while log-probabilities are of the whole "
+            "policy: no response is trained on that has a token that was cut off."
+        )
     if reference.reset_every == 1 and reference.reset_optimizer:
         alone = prompts_per_step(config) == prompts_per_update(config) and epochs_per_step(config) == 1
         updates = "every update" if alone else "the first update of each step"
@@ -84,6 +98,11 @@ def pacs_warnings(config: DictConfig) -> Iterator[str]:
             f"step: {updates} then moves each weight by the learning rate along its gradient's sign, however small "
             "the gradient. pacs.reference.reset_optimizer=false keeps them, as the default does."
         )
+
+
+def _sampler_is_reference(method: Method) -> bool:
+    """Whether the method's ratios are meant to be to the policy that sampled: of PACS, with a reset in every step."""
+    return method.compares_with_sampler or (isinstance(method, Pacs) and method.reference.reset_every == 1)
 
 
 def _reference_problems(config: DictConfig) -> Iterator[str]:

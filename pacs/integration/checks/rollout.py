@@ -20,6 +20,31 @@ def rollout_problems(config: DictConfig) -> Iterator[str]:
     if not isinstance(share, int | float) or not 0 < share <= 1:
         yield f"{key}.gpu_memory_utilization={share}: it is vLLM's share of a GPU; use a number above 0 and at most 1."
     yield from _context_problems(config)
+    yield from _scheduler_problems(config)
+    for name in ("prompt_length", "response_length"):
+        own, run = rollout[name], config.data[f"max_{name}"]
+        if own != run:
+            yield f"{key}.{name}={own} is not data.max_{name}={run}: leave it out, so that it follows."
+
+
+def cut_sampling(config: DictConfig) -> str | None:
+    """The settings by which vLLM samples from the likelier tokens alone, as one writes them; None without such."""
+    rollout, whole = config.actor_rollout_ref.rollout, {"top_k": -1, "top_p": 1}
+    named = [f"actor_rollout_ref.rollout.{key}={rollout[key]}" for key, value in whole.items() if rollout[key] != value]
+    return " ".join(named) or None
+
+
+def _scheduler_problems(config: DictConfig) -> Iterator[str]:
+    """What vLLM's scheduler refuses."""
+    rollout, key = config.actor_rollout_ref.rollout, "actor_rollout_ref.rollout.max_num_batched_tokens"
+    tokens, context = rollout.max_num_batched_tokens, rollout.max_model_len
+    if tokens < rollout.max_num_seqs:
+        yield f"{key}={tokens}: vLLM refuses fewer than max_num_seqs={rollout.max_num_seqs}: raise it, or lower that."
+    if not rollout.enable_chunked_prefill and context is not None and tokens < context:
+        yield (
+            f"{key}={tokens} does not hold a prompt of max_model_len={context} tokens at once, as "
+            "enable_chunked_prefill=false asks for: raise it, or set that to true."
+        )
 
 
 def _context_problems(config: DictConfig) -> Iterator[str]:

@@ -18,6 +18,7 @@ from pacs.integration.checks.baseline import baseline_problems, baseline_warning
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.preflight import surroundings_problems
 from pacs.integration.checks.shared import shared_problems
+from pacs.integration.checks.switches import untried
 from pacs.integration.schema import BASELINES
 
 #: Whole numbers of at least 1.
@@ -67,7 +68,8 @@ def check_run(config: DictConfig) -> None:
 
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
-    return list((pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings)(config))
+    own = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
+    return [*own(config), *untried(config)]
 
 
 def check_model(config: DictConfig) -> None:
@@ -136,6 +138,12 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
         if name not in Tracking.supported_backend:
             known = ", ".join(Tracking.supported_backend)
             yield f"trainer.logger={name}: verl knows no such logger; there are {known}."
+    # Its own import takes seconds.
+    from pacs.integration.checks.verl_classes import class_problems
+
+    if problems := list(class_problems(config)):
+        yield from problems
+        return
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
     del checked.critic.model  # or its dataclass would load the model, which need not be on this machine
     try:

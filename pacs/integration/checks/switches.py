@@ -16,6 +16,7 @@ NO_MTP = "verl trains heads that predict several tokens with Megatron alone"
 #: Key -> the values that it may have, and why no other.
 ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "trainer.use_v1": ((True,), "every run here is one of verl's V1 trainer"),
+    "transfer_queue.enable": ((True,), "verl's V1 trainer turns it on whatever it says"),
     "trainer.balance_batch": ((True,), "rows are always dealt out to the ranks by their lengths"),
     "actor_rollout_ref.hybrid_engine": ((True,), "policy and vLLM share the GPUs in synchronous training"),
     "actor_rollout_ref.actor.use_prefix_grouper": ((False,), OLD_TRAINER),
@@ -23,6 +24,23 @@ ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "actor_rollout_ref.actor.freeze_vision_tower": ((False,), NOT_READ),
     "actor_rollout_ref.model.tiled_mlp.enabled": ((False,), NOT_READ),
     "actor_rollout_ref.model.mtp.enable": ((False,), NO_MTP),
+    "actor_rollout_ref.actor.fsdp_config.dtype": (
+        ("bfloat16",),
+        "verl reads the dtype of fsdp_config.mixed_precision.param_dtype alone",
+    ),
+    "actor_rollout_ref.actor.grad_clip": ((1.0, None), "verl clips at actor_rollout_ref.actor.optim.clip_grad"),
+    "critic.grad_clip": ((1.0, None), "verl clips at critic.optim.clip_grad"),
+    "actor_rollout_ref.actor.ppo_micro_batch_size": ((None,), "it is verl's old name of ppo_micro_batch_size_per_gpu"),
+    "actor_rollout_ref.rollout.repetition_penalty": (
+        (1.0,),
+        "verl samples with repetition_penalty=1 whatever it says, and log-probabilities would not know of it",
+    ),
+    "actor_rollout_ref.rollout.over_sample_rate": ((0, None), "it is SGLang's"),
+    "actor_rollout_ref.rollout.skip_tokenizer_init": ((True, None), "verl starts vLLM with its tokenizer"),
+    "actor_rollout_ref.rollout.checkpoint_engine.backend": (
+        ("naive",),
+        "policy and vLLM share the GPUs, and weights are handed over there",
+    ),
     "actor_rollout_ref.rollout.do_sample": (
         (True,),
         "verl samples at actor_rollout_ref.rollout.temperature, whatever it says",
@@ -44,6 +62,7 @@ ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "critic.model.tiled_mlp.enabled": ((False,), NOT_READ),
     "critic.model.mtp.enable": ((False,), NO_MTP),
     "data.return_raw_input_ids": ((False,), NOT_READ),
+    "data.reward_fn_key": (("data_source",), "verl's reward loop reads the column data_source"),
     "skip.rollout.enable": ((False,), f"{OLD_TRAINER}; skip.rollout_tq is the V1 trainer's"),
     "skip.async_rollout.enable": ((False,), f"{OLD_TRAINER}; skip.rollout_tq is the V1 trainer's"),
     "distillation.enabled": (
@@ -69,6 +88,30 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
     yield from _moved_problems(config)
     yield from _correction_problems(config)
     yield from _validation_problems(config)
+    yield from _schedule_problems(config)
+    reward = config.reward
+    if reward.sandbox_fusion.url is not None and reward.custom_reward_function.path is not None:
+        yield (
+            f"reward.sandbox_fusion.url={reward.sandbox_fusion.url}: verl gives it to its own verifiers alone, and the "
+            "run has a reward function: leave it out, or have that function call the sandbox."
+        )
+
+
+def _schedule_problems(config: DictConfig) -> Iterator[str]:
+    """Settings of another schedule of the learning rate than the run's."""
+    for part in ("actor_rollout_ref.actor", *(("critic",) if config.critic.enable else ())):
+        optim = OmegaConf.select(config, f"{part}.optim")
+        unread = {"min_lr_ratio": (0, None), "num_cycles": (0.5,)}
+        if optim.lr_scheduler_type == "constant":
+            for key, left in unread.items():
+                if optim[key] not in left:
+                    given = f"{part}.optim.{key}={optim[key]}"
+                    yield f"{given}: read with lr_scheduler_type=cosine alone: set that, or leave it out."
+        if (optim.lr_warmup_steps or 0) > 0 and optim.lr_warmup_steps_ratio:
+            yield (
+                f"{part}.optim.lr_warmup_steps_ratio={optim.lr_warmup_steps_ratio} is not read beside lr_warmup_steps="
+                f"{optim.lr_warmup_steps}: leave out either."
+            )
 
 
 def _moved_problems(config: DictConfig) -> Iterator[str]:
@@ -100,10 +143,34 @@ def _validation_problems(config: DictConfig) -> Iterator[str]:
             "trainer.val_only=true with trainer.val_before_train=false would train: verl stops after the validation "
             "before the training; leave trainer.val_before_train=true."
         )
+    if trainer.resume_from_path is not None and trainer.resume_mode != "resume_path":
+        yield (
+            f"trainer.resume_from_path={trainer.resume_from_path}: read with trainer.resume_mode=resume_path alone: set "
+            "that, or leave it out."
+        )
     if trainer.critic_warmup > 0 and not config.critic.enable:
         yield (
             f"trainer.critic_warmup={trainer.critic_warmup}: there is no critic (critic.enable=false), and the policy "
             "would not be updated in these steps; set it to 0."
+        )
+
+
+def untried(config: DictConfig) -> Iterator[str]:
+    """What a run has that no check here has tried, a sentence each."""
+    said = "no check here tries it, and no test of ours trains with it"
+    rollout = config.actor_rollout_ref.rollout
+    if rollout.multi_turn.enable or rollout.agent.default_agent_loop != "single_turn_agent":
+        of_loop = f"agent.default_agent_loop={rollout.agent.default_agent_loop}"
+        key = "multi_turn.enable=true" if rollout.multi_turn.enable else of_loop
+        yield f"actor_rollout_ref.rollout.{key} is not tried here: {said}."
+    if config.reward.reward_model.enable:
+        yield f"reward.reward_model.enable=true is not tried here: {said}, nor does `pacs plan` count its GPUs."
+    if config.reward.reward_manager.source == "importlib":
+        yield f"reward.reward_manager.name={config.reward.reward_manager.name} is imported, but not called here."
+    if config.reward.custom_reward_function.path is None:
+        yield (
+            "reward.custom_reward_function.path=null: verl's own verifiers are not tried here; they know the sources "
+            "of verl's examples by data_source, and fail on others."
         )
 
 

@@ -19,6 +19,13 @@ CONTROLLERS = ("fixed", "adaptive")
 #: What verl does with a prompt that is too long.
 TRUNCATIONS = ("error", "left", "right", "middle")
 
+#: verl's schedules of the learning rate, the names of its precisions, and vLLM's ways of loading weights.
+SCHEDULES = ("constant", "cosine")
+PRECISIONS = ("fp32", "float32", "32", 32, "bf16", "bfloat16", "fp16", "float16", "16", 16)
+# The reference's follow the policy's.
+_FSDP = ("actor_rollout_ref.actor.fsdp_config", "critic.fsdp")
+LOAD_FORMATS = ("dummy", "auto", "safetensors", "hf", "pt", "npcache", "fastsafetensors", "sharded_state")
+
 _Check = tuple[Callable[[Any], bool], str]
 
 
@@ -28,6 +35,13 @@ def _whole(least: int) -> _Check:
 
 def _number(holds: Callable[[float], bool], words: str) -> _Check:
     return lambda value: type(value) in (int, float) and holds(value), words
+
+
+def _one_of(names: tuple[object, ...], words: str | None = None) -> _Check:
+    return (
+        lambda value: value in names,
+        words or f"use {'one of ' if len(names) > 1 else ''}{', '.join(map(str, names))}",
+    )
 
 
 _TOP_P = _number(lambda p: 0 < p <= 1, "use a share above 0 and at most 1 (1: all tokens)")
@@ -47,6 +61,30 @@ _DIVERGENCE: _Check = (
 )
 _STEPS: _Check = (lambda steps: type(steps) is int and steps >= -1, "use a whole number of steps; -1 for never")
 _SWITCH: _Check = (lambda value: type(value) is bool, "use true or false")
+_OPTIMIZERS = ("actor_rollout_ref.actor.optim", "critic.optim")
+_OF_OPTIMIZER: dict[str, _Check] = {
+    "lr": _RATE,
+    "clip_grad": _CLIP,
+    "weight_decay": _RATE,
+    "lr_scheduler_type": _one_of(SCHEDULES),
+    "warmup_style": _one_of((None,), "leave it out: it is verl's old name of lr_scheduler_type"),
+    "lr_warmup_steps": (lambda steps: type(steps) is int and steps >= -1, "use a whole number of steps, or -1"),
+    "lr_warmup_steps_ratio": _number(lambda share: 0 <= share <= 1, "use a share of the steps, from 0 to 1"),
+    "min_lr_ratio": (
+        lambda share: share is None or (type(share) in (int, float) and 0 <= share <= 1),
+        "use a share of the learning rate, from 0 to 1",
+    ),
+    "num_cycles": _ABOVE_0,
+    "total_training_steps": _one_of((-1,), "leave it out: verl puts the run's own number there"),
+    "betas": (
+        lambda betas: (
+            OmegaConf.is_list(betas)
+            and len(betas) == 2
+            and all(type(beta) in (int, float) and 0 <= beta < 1 for beta in betas)
+        ),
+        "use two numbers of at least 0 and below 1, as [0.9,0.999]",
+    ),
+}
 _NAME: _Check = (
     lambda name: str(name) not in ("", ".", "..") and "/" not in str(name),
     "use a plain name: it is that of a folder",
@@ -69,10 +107,20 @@ VALUES: dict[str, _Check] = {
     f"{_ROLLOUT}.val_kwargs.top_p": _TOP_P,
     f"{_ROLLOUT}.val_kwargs.top_k": _TOP_K,
     f"{_ROLLOUT}.agent.num_workers": _whole(1),
-    "actor_rollout_ref.actor.optim.lr": (_RATE[0], f"{_RATE[1]} (the paper: 1e-6)"),
-    "critic.optim.lr": _RATE,
-    "actor_rollout_ref.actor.optim.clip_grad": _CLIP,
-    "critic.optim.clip_grad": _CLIP,
+    f"{_ROLLOUT}.mode": _one_of(("async",)),
+    f"{_ROLLOUT}.load_format": _one_of(LOAD_FORMATS),
+    f"{_ROLLOUT}.scheduling_policy": _one_of(("fcfs", "priority")),
+    f"{_ROLLOUT}.logprobs_mode": _one_of(("processed_logprobs", "raw_logprobs")),
+    **{f"{part}.{key}": check for part in _OPTIMIZERS for key, check in _OF_OPTIMIZER.items()},
+    **{f"{part}.model_dtype": _one_of(PRECISIONS, "use fp32, bf16 or fp16") for part in _FSDP},
+    **{
+        f"{part}.mixed_precision": (
+            lambda dtypes: dtypes is None or (OmegaConf.is_dict(dtypes) and set(dtypes.values()) <= set(PRECISIONS)),
+            "use null, or {param_dtype: bf16, reduce_dtype: fp32, buffer_dtype: fp32} with fp32, bf16 or fp16 for each",
+        )
+        for part in _FSDP
+    },
+    f"{_ACTOR}.ppo_epochs": _whole(1),
     **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high")},
     # verl stops at 1 in the first update.
     f"{_ACTOR}.clip_ratio_c": _number(lambda ratio: 1 < ratio < math.inf, "use a number above 1 (verl: 3)"),
@@ -93,12 +141,9 @@ VALUES: dict[str, _Check] = {
     "critic.cliprange_value": _RATE,
     "algorithm.gamma": _SHARE,
     "algorithm.lam": _SHARE,
-    "actor_rollout_ref.actor.optim.weight_decay": _RATE,
-    "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": _number(
-        lambda share: 0 <= share <= 1, "use a share of the steps, from 0 to 1"
-    ),
     "reward.num_workers": _whole(1),
     "data.dataloader_num_workers": _whole(0),
+    "data.filter_overlong_prompts_workers": _whole(1),
     "data.shuffle": _SWITCH,
     "data.truncation": (lambda way: way in TRUNCATIONS, f"use one of {', '.join(TRUNCATIONS)}"),
     "data.train_max_samples": (
@@ -107,6 +152,8 @@ VALUES: dict[str, _Check] = {
     ),
     "data.seed": (lambda seed: seed is None or (type(seed) is int and seed >= 0), "use a whole number of at least 0"),
     "trainer.total_epochs": _whole(1),
+    "trainer.critic_warmup": _whole(0),
+    "trainer.log_val_generations": _whole(0),
     "trainer.save_freq": _STEPS,
     "trainer.test_freq": _STEPS,
     "trainer.project_name": _NAME,
@@ -119,6 +166,8 @@ def value_problems(config: DictConfig) -> Iterator[str]:
     """What is out of bounds, a sentence each with the setting and the mend."""
     for key, (holds, words) in VALUES.items():
         value = OmegaConf.select(config, key)
+        if key.startswith("critic.") and not config.critic.enable:
+            continue
         if not holds(value):
             yield f"{key}={value}: {words}."
     for key, value in flatten(_plain(config)).items():

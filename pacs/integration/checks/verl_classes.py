@@ -1,0 +1,150 @@
+"""Settings that verl's own classes and builders refuse: they are made here, where nothing else has been started."""
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import import_module
+
+import torch
+from hydra.errors import InstantiationException
+from hydra.utils import get_class
+from omegaconf import DictConfig, OmegaConf
+from verl.experimental.agent_loop.agent_loop import _agent_loop_registry
+from verl.experimental.reward_loop.reward_manager.registry import REWARD_MANAGER
+from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_and_rejection_mask
+from verl.utils.config import omega_conf_to_dataclass
+from verl.utils.import_utils import resolve_config_path
+from verl.workers.config.optimizer import FSDPOptimizerConfig, build_optimizer
+
+from pacs.base.suggestions import did_you_mean
+
+#: Sections that a run makes into objects of verl's; the model's would be loaded with it.
+SECTIONS = ("actor_rollout_ref.rollout", "actor_rollout_ref.actor", "algorithm")
+
+
+def class_problems(config: DictConfig) -> Iterator[str]:
+    """What verl would refuse once a worker makes its objects, a sentence each with the setting and the mend."""
+    parts = ("actor_rollout_ref.actor", *(("critic",) if config.critic.enable else ()))
+    for section in (*SECTIONS, *parts[1:], "actor_rollout_ref.model"):
+        if problems := list(_unknown_keys(OmegaConf.select(config, section), section)):
+            yield from problems
+            return
+    for section in SECTIONS:
+        yield from _object_problems(config, section)
+    for part in parts:
+        yield from _optimizer_problems(OmegaConf.select(config, f"{part}.optim"), f"{part}.optim")
+    yield from _name_problems(config)
+    yield from _correction_problems(config)
+
+
+def _unknown_keys(section: DictConfig, at: str) -> Iterator[str]:
+    """Keys that the class of a section, or of one in it, has no field for."""
+    if "_target_" in section:
+        known = {field.name for field in fields(get_class(section._target_))} | {"_target_"}
+        for key in section:
+            if key not in known:
+                yield (
+                    f"{at}.{key}={section[key]}: verl's {section._target_.rpartition('.')[2]} has no such setting, and "
+                    f"would stop at it, or leave it unread: leave it out.{did_you_mean(str(key), known)}"
+                )
+    for key, below in section.items():
+        if isinstance(below, DictConfig):
+            yield from _unknown_keys(below, f"{at}.{key}")
+
+
+def _object_problems(config: DictConfig, section: str) -> Iterator[str]:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            omega_conf_to_dataclass(OmegaConf.select(config, section))
+    except InstantiationException as error:
+        cause, key = error.__cause__ or error, str(error).rpartition("full_key: ")[2].strip() or section
+        name = str(OmegaConf.select(config, f"{key}._target_")).rpartition(".")[2]
+        yield f"{key}: verl's {name} refuses its settings ({' '.join(str(cause).split())}): change what it names."
+
+
+def _optimizer_problems(section: DictConfig, at: str) -> Iterator[str]:
+    """The optimizer is made for two tiny parameters, and takes a step."""
+    parameters = [torch.nn.Parameter(torch.ones(size)) for size in ((2,), (2, 2))]
+    try:
+        settings = omega_conf_to_dataclass(section)
+        assert isinstance(settings, FSDPOptimizerConfig)
+        optimizer = build_optimizer(parameters, settings)
+        torch.stack([parameter.sum() for parameter in parameters]).sum().backward()
+        optimizer.step()
+    except ImportError as error:
+        why = error.__cause__ or error
+        yield f"{at}.optimizer_impl={section.optimizer_impl}: {why}: install it, or use torch.optim."
+    except AttributeError:
+        module = import_module(section.optimizer_impl)
+        known = [name for name, value in vars(module).items() if inspect.isclass(value)]
+        yield (
+            f"{at}.optimizer={section.optimizer}: {section.optimizer_impl} has none of this name: use AdamW."
+            f"{did_you_mean(str(section.optimizer), known)}"
+        )
+    except Exception as error:  # an optimizer's own, whatever it is
+        given = OmegaConf.to_container(section, resolve=True)
+        assert isinstance(given, dict)
+        named = ", ".join(
+            f"{at}.{key}={given[key]}"
+            for key in ("optimizer", "lr", "weight_decay", "betas", "override_optimizer_config")
+        )
+        yield f"{named}: the optimizer refuses that ({' '.join(str(error).split())}): change it, or leave it out."
+    else:
+        reads = "adam" in section.optimizer.lower() or "ademamix" in section.optimizer.lower()
+        if not reads and tuple(section.betas) != FSDPOptimizerConfig.betas:
+            yield (
+                f"{at}.betas={section.betas}: verl gives them to optimizers of Adam's kind alone: leave it out, or set "
+                f"what {section.optimizer} takes in {at}.override_optimizer_config."
+            )
+
+
+def _name_problems(config: DictConfig) -> Iterator[str]:
+    """Names that verl looks up in a worker."""
+    manager, agent = config.reward.reward_manager, config.actor_rollout_ref.rollout.agent
+    if manager.source == "register" and manager.name not in REWARD_MANAGER:
+        known = ", ".join(REWARD_MANAGER)
+        yield (
+            f"reward.reward_manager.name={manager.name}: verl knows no such manager; use one of {known}."
+            f"{did_you_mean(str(manager.name), REWARD_MANAGER)}"
+        )
+    if manager.source not in ("register", "importlib"):
+        yield f"reward.reward_manager.source={manager.source}: use register, or importlib for one of your own."
+    turns = config.actor_rollout_ref.rollout.multi_turn
+    for key, path in (
+        ("agent.agent_loop_config_path", agent.agent_loop_config_path),
+        ("multi_turn.tool_config_path", turns.tool_config_path),
+    ):
+        try:
+            resolve_config_path(path or ".")
+        except FileNotFoundError:
+            yield f"actor_rollout_ref.rollout.{key}={path}: no such file here, nor beside verl: give its whole path."
+    loop = agent.default_agent_loop
+    if agent.agent_loop_config_path is None and loop not in _agent_loop_registry:
+        yield (
+            f"actor_rollout_ref.rollout.agent.default_agent_loop={loop}: verl knows no such loop; use one of "
+            f"{', '.join(_agent_loop_registry)}, or name the file of yours (agent_loop_config_path)."
+        )
+
+
+def _correction_problems(config: DictConfig) -> Iterator[str]:
+    """verl reads the settings of its correction in a step's first pass over the responses."""
+    correction = config.algorithm.get("rollout_correction") or {}
+    weights, rejection = correction.get("rollout_is"), correction.get("rollout_rs")
+    if weights is None and rejection is None:
+        return
+    same, mask = torch.zeros(1, 2), torch.ones(1, 2)
+    try:
+        compute_rollout_correction_and_rejection_mask(
+            old_log_prob=same,
+            rollout_log_prob=same,
+            response_mask=mask,
+            rollout_is=weights,
+            rollout_is_threshold=correction.get("rollout_is_threshold", 2.0),
+            rollout_rs=rejection,
+            rollout_rs_threshold=correction.get("rollout_rs_threshold"),
+            rollout_is_batch_normalize=correction.get("rollout_is_batch_normalize", False),
+        )
+    except (ValueError, TypeError, AssertionError) as error:
+        why = " ".join(str(error).split())
+        yield f"algorithm.rollout_correction: verl refuses its settings ({why}): change what it names."
