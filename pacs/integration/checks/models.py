@@ -56,11 +56,14 @@ def read_model_config(path: str) -> dict[str, Any]:
 
 
 def _policy_problems(config: DictConfig) -> Iterator[str]:
-    path = str(config.actor_rollout_ref.model.path)
+    path, own = str(config.actor_rollout_ref.model.path), config.actor_rollout_ref.model.get("tokenizer_path")
     folder = Path(path).expanduser()
+    if own is not None and not Path(own).is_dir() and not _is_hub_name(str(own)):
+        yield f"actor_rollout_ref.model.tokenizer_path={own}: no such folder: leave it out, so that it is the model's."
+        return
     if folder.is_dir():
         template = config.actor_rollout_ref.model.get("custom_chat_template") is None
-        tokenizer = config.actor_rollout_ref.model.get("tokenizer_path") in (None, config.actor_rollout_ref.model.path)
+        tokenizer = own in (None, config.actor_rollout_ref.model.path)
         if problems := list(folder_problems(folder, tokenizer=tokenizer, template=template)):
             yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
             return

@@ -121,10 +121,12 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
             )
     model = config.actor_rollout_ref.model
     if model.lora_rank > 0 or model.lora.rank > 0 or model.lora_adapter_path is not None:
-        yield (
-            "actor_rollout_ref.model.lora_rank: with LoRA the reference would be the base model for ever, and could "
-            "not be reset to the policy; set lora_rank=0 and lora.rank=0."
+        why = (
+            "no run of this trainer has been tried with LoRA, and `pacs export` takes no adapters"
+            if OmegaConf.select(config, "pacs.reference.reset_every") == 1
+            else "the reference would be the base model for ever, and could not be reset to the policy"
         )
+        yield f"actor_rollout_ref.model.lora_rank: {why}: set lora_rank=0 and lora.rank=0."
 
 
 def _ignored_settings(config: DictConfig) -> Iterator[str]:

@@ -16,7 +16,6 @@ NO_MTP = "verl trains heads that predict several tokens with Megatron alone"
 #: Key -> the values that it may have, and why no other.
 ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "trainer.use_v1": ((True,), "every run here is one of verl's V1 trainer"),
-    "transfer_queue.enable": ((True,), "verl's V1 trainer turns it on whatever it says"),
     "trainer.balance_batch": ((True,), "rows are always dealt out to the ranks by their lengths"),
     "actor_rollout_ref.hybrid_engine": ((True,), "policy and vLLM share the GPUs in synchronous training"),
     "actor_rollout_ref.actor.use_prefix_grouper": ((False,), OLD_TRAINER),
@@ -31,10 +30,6 @@ ONLY: dict[str, tuple[tuple[object, ...], str]] = {
     "actor_rollout_ref.actor.grad_clip": ((1.0, None), "verl clips at actor_rollout_ref.actor.optim.clip_grad"),
     "critic.grad_clip": ((1.0, None), "verl clips at critic.optim.clip_grad"),
     "actor_rollout_ref.actor.ppo_micro_batch_size": ((None,), "it is verl's old name of ppo_micro_batch_size_per_gpu"),
-    "actor_rollout_ref.rollout.repetition_penalty": (
-        (1.0,),
-        "verl samples with repetition_penalty=1 whatever it says, and log-probabilities would not know of it",
-    ),
     "actor_rollout_ref.rollout.over_sample_rate": ((0, None), "it is SGLang's"),
     "actor_rollout_ref.rollout.skip_tokenizer_init": ((True, None), "verl starts vLLM with its tokenizer"),
     "actor_rollout_ref.rollout.checkpoint_engine.backend": (
@@ -88,6 +83,11 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
     yield from _moved_problems(config)
     yield from _correction_problems(config)
     yield from _validation_problems(config)
+    if (penalty := config.actor_rollout_ref.rollout.get("repetition_penalty", 1)) != 1:
+        yield (
+            f"actor_rollout_ref.rollout.repetition_penalty={penalty}: verl samples with 1 whatever it says, and "
+            "log-probabilities would not know of it: leave it out."
+        )
     yield from _schedule_problems(config)
     reward = config.reward
     if reward.sandbox_fusion.url is not None and reward.custom_reward_function.path is not None:
@@ -145,8 +145,8 @@ def _validation_problems(config: DictConfig) -> Iterator[str]:
         )
     if trainer.resume_from_path is not None and trainer.resume_mode != "resume_path":
         yield (
-            f"trainer.resume_from_path={trainer.resume_from_path}: read with trainer.resume_mode=resume_path alone: set "
-            "that, or leave it out."
+            f"trainer.resume_from_path={trainer.resume_from_path}: read with trainer.resume_mode=resume_path alone: "
+            "set that, or leave it out."
         )
     if trainer.critic_warmup > 0 and not config.critic.enable:
         yield (

@@ -24,6 +24,7 @@ SCHEDULES = ("constant", "cosine")
 PRECISIONS = ("fp32", "float32", "32", 32, "bf16", "bfloat16", "fp16", "float16", "16", 16)
 # The reference's follow the policy's.
 _FSDP = ("actor_rollout_ref.actor.fsdp_config", "critic.fsdp")
+ATTENTIONS = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flex_attention")
 LOAD_FORMATS = ("dummy", "auto", "safetensors", "hf", "pt", "npcache", "fastsafetensors", "sharded_state")
 
 _Check = tuple[Callable[[Any], bool], str]
@@ -63,7 +64,7 @@ _STEPS: _Check = (lambda steps: type(steps) is int and steps >= -1, "use a whole
 _SWITCH: _Check = (lambda value: type(value) is bool, "use true or false")
 _OPTIMIZERS = ("actor_rollout_ref.actor.optim", "critic.optim")
 _OF_OPTIMIZER: dict[str, _Check] = {
-    "lr": _RATE,
+    "lr": (_RATE[0], f"{_RATE[1]} (the paper: 1e-6)"),
     "clip_grad": _CLIP,
     "weight_decay": _RATE,
     "lr_scheduler_type": _one_of(SCHEDULES),
@@ -121,6 +122,13 @@ VALUES: dict[str, _Check] = {
         for part in _FSDP
     },
     f"{_ACTOR}.ppo_epochs": _whole(1),
+    **{
+        f"{part}.override_config.attn_implementation": (
+            lambda name: name is None or name in ATTENTIONS or (isinstance(name, str) and "/" in name),
+            f"use one of {', '.join(ATTENTIONS)}, or a kernel of the Hub, OWNER/NAME",
+        )
+        for part in ("actor_rollout_ref.model", "critic.model")
+    },
     **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high")},
     # verl stops at 1 in the first update.
     f"{_ACTOR}.clip_ratio_c": _number(lambda ratio: 1 < ratio < math.inf, "use a number above 1 (verl: 3)"),

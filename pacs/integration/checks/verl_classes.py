@@ -42,15 +42,16 @@ def _unknown_keys(section: DictConfig, at: str) -> Iterator[str]:
     """Keys that the class of a section, or of one in it, has no field for."""
     if "_target_" in section:
         known = {field.name for field in fields(get_class(section._target_))} | {"_target_"}
-        for key in section:
+        for name in section:
+            key = str(name)
             if key not in known:
                 yield (
                     f"{at}.{key}={section[key]}: verl's {section._target_.rpartition('.')[2]} has no such setting, and "
-                    f"would stop at it, or leave it unread: leave it out.{did_you_mean(str(key), known)}"
+                    f"would stop at it, or leave it unread: leave it out.{did_you_mean(key, known)}"
                 )
-    for key, below in section.items():
+    for name, below in section.items():
         if isinstance(below, DictConfig):
-            yield from _unknown_keys(below, f"{at}.{key}")
+            yield from _unknown_keys(below, f"{at}.{name!s}")
 
 
 def _object_problems(config: DictConfig, section: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ import pytest
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
+from pacs.integration.checks import warnings
 
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 
@@ -12,7 +13,12 @@ ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
     "override",
     [
         f"{ACTOR}.optim.clip_grad=inf",
-        f"{ROLLOUT}.top_k=20",
+        f"{ROLLOUT}.top_k=-1",
+        f"{ROLLOUT}.temperature=0.7",
+        f"{ACTOR}.optim.lr_scheduler_type=cosine",
+        f"{ACTOR}.optim.optimizer=SGD",
+        f"{ACTOR}.optim.override_optimizer_config={{eps:1e-6}}",
+        f"+{ACTOR}.fsdp_config.mixed_precision={{param_dtype:bf16,reduce_dtype:fp32,buffer_dtype:fp32}}",
         f"{ROLLOUT}.val_kwargs.temperature=0",
         "actor_rollout_ref.actor.optim.lr=0",
         "trainer.max_actor_ckpt_to_keep=null",
@@ -34,3 +40,36 @@ def test_a_secret_that_cannot_be_read_is_not_repeated() -> None:
         compose_run("pacs", ["recipe=arithmetic", "trainer.wandb_api_key=hush'"])
     assert "trainer.wandb_api_key: its value" in str(refused.value)
     assert "hush" not in str(refused.value)
+
+
+CUT = f"{ROLLOUT}.top_p=0.8"
+
+
+@pytest.mark.parametrize("overrides", [["pacs.reference.reset_every=5"], ["pacs.reference.reset_every=null"]])
+def test_a_reference_that_is_kept_is_only_warned_of_a_cut_sampling(overrides: list[str]) -> None:
+    config, _ = compose_run("pacs", ["recipe=arithmetic", CUT, *overrides])
+    assert any("no response is trained on that has a token that was cut off" in each for each in warnings(config))
+
+
+@pytest.mark.parametrize("name", ["pacs", "nft", "disco", "real", "maxrl", "pass_at_k", "grpo", "dapo", "ppo", "gspo"])
+def test_ratios_to_the_policy_that_sampled_need_the_whole_of_it(name: str) -> None:
+    with pytest.raises(UserError, match=r"top_p=0.8: vLLM would sample from the likelier tokens alone"):
+        compose_run(name, ["recipe=arithmetic", CUT])
+
+
+def test_weights_by_vllms_own_log_probabilities_make_up_for_it() -> None:
+    config, _ = compose_run("grpo", ["recipe=arithmetic", CUT, "algorithm.rollout_correction.rollout_is=token"])
+    assert any("rollout_correction alone make up" in each for each in warnings(config))
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        (f"{ROLLOUT}.multi_turn.enable=true", "multi_turn.enable=true is not tried here"),
+        ("reward.reward_model.enable=true", "reward.reward_model.enable=true is not tried here"),
+        ("reward.custom_reward_function.path=null", "verl's own verifiers are not tried here"),
+    ],
+)
+def test_what_nothing_tries_is_said(override: str, said: str) -> None:
+    config, _ = compose_run("pacs", ["recipe=arithmetic", override])
+    assert any(said in each for each in warnings(config))
