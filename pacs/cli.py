@@ -13,7 +13,7 @@ from pacs.base.arguments import path
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
-from pacs.base.terminal import piped, say
+from pacs.base.terminal import named, piped, say
 
 #: Of one word or two -> its module in `pacs.commands`, which is imported when it is asked for, and what it does. The
 #: module has `DESCRIPTION`, `EXAMPLES` (or neither), `add_arguments(parser)` and `main(parsed arguments)`, which
@@ -100,7 +100,7 @@ def find(arguments: Sequence[str]) -> tuple[str, list[str]]:
     _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
     word = " ".join([asked, *rest[:1]]) if below else " ".join(rest[:1])
     hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command."
-    return parser.error(f"{hint} --help lists them.")
+    return parser.error(named(f"{hint} --help lists them."))
 
 
 def module_of(name: str) -> ModuleType:
@@ -133,7 +133,7 @@ def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
     if rest and (overrides is None or any(word.startswith("-") for word in rest)):
         known = [option for action in parser._actions for option in action.option_strings]
         hints = "".join(did_you_mean(word.partition("=")[0], known) for word in rest if word.startswith("--"))
-        parser.error(f"unrecognized arguments: {' '.join(rest)}.{hints}")
+        parser.error(named(f"unrecognized arguments: {' '.join(rest)}.{hints}"))
     if overrides is not None:
         overrides += rest
     return parsed

@@ -18,6 +18,9 @@ from typing import TextIO
 #: direction of writing; halves of a surrogate pair, which no terminal can be given.
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+#: Fillers and joiners that Python takes for printable, and nobody sees.
+BLANK = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
 #: The status of a process that SIGPIPE has ended, as a shell gives it.
 BROKEN_PIPE = 141
 
@@ -31,9 +34,24 @@ def visible(text: object) -> str:
     return OBEYED.sub(lambda found: found.group().encode("unicode_escape").decode(), str(text))
 
 
+def named(text: object) -> str:
+    """A text of an error or a warning, in which what cannot be seen is named in its place: `3<U+200B>`, `<U+00A0>5`.
+
+    Spaces, tabs and newlines are as they are; so is what `visible` shows.
+    """
+
+    def name(found: re.Match[str]) -> str:
+        character = found[0]
+        seen = character.isprintable() and not BLANK.match(character)
+        return character if seen or OBEYED.match(character) else f"<U+{ord(character):04X}>"
+
+    return re.sub(r"[^\x00-\x7f]", name, str(text))
+
+
 def print(*values: object, sep: str = " ", end: str = "\n", file: TextIO | None = None, flush: bool = False) -> None:
-    """Python's `print` of what `visible` makes of the values."""
-    builtins.print(*map(visible, values), sep=sep, end=end, file=file, flush=flush)
+    """Python's `print` of what `visible` makes of the values, and `named` where they go to standard error."""
+    shown = map(named, values) if file is sys.stderr else values
+    builtins.print(*map(visible, shown), sep=sep, end=end, file=file, flush=flush)
 
 
 def say(text: str, *, error: bool = False) -> None:

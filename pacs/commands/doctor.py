@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from pacs.base.terminal import print
+from pacs.base.terminal import named, print
 from pacs.doctor.finding import Finding
 from pacs.doctor.kernels import unusable_flash_attention
 
@@ -63,4 +63,4 @@ def as_text(findings: Sequence[Finding]) -> str:
         lines += [f"{state}  {item.check}: {item.mend}" for item in findings if item.state == state]
     failed, warned = (sum(item.state == state for item in findings) for state in ("fail", "warn"))
     lines.append(f"{len(findings)} checks: {failed} fail, {warned} warn")
-    return "\n".join(lines)
+    return named("\n".join(lines))

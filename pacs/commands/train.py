@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 
 import hydra
 import yaml
@@ -19,7 +20,7 @@ from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
 from pacs.base.stops import ended_by_ctrl_c
 from pacs.base.suggestions import did_you_mean
-from pacs.base.terminal import print
+from pacs.base.terminal import named, print
 from pacs.composing import algorithms, composition_problem, kind_problems, override_problems
 from pacs.verl_keys.names import RUN_NAME
 
@@ -164,8 +165,7 @@ def _train(config: DictConfig, *, verbose: bool) -> None:
             _check_overrides(config)
             launch.prepare(config)
             checks.check_model(config)
-            for note in checks.check_surroundings(config):
-                print(f"pacs: {note}")
+            checks.check_surroundings(config, _say)
             _warn(config)
         status = launch.train(config, verbose=verbose)
     except checks.ConfigError as error:
@@ -196,15 +196,11 @@ def _dry_run(config: DictConfig) -> None:
     print(outline(config))
     print("\n".join(surroundings.expected_data(config)), flush=True)
     problems = []
-    try:
-        for note in checks.check_surroundings(config):
-            print(f"pacs: {note}")
-    except checks.ConfigError as error:
-        problems.append(str(error))
-    try:
-        launch.check_folder(config)
-    except checks.ConfigError as error:
-        problems.append(str(error))
+    for check in (partial(checks.check_surroundings, note=_say), launch.check_folder):
+        try:
+            check(config)
+        except checks.ConfigError as error:
+            problems.append(str(error))
     if problems:
         raise UserError("the config is sound, but on this machine the run would stop:\n" + "\n".join(problems))
     print("The config is sound, and what it needs is here.")
@@ -214,7 +210,11 @@ def _warn(config: DictConfig) -> None:
     from pacs.integration import checks
 
     for warning in checks.warnings(config):
-        print(f"pacs: warning: {warning}")
+        _say(f"warning: {warning}")
+
+
+def _say(said: str) -> None:
+    print(f"pacs: {named(redact(said))}", flush=True)
 
 
 def _check_overrides(config: DictConfig) -> None:

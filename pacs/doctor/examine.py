@@ -7,7 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.doctor import gpus, machine, stack
-from pacs.doctor.finding import Finding
+from pacs.doctor.finding import Finding, State
 from pacs.doctor.kernels import check_kernels
 from pacs.doctor.layout_check import check_layout
 from pacs.doctor.speed_check import check_speed
@@ -67,14 +67,13 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     from pacs.integration.checks.reasoning import reasoning_outlook
 
     notes: list[str] = []
-    problems = [*input_problems(config, notes), *architecture_problems(config)]
+    problems = [*input_problems(config, notes.append), *architecture_problems(config)]
     if not problems:
         yield Finding("model and data", "ok", f"what the run needs is here; {reasoning_outlook(config)}")
     for note in notes:
-        yield Finding("own code", "warn" if note.startswith("warning") else "ok", note.removeprefix("warning: "))
-    for problem in problems:
-        found, _, mend = problem.partition(": ")
-        yield Finding("model and data", "fail", found, mend)
+        said = note.removeprefix("warning: ")
+        yield Finding("own code", "ok", note) if said == note else _finding("warn", said)
+    yield from (_finding("fail", problem) for problem in problems)
     try:
         checkpoint = saved_bytes(make_plan(config, hardware=hardware).work)
     except UserError:
@@ -88,3 +87,9 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
         what="one checkpoint" if keep is None else f"{keep} checkpoints and one that is being written",
         mend="make room, set pacs.run_dir to a larger disk, or keep fewer (trainer.max_actor_ckpt_to_keep)",
     )
+
+
+def _finding(state: State, sentence: str) -> Finding:
+    """What is wrong with the run's model, data or code, and the mend."""
+    found, _, mend = sentence.partition(": ")
+    return Finding("model and data", state, found, mend)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pacs.rewards import expressions
 from pacs.rewards.answers.tokens import bare
-from pacs.rewards.extract import last_boxed
+from pacs.rewards.extract import answer_of
 from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
@@ -56,6 +56,7 @@ def compute_score(
     ground_truth: str,
     extra_info: dict[str, Any] | None = None,
     *,
+    unboxed: bool = False,
     use_all: bool = False,
 ) -> dict[str, Any]:
     r"""Whether the last boxed answer is an expression of the given numbers that comes to the target, exactly.
@@ -65,13 +66,14 @@ def compute_score(
         solution_str: the response.
         ground_truth: the numbers and the target, as JSON.
         extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
+        unboxed: as of the verifier of mathematics.
         use_all: each number must be used as often as it is given; else at most as often.
 
     Returns:
         The `verdict`; `no_answer` where nothing, or white space, is boxed; `error` for a ground truth with a
         `gold_problem`.
     """
-    predicted = last_boxed(final_part(solution_str, extra_info))
+    predicted = answer_of(final_part(solution_str, extra_info), unboxed)
     if not predicted:
         return verdict("no_answer")
     try:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pacs.rewards.extract import BOXED, MAX_BOX_CHARS, last_boxed
+from pacs.rewards.extract import BOXED, MAX_BOX_CHARS, answer_of, last_boxed
 from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
@@ -13,6 +13,7 @@ def compute_score(
     ground_truth: str,
     extra_info: dict[str, Any] | None = None,
     *,
+    unboxed: bool = False,
     ignore_case: bool = True,
     ignore_white_space: bool = True,
 ) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def compute_score(
         solution_str: the response.
         ground_truth: the right answer, without a box.
         extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
+        unboxed: as of the verifier of mathematics.
         ignore_case: `YES` is `yes`.
         ignore_white_space: any white space is one space, and none at the ends; without it, the ends alone count for
             nothing.
@@ -37,7 +39,7 @@ def compute_score(
         text = " ".join(text.split()) if ignore_white_space else text.strip()
         return text.casefold() if ignore_case else text
 
-    predicted = last_boxed(final_part(solution_str, extra_info))
+    predicted = answer_of(final_part(solution_str, extra_info), unboxed)
     if not predicted:
         return verdict("no_answer")
     if gold_problem(ground_truth):

@@ -11,7 +11,9 @@ MAX_BOX_CHARS: Final = 10_000
 OVERLONG: Final = f"[a box of more than {MAX_BOX_CHARS:,} characters]" * 50
 #: Searched in the end of a text only, however long it is.
 TAIL_CHARS: Final = 2000
-_ANSWER_IS = re.compile(r"answer(?:\s+is|\s*[:=])[:\s]*([^\n]+)", re.IGNORECASE)
+_ANSWER_IS = re.compile(r"answer\**(?:\s+is|\s*[:=])[:\s]*([^\n]+)", re.IGNORECASE)
+_TAGGED = re.compile(r"([<\[])((?:final[_ -]?)?answer|ans)([>\]])(.*?)\1/\2\3", re.IGNORECASE | re.DOTALL)
+_HASHES = re.compile(r"^####(?!#)([^\n]+)\s*\Z", re.MULTILINE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _BOX = re.compile(r"\\boxed\s*\{")
 #: Up to the last box's opening brace.
@@ -61,12 +63,22 @@ def _pairs(text: str, first: int, last: int, *, first_alone: bool = False) -> di
     return pairs
 
 
-def unboxed_answer(text: str) -> str | None:
-    """What stands after the last "the answer is" (or "answer:"), to the end of its line; else what was last in bold.
+def answer_of(part: str, unboxed: bool) -> str:
+    """The last box of a final part; where nothing is boxed and `unboxed` is set, `unboxed_answer`; else ""."""
+    return last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
 
-    Without bold and the full stop. None if there is neither in the last `TAIL_CHARS` characters.
+
+def unboxed_answer(text: str) -> str | None:
+    """What the last `<answer>` holds; else what follows `####` on the last line; else what stands after the last "the
+    answer is" (or "answer:"), to the end of its line; else what was last in bold.
+
+    Without bold and the full stop. None if there is none of them in the last `TAIL_CHARS` characters.
     """
     tail = text[-TAIL_CHARS:]
+    if tagged := _TAGGED.findall(tail):
+        return tagged[-1][3].strip() or None
+    if hashes := _HASHES.search(tail):
+        return hashes[1].strip("* ").removesuffix(".").strip() or None
     if found := _ANSWER_IS.findall(tail):
         bold = _BOLD.search(found[-1])
         return (bold[1] if bold else found[-1].strip("* ").removesuffix(".")).strip() or None

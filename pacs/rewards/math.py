@@ -15,7 +15,7 @@ from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.parse import Unreadable
 from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
-from pacs.rewards.extract import last_boxed, unboxed_answer
+from pacs.rewards.extract import answer_of, last_boxed
 from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated
 from pacs.rewards.placeholders import is_placeholder
 from pacs.rewards.reasoning import final_part
@@ -58,7 +58,8 @@ def compute_score(
         solution_str: the response, as text.
         ground_truth: the right answer, without a box.
         extra_info: may say where the answer begins (`pacs.rewards.reasoning`).
-        unboxed: where nothing is boxed, take the answer after "the answer is", or else the last in bold.
+        unboxed: where nothing is boxed, take the answer in `<answer>`, after `####` or "the answer is", or in bold
+            (`pacs.rewards.extract.unboxed_answer`).
         accept_unevaluated: let an answer that still has to be calculated (`47+38` for 85) be right.
         timeout_seconds, memory_mib, workers: of `isolation.Limits`.
 
@@ -71,7 +72,7 @@ def compute_score(
         IsolationError: If no process can be started for the comparison.
     """
     part = final_part(str(solution_str), extra_info)
-    answer = last_boxed(part) or (unboxed_answer(part) if unboxed else None) or ""
+    answer = answer_of(part, unboxed)
     limits = Limits(timeout_seconds, memory_mib, workers)
     if not answer:
         return verdict("no_answer")

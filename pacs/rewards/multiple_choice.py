@@ -5,7 +5,7 @@ from collections.abc import Container
 from string import ascii_uppercase
 from typing import Any, Final
 
-from pacs.rewards.extract import BOXED, last_boxed
+from pacs.rewards.extract import BOXED, last_boxed, unboxed_answer
 from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
@@ -33,6 +33,7 @@ def compute_score(
     ground_truth: str,
     extra_info: dict[str, Any] | None = None,
     *,
+    unboxed: bool = False,
     letters: str = "ABCD",
 ) -> dict[str, Any]:
     r"""Whether the answer is the right letter.
@@ -45,6 +46,7 @@ def compute_score(
         ground_truth: the right letter.
         extra_info: may hold `choices`, the choices' texts in the order of their letters: then a box with the right
             choice's text, with or without its letter, counts too.
+        unboxed: where there is neither, take the answer as the verifier of mathematics then does.
         letters: the choices' letters where `extra_info` has no `choices`.
 
     Returns:
@@ -60,6 +62,8 @@ def compute_score(
         predicted = _letter(box, texts) if len(box) <= BOX_CHARS else box[:BOX_CHARS]
     else:
         predicted = _of_line(part, texts or letters)
+        if not predicted and unboxed:
+            predicted = _letter((unboxed_answer(part) or "")[:BOX_CHARS], texts)
     if not predicted:
         return verdict("no_answer")
     return verdict("correct" if predicted == ground_truth else "wrong", predicted)

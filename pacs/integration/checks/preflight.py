@@ -16,6 +16,8 @@ from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.own_code import try_own_code
 from pacs.integration.checks.prompts import prompt_problems
 from pacs.integration.checks.reasoning import reasoning_problems
+from pacs.integration.checks.rows import Note, row_problems
+from pacs.integration.checks.unite import unite_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 
 RAY_ADDRESS = "ray_kwargs.ray_init.address"
@@ -33,26 +35,34 @@ LOGGER_PACKAGES = {
 }
 
 
-def surroundings_problems(config: DictConfig, notes: list[str]) -> Iterator[str]:
-    """What is not here, a sentence each with the setting and the mend; `notes` gets what else is worth knowing."""
+def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
+    """What is not here, a sentence each with the setting and the mend; `note` as of `input_problems`."""
     yield from _machine_problems(config)
-    yield from input_problems(config, notes)
+    yield from input_problems(config, note)
 
 
-def input_problems(config: DictConfig, notes: list[str]) -> Iterator[str]:
-    """What each node of the run needs: packages, the folder, data, the model, code of one's own; `notes` as above."""
+def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
+    """What each node of the run needs: packages, the folder, data, the model, code of one's own.
+
+    Args:
+        config: of the run.
+        note: takes what is no reason to refuse the run, a sentence each; a warning begins with "warning: ".
+    """
     yield from _package_problems(config)
     yield from _folder_problems(config)
     data_problems = list(_data_problems(config))
     problems = [*data_problems, *model_problems(config)]
     yield from problems
+    if not data_problems:
+        yield from row_problems(config, _data_files(config), lambda said: note(f"warning: {said}"))
     files = _data_files(config)
     named = {key: [file for of, file in files if of == key] for key, _ in files}
     if not problems:
         problems = list(prompt_problems(config, named["data.train_files"], named["data.val_files"]))
         yield from problems or reasoning_problems(config)
     trial = try_own_code(config, None if data_problems else named["data.train_files"][0])
-    notes += trial.notes
+    for said in trial.notes:
+        note(said)
     yield from trial.problems
 
 
@@ -146,6 +156,8 @@ def _data_files(config: DictConfig) -> list[tuple[str, Path]]:
 
 def _data_problems(config: DictConfig) -> Iterator[str]:
     problems = [problem for key, file in _data_files(config) for problem in _file_problems(config, key, file)]
+    for key in () if problems else ("data.val_files", "data.train_files"):
+        problems += unite_problems(key, [file for of, file in _data_files(config) if of == key])
     yield from problems
     if not problems:
         yield from _number_problems(config)

@@ -6,7 +6,7 @@ its Hugging Face id is looked up.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -84,16 +84,15 @@ def check_model(config: DictConfig) -> None:
         raise ConfigError(problems)
 
 
-def check_surroundings(config: DictConfig) -> list[str]:
+def check_surroundings(config: DictConfig, note: Callable[[str], object] = lambda _: None) -> None:
     """Raise `ConfigError` if this machine, or the data or the model it has, does not do for the run.
 
-    Returns:
-        What came of trying code of the user's own, a sentence each.
+    Args:
+        config: of the run.
+        note: takes what is no reason to refuse it, a sentence each; a warning begins with "warning: ".
     """
-    notes: list[str] = []
-    if problems := list(surroundings_problems(config, notes)):
+    if problems := list(surroundings_problems(config, note)):
         raise ConfigError(problems)
-    return notes
 
 
 def _size_problems(config: DictConfig) -> Iterator[str]:

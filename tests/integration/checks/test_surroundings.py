@@ -32,7 +32,7 @@ def composed(train: list[Path], *overrides: str) -> DictConfig:
 
 def problems(config: DictConfig) -> list[str]:
     """Those of the training data."""
-    return [problem for problem in surroundings_problems(config, []) if problem.startswith("data.train")]
+    return [problem for problem in surroundings_problems(config, print) if problem.startswith("data.train")]
 
 
 def test_files_fill_a_batch_together(files: list[Path]) -> None:
@@ -59,7 +59,7 @@ from pacs.composing import compose_run
 from pacs.integration.checks.preflight import surroundings_problems
 for name in sys.argv[1:]:
     config, _ = compose_run("pacs", ["recipe=arithmetic", f"actor_rollout_ref.model.path={name}"])
-    print(*[problem for problem in surroundings_problems(config, []) if name in problem], sep="\\n")
+    print(*[problem for problem in surroundings_problems(config, print) if name in problem], sep="\\n")
 """
 
 
