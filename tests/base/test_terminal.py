@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import pytest
 import torch
 
 from pacs import cli
+from pacs.base.terminal import named, visible
 from pacs.base.terminal import print as print_visibly
-from pacs.base.terminal import visible
 from pacs.evaluation.folder import TIMING, task_folder
 from pacs.evaluation.settings import FILE
 from pacs.report.page import build_page
@@ -42,6 +43,21 @@ def obeyed(text: str) -> set[str]:
 
 def test_the_hostile_ones_would_be_obeyed():
     assert all(obeyed(text) for text in HOSTILE)
+
+
+def test_what_cannot_be_seen_is_named_in_errors(capsys: pytest.CaptureFixture[str]):
+    """By Unicode's categories: an independent word on what `named` names; the fillers are letters and marks there."""
+    fillers = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u2800\u3164\ufe0f\uffa0\U000e0100"
+    for code in (*range(0x80, 0x10000), *range(0xE0000, 0xE0200)):
+        character = chr(code)
+        unseen = unicodedata.category(character) in ("Cf", "Zs", "Co", "Cn")
+        if unseen and visible(character) == character:
+            assert named(f"5{character}") == f"5<U+{code:04X}>"
+    assert all(named(filler) == f"<U+{ord(filler):04X}>" for filler in fillers)
+    assert named("é 数\t\n \\frac{1}{2} ∑ \U0001f600") == "é 数\t\n \\frac{1}{2} ∑ \U0001f600"
+    print_visibly("a\u200b", file=sys.stderr)
+    print_visibly("a\u200b")
+    assert capsys.readouterr() == ("a\u200b\n", "a<U+200B>\n")
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)

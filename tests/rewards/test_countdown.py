@@ -164,3 +164,10 @@ def test_hostile_answers_take_no_time(part: str) -> None:
         started = time.perf_counter()
         assert status(part * times) in {"wrong", "no_answer"}
         assert time.perf_counter() - started < 1
+
+
+def test_what_is_not_boxed_counts_only_if_asked_for() -> None:
+    for response in ("<answer> 50+25+7 </answer>", "So:\n#### 50+25+7", "The answer is 50+25+7."):
+        assert compute_score("test", response, GOLD)["status"] == "no_answer"
+        assert compute_score("test", response, GOLD, unboxed=True)["status"] == "correct"
+    assert compute_score("test", "<answer>82</answer>", GOLD, unboxed=True)["status"] == "wrong"

@@ -53,3 +53,11 @@ def test_a_ground_truth_that_no_box_can_hold_is_an_error(gold: str) -> None:
 def test_a_ground_truth_that_a_box_can_hold(gold: str) -> None:
     assert gold_problem(gold) is None
     assert compute_score("test", f"\\boxed{{{gold}}}", gold)["status"] == "correct"
+
+
+def test_what_is_not_boxed_counts_only_if_asked_for() -> None:
+    for response in ("<answer> Yes </answer>", "So:\n#### yes", "The answer is yes.", "Answer: yes"):
+        assert compute_score("test", response, "yes")["status"] == "no_answer"
+        assert compute_score("test", response, "yes", unboxed=True)["status"] == "correct"
+        assert compute_score("test", response, "no", unboxed=True)["status"] == "wrong"
+    assert compute_score("test", "\\boxed{no} The answer is yes.", "yes", unboxed=True)["status"] == "wrong"

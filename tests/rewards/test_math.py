@@ -91,6 +91,12 @@ def test_only_the_last_box_of_the_final_part_counts() -> None:
         ("The answer is **72**, as the **proof** says.", "72"),
         ("First **7**, then **72**.", "72"),
         ("answer = 72", "72"),
+        ("**Answer**: 72", "72"),
+        ("<answer> 72 </answer>", "72"),
+        ("<answer>7</answer> No, <answer>\n72\n</answer> **it is**", "72"),
+        ("[ANSWER]72[/ANSWER] The answer is 7.", "72"),
+        ("The answer is 7 more.\n#### 72\n", "72"),
+        ("#### Step 1\nIt is **72**", "72"),
     ],
 )
 def test_an_answer_that_is_not_boxed_counts_only_if_asked_for(response: str, predicted: str) -> None:
@@ -104,7 +110,8 @@ def test_an_answer_that_is_not_boxed_counts_only_if_asked_for(response: str, pre
 
 def test_a_box_goes_before_what_is_not_boxed() -> None:
     assert compute_score("test", "\\boxed{71}. The answer is 72.", "72", unboxed=True)["score"] == 0.0
-    assert compute_score("test", "It is 72", "72", unboxed=True)["status"] == "no_answer"
+    for other in ("It is 72", "<answer>72", "<answer>72</solution>", "#### 72\nso it is", "##### 72"):
+        assert compute_score("test", other, "72", unboxed=True)["status"] == "no_answer"
     assert compute_score("test", "<think>The answer is 72.", "72", unboxed=True)["status"] == "no_answer"
 
 

@@ -189,3 +189,16 @@ def test_long_and_hostile_texts_are_read_in_linear_time() -> None:
     ):
         score(part * 200_000)
         score(f"\\boxed{{{part * 200_000}}}", extra_info={"choices": CHOICES})
+
+
+def test_what_is_neither_boxed_nor_a_line_counts_only_if_asked_for() -> None:
+    for response in ("<answer>C</answer>", "So:\n#### (C)", "The answer is C.", "It is **C**"):
+        assert compute_score("test", response, "C")["status"] == "no_answer"
+        assert compute_score("test", response, "C", unboxed=True)["status"] == "correct"
+    for response in (
+        "<answer>A or C</answer>",
+        "The answer is **B**",
+        "Answer: B. The answer is C",
+        "\\boxed{B} **C**",
+    ):
+        assert compute_score("test", response, "C", unboxed=True)["status"] == "wrong"

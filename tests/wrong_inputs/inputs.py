@@ -88,6 +88,17 @@ def write_problems(folder: Path) -> None:
     write("empty_prompt", asked(""))
     write("long_prompt", asked("1+1" * 2000))
     write("unknown_verifier", lambda row: row | {"extra_info": row["extra_info"] | {"verifier": "oracle"}})
+
+    def write_all(name: str, change: Callable[[int, dict[str, Any]], dict[str, Any]]) -> None:
+        pq.write_table(pa.Table.from_pylist(list(map(change, range(64), rows))), folder / f"{name}.parquet")
+
+    write_all("asks_answer", lambda i, row: asked(f"{i}+1? Write 'Answer: X'.")(row))
+    write_all("asks_json", lambda i, row: asked(f"{i}+1? Answer in JSON.")(row))
+    write_all("unreadable_golds", lambda i, row: gold("2\u200b+" if i else "x+\u00a0")(row))
+    write_all("list_golds", lambda i, row: row | {"reward_model": {"style": "rule", "ground_truth": ["2"]}})
+    write_all("text_index", lambda i, row: row | {"extra_info": row["extra_info"] | {"index": str(i)}})
+    write_all("templated", lambda i, row: asked(f"<|user|>{i}+1<|im_end|>")(row))
+    write("hidden_verifier", lambda row: row | {"extra_info": row["extra_info"] | {"verifier": "math\u200b"}})
     texts = [row | {"prompt": row["prompt"][0]["content"]} for row in rows]
     pq.write_table(pa.Table.from_pylist(texts), folder / "text_prompts.parquet")
     pq.write_table(pa.Table.from_pylist(rows[:10]), folder / "ten_rows.parquet")

@@ -18,17 +18,17 @@ def unite_problems(key: str, files: Sequence[Path]) -> Iterator[str]:
     """
     rows = [pa.Table.from_batches([next(pq.ParquetFile(file).iter_batches(1))]) for file in files]
     for i, file in enumerate(files):
-        apart = ((files[j], each) for j in range(i) for each in _differences(rows[i], rows[j]))
-        for other, (column, here, there) in apart:
+        apart = ((files[j], each) for j in range(i) for each in _differences(rows[j], rows[i]))
+        for other, (column, there, here) in apart:
             yield (
-                f"{key}={file} has a {column} of the type {here}, and {other} of {there}: verl reads all files as one, "
+                f"{key}={file} has {column} of the type {here}, and {other} of {there}: verl reads all files as one, "
                 "for which they must agree. Write one of them anew with the type of the other."
             )
             break
 
 
 def _differences(one: pa.Table, other: pa.Table) -> Iterator[tuple[str, pa.DataType, pa.DataType]]:
-    """The columns that do not unite, with fields of structs by their paths, and the two types."""
+    """The columns that do not unite, in this order, with fields of structs by their paths, and the two types."""
     if _unites(one, other):
         return
     for name in sorted(set(one.column_names) & set(other.column_names)):
@@ -52,6 +52,6 @@ def _unites(one: pa.Table, other: pa.Table) -> bool:
             schema = datasets.Features.from_arrow_schema(table.schema).arrow_schema
             read.append(datasets.Dataset(InMemoryTable(table_cast(table, schema))))
         datasets.concatenate_datasets(read)
-    except (ValueError, TypeError, pa.ArrowException):
+    except Exception:  # of several kinds, AttributeError among them: verl would end with it
         return False
     return True
