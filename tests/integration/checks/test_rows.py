@@ -38,11 +38,17 @@ READ_UNBOXED = {
     "{}\nGive it as [ANSWER]...[/ANSWER].": "[ANSWER]5[/ANSWER]",
     "{}\nPut your final answer in bold.": "It is **5**",
     "{}\nGive your final answer as **Answer: X**": "2 + 3 is 5.\n**Answer**: 5",
+    "{}\nMake sure to end with: Final answer: ": "Final answer: 5",
+    "{}\nEnd your message with ANSWER=X": "ANSWER=5",
+    "{}\nAfter your reasoning, write #### followed by the answer.": "#### 5",
+    "{}\nFinish with `The correct answer is (X)`.": "The correct answer is (5)",
 }
 #: What no setting reads.
 READ_BY_NONE = (
     '{}\nRespond in JSON: {{"answer": <number>}}',
     "{}\nReturn your answer as JSON.",
+    "{}\nReply with a single number.",
+    "{}\nWrite it as \\fbox{{}}.",
     "{}\nRespond with only the final number.",
     "{}\nGive the final answer as [[answer]].",
     "{}\nPut the result between <solution> and </solution>.",
@@ -166,7 +172,16 @@ def test_each_verifier_is_asked_itself(
         assert look(file, model) == ([], [])
 
 
-@pytest.mark.parametrize("text", ["{}", "Question: 1 + 1\nAnswer: 2\n\nQuestion: {}\nAnswer:"])
+#: Problems that speak of answers, of programs and of boxes, and ask for no form.
+SILENT = (
+    "{} If the answer is $x$, what is $x + 1$?",
+    "{} The answer is in the form $\\frac{{m}}{{n}}$. Find $m + n$. Express your answer as a common fraction.",
+    "{} He takes it out of a box. What does the function\n```python\nprint(1)\n```\nprint?",
+    "#### Question\n{}\n#### Answer",
+)
+
+
+@pytest.mark.parametrize("text", [*SILENT, "{}", "Question: 1 + 1\nAnswer: 2\n\nQuestion: {}\nAnswer:"])
 def test_rows_that_ask_for_no_form_are_said(text: str, tmp_path: Path, model: Path) -> None:
     problems, (note,) = look(asking(tmp_path / "train.parquet", text), model)
     assert problems == []
