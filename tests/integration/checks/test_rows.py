@@ -215,7 +215,7 @@ def test_right_answers_are_read_by_their_verifier(tmp_path: Path, model: Path) -
     (problem,), notes = look(write(tmp_path / "a.parquet", rows(dict.fromkeys(range(30), "x+"))), model)
     assert "cannot grade by in 30 of 60 rows" in problem
     assert notes == []
-    choices = [{"asked": BOX.format(question), "gold": "F", "verifier": "multiple_choice"} for question in QUESTIONS]
+    choices = [{"asked": BOX.format(question), "gold": "f", "verifier": "multiple_choice"} for question in QUESTIONS]
     (problem,), _ = look(write(tmp_path / "a.parquet", choices), model)
     assert "multiple_choice cannot grade by in 60 of 60 rows" in problem
 
