@@ -103,7 +103,8 @@ def _check_columns(request: Request, row: Row) -> None:
     columns = request.source.read.required
     missing = [column for column in columns if column not in row and column.partition(".")[0] not in row]
     if missing:
-        hint = ": name the columns with --question-column and the like" if "columns" in request.options else ""
+        hint = ": name the columns with --question-column and the like, or places in them, as prompt.0.content"
+        hint = hint if "columns" in request.options else ""
         raise UserError(f"{request.given} has no column {', '.join(missing)}; it has {', '.join(row)}{hint}")
 
 
