@@ -160,3 +160,10 @@ def test_the_same_run_twice_is_an_error(make_run):
 def test_no_run_is_an_error():
     with pytest.raises(UserError, match="no run folder"):
         read_runs([])
+
+
+def test_a_validation_again_at_the_step_of_a_resume_adds_to_its_line(tmp_path):
+    """Step 3 was abandoned; of step 2 the later line wins, key by key."""
+    lines = [record(1, a=1), record(2, a=2, b=2), record(3, a=3), record(2, b=5), record(4, a=4)]
+    run = read_run(write_lines(tmp_path / "run", *lines))
+    assert run.steps == {1: {"a": 1}, 2: {"a": 2, "b": 5}, 4: {"a": 4}}

@@ -4,6 +4,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from pacs.sweeps.measures import mean_of, of_run, of_setting, over_seeds
+from pacs.sweeps.table import _cell
 
 
 @pytest.mark.parametrize("values", [[0.2, 0.5], [0.9, 0.91, 0.95], [0.1, 0.2, 0.3, 0.4, 0.9]])
@@ -80,3 +81,10 @@ def test_a_mean_over_tasks_is_over_those_that_all_evaluated_runs_have() -> None:
     found = [of_run(evaluation, {}, None, mean).get("mean pass@1 of math500, aime24") for evaluation in evaluations]
     assert [each and each["mean"] for each in found] == [pytest.approx(0.5), pytest.approx(0.5), None]
     assert mean_of(evaluations[:1] * 2) == ("mean pass@1", ["math500", "amc23", "aime24"])
+
+
+def test_the_table_has_half_of_an_interval_over_seeds() -> None:
+    """Of 0.5 and 0.6: 0.55, and t_{0.975, 1} times 0.05."""
+    measured = over_seeds([0.5, 0.6])
+    half = 100 * 12.7062047 * 0.05
+    assert _cell(measured) == f"55.00 ± {half:.2f} (2)"

@@ -1,5 +1,6 @@
 """What a step's graded rows are made of, by rows as verl's queue gives them."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,10 +9,13 @@ import torch
 
 from pacs.integration.trainer import grading
 from pacs.integration.trainer.grading import Grading
+from pacs.rewards.health import VerifierFailure
 
 #: Tokens of each response; the longest there may be has 8.
 LENGTHS = [3, 8, 7, 8, 1]
 SCORES = [1.0, 1.0, 0.0, 0.0, 0.0]
+#: What a manager of verl makes of them, which takes off something for length.
+REWARDS = [1.0, 0.75, -0.25, 0.0, 0.0]
 
 
 @pytest.fixture
@@ -19,7 +23,7 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Two prompts, and a row of padding that is as long as can be."""
     masks = torch.nested.as_nested_tensor([torch.ones(length) for length in LENGTHS], layout=torch.jagged)
     rewards = torch.nested.as_nested_tensor(
-        [torch.tensor([0.0] * (length - 1) + [score]) for length, score in zip(LENGTHS, SCORES, strict=True)],
+        [torch.tensor([0.0] * (length - 1) + [reward]) for length, reward in zip(LENGTHS, REWARDS, strict=True)],
         layout=torch.jagged,
     )
     infos = [{"reward_extra_info": {"status": "correct" if score else "wrong", "score": score}} for score in SCORES]
@@ -40,9 +44,26 @@ def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, tru
     grader = Grading(trainer)
     grades = grader.grade(batch)
     assert grades.truncated.tolist() == [length >= longest for length in LENGTHS]
+    assert (grades.rewards.tolist(), grades.scores.tolist()) == (REWARDS, SCORES)
     assert grades.sampled.tolist() == [True, True, True, False, True]
     metrics = grader.metrics(grades)
     assert metrics["pacs/truncated_fraction"] == truncated / 4
     assert metrics["pacs/truncated/correct_fraction"] == sum(length >= longest for length in LENGTHS[:2]) / 2
     assert metrics["pacs/response_tokens/generated_sum"] == 3 + 8 + 7 + 1 + 5
     assert metrics["pacs/rows/correct_count"] == 2
+
+
+@pytest.mark.parametrize(("most", "refused"), [(0.25, False), (0.2, True)])
+def test_so_large_a_share_may_be_left_ungraded(
+    batch: Any, monkeypatch: pytest.MonkeyPatch, most: float, refused: bool
+) -> None:
+    """One of four responses that was not graded."""
+    statuses = ("wrong", "timeout", "wrong", "wrong", "wrong")
+    infos = [{"reward_extra_info": {"status": status, "score": 0.0}} for status in statuses]
+    rows = grading._columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
+    monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
+    config = SimpleNamespace(
+        data=SimpleNamespace(max_response_length=8), pacs=SimpleNamespace(faults=SimpleNamespace(verifier_errors=most))
+    )
+    with pytest.raises(VerifierFailure, match="1 of 4 responses") if refused else nullcontext():
+        Grading(SimpleNamespace(config=config, global_steps=1)).grade(batch)

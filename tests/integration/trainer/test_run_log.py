@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pacs.base.units import duration
 from pacs.integration.trainer.run_log import RunLog
 
 
@@ -108,3 +109,25 @@ def test_the_console_does_not_call_a_mean_of_graded_scores_a_pass_rate(
         "pacs: step 1/9: mean score 0.500, val-core/a/acc/mean@8 0.750",
         "pacs: step 2/9: pass rate 0.500",
     ]
+
+
+def test_the_time_that_is_left_is_that_of_the_steps_that_are_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=9)
+    for step, seconds in ((6, 60.0), (7, 600.0), (8, 120.0), (9, 120.0)):
+        log.log({"timing_s/step": seconds}, step)
+    log.finish()
+    said = [line.rpartition(", ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert said[:3] == [f"about {duration(seconds)} left" for seconds in (3 * 60, 2 * 330, 120)]
+    assert "left" not in said[3]
+
+
+def test_only_steps_that_are_alike_in_a_row_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=9)
+    for step, score in enumerate((1.0, 1.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0), start=1):
+        log.log({"critic/score/mean": score}, step)
+    log.finish()
+    warnings = [line for line in capsys.readouterr().out.splitlines() if "warning" in line]
+    assert len(warnings) == 1
+    assert "step 8: no answer was right in 3 steps" in warnings[0]

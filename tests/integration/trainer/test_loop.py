@@ -1,0 +1,130 @@
+"""What the trainer adds to verl's loop, at values that are not the default: without Ray and without a model."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils import tensordict_utils as tu
+
+from pacs.integration import fields
+from pacs.integration.strategy import Choice
+from pacs.integration.trainer import baselines, phases
+from pacs.integration.trainer import pacs as pacs_trainer
+from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.prompts import PromptOrder
+from pacs.runs.supervisor import STOP_REQUEST
+from tests.integration.trainer.test_baseline_trainer import jagged
+from tests.integration.trainer.test_baseline_trainer import trainer as baseline
+from tests.integration.trainer.test_trainer import returned
+from tests.integration.trainer.test_update_step import make_trainer
+
+
+def test_prompts_are_numbered_through_whatever_step_they_are_drawn_in() -> None:
+    order, uids = PromptOrder(OmegaConf.create()), []
+    for step, size in ((1, 2), (1, 1), (2, 3)):
+        batch = order.number(step, tu.get_tensordict({"rows": torch.zeros(size)}))
+        uids += list(tu.get(batch, "uid"))
+    assert uids == ["1-0", "1-1", "1-2", "2-3", "2-4", "2-5"]
+
+
+def test_a_step_takes_the_median_of_the_time_between_two_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([10.0, 15, 15, 16, 16, 18, 18])  # each end is looked up twice: steps of 5, 1 and 2 seconds
+    monkeypatch.setattr(phases, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    buffer = SimpleNamespace(finished_keys={}, failure_keys={})
+    watched = phases.Phases(buffer)
+    watched.begin_steps()
+    for step in (1, 2, 3):
+        watched.end_step(step)
+    assert watched.progress(0).step_seconds == 2
+
+
+@pytest.mark.parametrize(("asked", "last"), [(100, 6), (4, 4)])
+def test_epochs_or_steps_end_the_run_whichever_is_sooner(tmp_path: Path, asked: int, last: int) -> None:
+    made = make_trainer(tmp_path, "trainer.total_epochs=2")
+    made.steps_per_epoch, made.total_training_steps, made.global_steps = 3, asked, 0
+    made._find_last_step()
+    assert made.phases.last_step == made.total_training_steps == last
+
+
+def test_the_responses_of_so_many_groups_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[list[str]] = []
+    monkeypatch.setattr(PPOTrainerSync, "_log_rollout_data", lambda self, batch, *rest: written.append(batch.keys))
+    keys = ["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-2_0_0", "1-1_1_0", "1-1_2_0"]
+    tags = [{"is_padding": key == "1-1_2_0"} for key in keys]
+    made = make_trainer(tmp_path, "pacs.sample_groups=2")
+    made._log_rollout_data(KVBatchMeta(partition_id="train", keys=keys, tags=tags), {}, "")
+    assert written == [["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-1_1_0"]]
+
+
+@pytest.mark.parametrize(("saved", "saves"), [(None, 1), (3, 1), (5, 0)])
+def test_a_step_after_which_the_run_is_to_stop_is_saved_unless_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: int | None, saves: int
+) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(PPOTrainerSync, "on_step_end", lambda self: None)
+    made = make_trainer(tmp_path)
+    monkeypatch.setattr(made, "_save_checkpoint", lambda: calls.append(made.global_steps))
+    (tmp_path / STOP_REQUEST).touch()
+    made.global_steps, made.phases.last_step, made.saving.saved_step = 5, 9, saved
+    made.phases.begin_steps()
+    made.on_step_end()
+    assert calls == [5] * saves
+    assert made.total_training_steps == 5
+
+
+def test_a_validation_is_of_the_verifiers_scores_where_a_manager_has_shaped_them() -> None:
+    made = baseline("dapo")
+    made.global_steps = 3
+    infos = {"reward": [0.5, -0.5, 1.0, 0.25], "score": [1.0, 0.0, 1.0, 1.0]}
+    counts = {("a", "1"): 2, ("a", "2"): 2}
+    metrics = made._val_metrics_update(["a"] * 4, ["1", "1", "2", "2"], infos, [2] * 4, counts)
+    assert metrics["pacs/validation/a/pass@1"] == 0.75
+    assert metrics["val-core/a/reward/mean@2"] == 0.75
+
+
+def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, put = make_trainer(tmp_path), {}
+    grades = Grades(
+        rewards=torch.tensor([0.75, 0.0, 0.5]),
+        scores=torch.tensor([1.0, 0.0, 1.0]),
+        group_ids=torch.tensor([0, 0, 0]),
+        sampled=torch.tensor([True, True, True]),
+        tokens=torch.tensor([3.0, 3.0, 3.0]),
+        truncated=torch.tensor([False] * 3),
+        infos=[{}] * 3,
+    )
+    monkeypatch.setattr(made.grading, "grade", lambda batch: grades)
+    monkeypatch.setattr(pacs_trainer.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
+    metrics: dict[str, Any] = {}
+    made._compute_advantage(KVBatchMeta(partition_id="train", keys=list("abc"), tags=[{}] * 3), metrics)
+    assert put[fields.LABELS].tolist() == [0.75, 0.0, 0.5]
+    assert (metrics["pacs/rows/correct_count"], metrics["pacs/rows/wrong_count"]) == (2, 1)
+
+
+def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:
+    skipped = make_trainer(tmp_path, "pacs.faults.skipped_updates=5").skipped
+    assert not skipped.add([float("nan")] * 4)
+    assert skipped.add([float("inf")])
+
+
+@pytest.mark.parametrize(("strategy", "fraction"), [("cached", 1.0), ("grouped", 0.0)])
+def test_the_metrics_say_which_strategy_was_taken(tmp_path: Path, strategy: Any, fraction: float) -> None:
+    made = make_trainer(tmp_path)
+    made.choice = Choice(strategy, "")
+    assert made._update_metrics(returned([1.0]))["pacs/update/cached_fraction"] == fraction
+
+
+def test_the_entropy_of_a_baseline_is_the_mean_over_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where verl aggregates by sequence: (1 + 2 + 6) / 3, the masked 8 not among them."""
+    made = baseline("grpo", "actor_rollout_ref.actor.loss_agg_mode=seq-mean-token-mean")
+    rows = {"entropy": jagged([[1.0, 2.0], [6.0, 8.0]]), "response_mask": jagged([[1.0, 1.0], [1.0, 0.0]])}
+    monkeypatch.setattr(baselines.tq, "kv_batch_get", lambda **words: tu.get_tensordict(rows))
+    monkeypatch.setattr(PPOTrainerSync, "_compute_old_log_prob", lambda self, batch, metrics: batch)
+    metrics = {"actor/entropy": 7.0}
+    made._compute_old_log_prob(KVBatchMeta(partition_id="train", keys=["a", "b"], tags=[{}, {}]), metrics)
+    assert metrics["actor/entropy"] == 3.0
