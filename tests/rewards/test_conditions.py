@@ -50,6 +50,28 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     "0.25": ([r"\frac14", "0.250", ".25"], ["0.2500001", "0.2499999", "0.25000001"]),
     "0.333333": ([r"\frac13", "0.3333333"], ["0.333334", "0.3333339", "0.33333"]),
     r"\frac13": (["0.333333", "0.3333333333"], ["0.3333", "0.333335"]),
+    r"x=1 \text{ or } y=2": ([r"y=2 \text{ or } x=1"], ["x=1, y=2", "(1,2)", "1,2", r"x=1 \text{ and } y=2"]),
+    "(1,2)": (["(x,y)=(1,2)"], [r"x=1 \text{ or } y=2"]),
+    r"x<1 \text{ or } x>2": (
+        [r"\{x\mid x<1 \text{ or } x>2\}", r"(-\infty,1)\bigcup(2,\infty)"],
+        [r"x<1 \text{ or } y>2", r"\{x\mid 1<x<2\}", r"\{y \mid x<1 \text{ or } x>2\}"],
+    ),
+    r"\{\}": ([r"\emptyset"], [r"\{\emptyset\}"]),
+    r"x\ne3,5": (
+        [r"x\notin\{3,5\}", r"\mathbb{R}-\{3,5\}", r"\{x\mid x\ne5, x\ne3\}"],
+        [r"x\notin\{3\}", r"x\notin(3,5)", r"x\notin3,5", r"x\in\{3,5\}", r"\mathbb{Z}-\{3,5\}"],
+    ),
+    r"(0,1)\cup(1,2)": (
+        [r"(0,2)\setminus\{1\}", r"0<x<2, x\ne1"], [r"[0,2)\setminus\{1\}", r"(0,2)\setminus\{1.5\}", "(0,2)"],
+    ),
+    "x+y>1": (["y+x>1", "1<y+x", "x+y-1>0"], [r"x+y\ge1", "x+y<1", "x-y>1", "x+y>2"]),
+    "(0,\\infty)": (
+        [r"\text{all positive real numbers}"],
+        [r"\text{all non-negative real numbers}", r"\text{all positive integers}"],
+    ),
+    "(-\\infty,0]": ([r"\text{nonpositive real numbers}"], [r"\text{all negative real numbers}"]),
+    r"\mathbb{Z}": ([r"\text{all integers}"], [r"\text{all real numbers}", r"\text{positive integers}", "Z"]),
+    r"\text{all rational numbers}": ([r"\mathbb{Q}"], [r"\text{all irrational numbers}", r"\mathbb{R}"]),
 }  # fmt: skip
 
 

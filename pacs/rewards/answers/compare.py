@@ -58,7 +58,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case kinds.Expression(node, None), kinds.Time((first, second), None) if second:
             return _evaluated(node, Quotient(Number(Fraction(first)), Number(Fraction(second))))
         case kinds.Union(members), kinds.Union(of_gold_members):
-            return _in_any_order(members, of_gold_members)
+            one, other = ({type(member) is kinds.Named for member in of} for of in (members, of_gold_members))
+            return _in_any_order(members, of_gold_members) if one == other else "wrong"  # x<1 or y>2
         case kinds.Collection(items), kinds.Bracketed("(", of_gold_items, ")") if named := _named_apart(items):
             return _in_order([item.value for item in named], of_gold_items)  # x=1, y=2 for (1,2)
         case kinds.Bracketed("(", items, ")"), kinds.Collection(of_gold_items) if named := _named_apart(of_gold_items):
@@ -97,7 +98,7 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
 def _of_one(answer: kinds.Answer) -> kinds.Answer:
     """The only member of a set."""
     match answer:
-        case kinds.Collection((only,)):
+        case kinds.Collection((only,)) if only != kinds.Collection(()):  # the set of the empty set is not empty
             return only
     return answer
 

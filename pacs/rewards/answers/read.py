@@ -81,7 +81,7 @@ def _single(tokens: list[Token]) -> kinds.Answer:
         return _relation(tokens)
     if members := split_at(tokens, "\\cup"):
         return kinds.Union(tuple(map(_read, members)))
-    if sides := split_at(tokens, "\\setminus"):
+    if sides := split_at(signs.with_difference(tokens), "\\setminus"):
         return _difference(*sides) if len(sides) == 2 else refuse("two signs of a difference")
     if encloses(tokens) and (bracketed := _bracketed(tokens)) is not None:
         return bracketed
@@ -138,6 +138,9 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
     named = [item for item in items if isinstance(item, kinds.Named)]
     if conditions and len(named) == len(items) > 1 and len({item.name for item in named}) == 1:
         return kinds.Named(named[0].name, all_of(alternatives))
+    unknowns = {item.name.rpartition("_")[0] or item.name for item in named}
+    if len(alternatives) > 1 and len(named) == len(items) and len(unknowns) > 1:
+        return kinds.Union(tuple(items))  # x=1 or y=2 is no x=1, y=2
     return kinds.Collection(tuple(items))
 
 
@@ -159,31 +162,29 @@ def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
         if len(items) > MAX_ITEMS:
             raise TooMuch(f"more than {MAX_ITEMS} entries")
         return kinds.Bracketed(opening, tuple(_single(unwrapped(item)) for item in items), closing)
-    if (opening, closing) in (("(", ")"), ("[", "]")):
-        return None
-    raise Unreadable("brackets that do not match")
+    return None if opening + closing in ("()", "[]") else refuse("brackets that do not match")
 
 
 def _set_builder(tokens: list[Token]) -> kinds.Answer:
-    """The numbers of one inequality, as an interval."""
+    """The numbers that meet conditions on one variable, as intervals."""
     (place,) = [k for k, token in enumerate(tokens) if token.text in ("|", ":") and not depth(tokens[:k])][:1]
     head, conditions = tokens[:place], split(tokens[place + 1 :], signs.separates) or [tokens[place + 1 :]]
     name = name_of(head[: first(head, "\\in")])
     kept = [part for part in conditions if not is_domain(part)]
-    if name is None or len(kept) != 1 or not is_real(head[first(head, "\\in") :]):
-        raise Unreadable("a set by another rule than one inequality")
-    answer = _relation(kept[0])
+    if name is None or (len(kept) != 1 and kept != conditions) or not is_real(head[first(head, "\\in") :]):
+        raise Unreadable("a set by another rule than inequalities")
+    answer = _read(tokens[place + 1 :] if kept == conditions else kept[0])
     if not isinstance(answer, kinds.Named) or answer.name != name:
         raise Unreadable("a set by another rule than one inequality of its variable")
     return answer.value
 
 
 def _difference(left: list[Token], right: list[Token]) -> kinds.Answer:
-    """The real numbers without some."""
+    """Intervals, as a rule all real numbers, without some numbers."""
     missing = _read(right)
-    if _single(left) != REALS or not isinstance(missing, kinds.Collection):
-        raise Unreadable("a difference of other sets than the real numbers and some of them")
-    return without(missing.items)
+    if not isinstance(missing, kinds.Collection):
+        raise Unreadable("a difference of other sets than intervals and numbers")
+    return all_of([[_single(left), without(missing.items)]])
 
 
 def _relation(tokens: list[Token]) -> kinds.Answer:
@@ -215,7 +216,9 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
     name = name_of(left)
     if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
         left, right, name = right, left, name_of(right)  # a+b=x
-    if name is None and sign != "\\in" and (name := name_of(right)) is not None:
+    if sign in signs.FLIPPED and "+" in (name or name_of(right) or ""):
+        name = None  # x+y>1 has the solutions of y+x>1
+    elif name is None and sign not in ("\\in", "\\notin") and (name := name_of(right)) is not None:
         left, right, sign = right, left, signs.FLIPPED.get(sign, sign)
     if sign == "\\in":
         return kinds.Named(name or refuse("no variable before the sign for 'in'"), _read(right))
@@ -226,8 +229,10 @@ def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer
         if variables(first) or variables(second):
             return kinds.Equation(difference(first, second))
         return _read(right) if equal(first, second) else refuse("a statement about numbers that is not true")
-    if sign == "\\ne":
+    if sign in ("\\ne", "\\notin"):
         missing = _read(right)
+        if (sign == "\\notin") != encloses(right):
+            raise Unreadable("a number as a set, or a set as a number")
         items = missing.items if isinstance(missing, kinds.Collection) else [missing]
         return kinds.Named(name or refuse("no variable before the sign for 'not equal'"), without(items))
     if sign not in signs.FLIPPED:

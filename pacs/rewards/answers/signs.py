@@ -6,9 +6,9 @@ from typing import Final
 from pacs.rewards.answers.brackets import outside
 from pacs.rewards.answers.tokens import Token
 
-RELATIONS: Final = frozenset(["=", "<", ">", "\\le", "\\ge", "\\ne", "\\in", "\\equiv", "\\approx"])
+RELATIONS: Final = frozenset(["=", "<", ">", "\\le", "\\ge", "\\ne", "\\in", "\\notin", "\\equiv", "\\approx"])
 #: Relations that say in which set a variable is; those of others a value.
-CONDITIONS: Final = frozenset(["<", ">", "\\le", "\\ge", "\\ne", "\\in"])
+CONDITIONS: Final = frozenset(["<", ">", "\\le", "\\ge", "\\ne", "\\in", "\\notin"])
 #: A relation -> the one of its sides changed.
 FLIPPED: Final = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 
@@ -34,6 +34,16 @@ def leaves_out(parts: Sequence[Sequence[Token]]) -> bool:
     r"""Whether the parts of a list are a variable and several numbers that it is not: x \\ne 3, 5."""
     has_relation = [any(token.text in RELATIONS for token in outside(part)) for part in parts]
     return has_relation[0] and not any(has_relation[1:]) and any(token.text == "\\ne" for token in outside(parts[0]))
+
+
+def with_difference(tokens: Sequence[Token]) -> list[Token]:
+    r"""With \\setminus for the minus of \\mathbb{R}-\\{3, 5\\}: between the name of a set and a set."""
+    return [
+        token._replace(kind="command", text="\\setminus")
+        if token.text == "-" and tokens[:1] and tokens[0].text == "\\mathbb" and after.text == "\\{"
+        else token
+        for token, after in zip(tokens, [*tokens[1:], *tokens[-1:]], strict=True)
+    ]
 
 
 def has_two_signs(tokens: Sequence[Token]) -> bool:

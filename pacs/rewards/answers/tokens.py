@@ -48,6 +48,7 @@ _SAME: Final = {
     **dict.fromkeys([r"\div"], "/"),
     **dict.fromkeys([r"\varnothing"], r"\emptyset"),
     **dict.fromkeys([r"\colon"], ":"),
+    **dict.fromkeys([r"\bigcup"], r"\cup"),
     **dict.fromkeys([r"\prime"], "'"),
     **dict.fromkeys([r"\degree"], r"\circ"),
     **dict.fromkeys([r"\backslash"], r"\setminus"),

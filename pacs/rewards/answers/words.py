@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from pacs.rewards.answers import kinds
-from pacs.rewards.answers.expression import Number
+from pacs.rewards.answers.expression import Number, Variable
 from pacs.rewards.answers.reals import REALS
 from pacs.rewards.answers.refusals import Unreadable
 from pacs.rewards.answers.units import is_word_unit
@@ -14,8 +14,19 @@ from pacs.rewards.answers.units import is_word_unit
 _SHORT_WORDS: Final = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "dne"])
 _NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS: Final = _NUMBERS.split()
-#: Sets that have a sign of their own.
-_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:the )?real(?: number)?s", re.I)
+ZERO: Final = kinds.Expression(Number(Fraction(0)))
+#: Sets that have a sign of their own, or are an interval.
+_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:the )?real(?: number)?s|(?:any|every) real number", re.I)
+_SET = re.compile(
+    r"(?:the set of )?(?:all |the )?(?:(integer|natural number|rational number)|(\S+) real number)s", re.I
+)
+_SET_NAMES: Final = {"integer": "Z", "natural number": "N", "rational number": "Q"}
+_HALVES: Final = {
+    "positive": kinds.Bracketed("(", (ZERO, REALS.items[1]), ")"),
+    "nonnegative": kinds.Bracketed("[", (ZERO, REALS.items[1]), ")"),
+    "negative": kinds.Bracketed("(", (REALS.items[0], ZERO), ")"),
+    "nonpositive": kinds.Bracketed("(", (REALS.items[0], ZERO), "]"),
+}
 _NONE = re.compile(r"(?:the )?empty set|(?:there (?:is|are) )?no (?:real )?solutions?", re.I)
 #: "or" and "and" between answers, and "mod 7" in its ways of being written.
 _CONJUNCTION = re.compile(r"(\\[a-zA-Z]+\s*\{[^{}]*\})|(?<![a-zA-Z\\])(or|and)(?![a-zA-Z])")
@@ -42,6 +53,11 @@ def words(text: str) -> kinds.Answer:
     text = " ".join(text.split()).strip(" .")
     if _REALS.fullmatch(text):
         return REALS
+    if found := _SET.fullmatch(text):
+        name = _SET_NAMES.get((found[1] or "").lower())
+        half = _HALVES.get((found[2] or "").lower().replace("-", ""))
+        if answer := kinds.Expression(Variable(f"mathbb {name}")) if name else half:
+            return answer
     if _NONE.fullmatch(text):
         return kinds.Collection(())
     if text.casefold() in _NUMBER_WORDS:
