@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the tests: the quick ones and the smoke tests, which start Ray, FSDP2 and vLLM for real.
 #
-#   bash scripts/test.sh               all but what takes long: what CI runs
+#   bash scripts/test.sh               all but what takes long: what CI runs (about 21 minutes on 2 cores)
 #   bash scripts/test.sh --all         everything that needs no GPU (1 hour 51 minutes on 2 cores, beside light work)
 #   bash scripts/test.sh -m "not slow" of these, the quick ones; any other pytest option works too
 set -euo pipefail

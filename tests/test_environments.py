@@ -1,6 +1,7 @@
 """Which environment the scripts take, how one that was cut off is mended, and which tests scripts/test.sh runs."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,3 +71,17 @@ def test_a_marker_expression_of_ones_own_brings_no_gpu_tests(given: str, chosen:
     )
     more = " -k a" if "-k" in given else ""
     assert run.stdout == f"made -m pytest -m {chosen} -n 2 --dist loadfile --no-loadscope-reorder{more}\n"
+
+
+def test_pip_is_told_of_while_it_is_silent_and_its_words_and_status_are_its_own(tmp_path: Path) -> None:
+    pip = "touch $TMPDIR/one.whl; sleep 2.5; echo broken >&2; exit 7"
+    (tmp_path / "lib/python3.11/site-packages/torch-2.dist-info").mkdir(parents=True)
+    call = f"""_pacs_told bash -c '{pip}' || echo "status $?" """
+    source = f"set -euo pipefail; source {ROOT}/scripts/lib/env.sh; {call}"
+    environ = os.environ | {"PACS_VENV": str(tmp_path), "PACS_TELL_SECONDS": "1"}
+    run = subprocess.run(["bash", "-c", source], env=environ, capture_output=True, text=True, check=True, timeout=20)
+    *told, last = run.stdout.splitlines()
+    assert len(told) == 2
+    assert all(re.fullmatch(r"environment: \d s, 1 packages downloaded, 1 installed, \d+ MB", line) for line in told)
+    assert (last, run.stderr) == ("status 7", "broken\n")
+    assert not (tmp_path / ".downloads").exists()

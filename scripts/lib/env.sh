@@ -80,20 +80,40 @@ EOF
     "$PACS_VENV/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     if [[ $kind == cpu ]]; then
-        "${pip[@]}" install --quiet --progress-bar off \
+        _pacs_told "${pip[@]}" install --quiet --progress-bar off \
             --constraint "$PACS_ROOT/requirements/$kind.txt" --editable "${PACS_ROOT}[$kind,dev,diversity]"
-        "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
+        _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
     else
         _pacs_install_gpu "${pip[@]}"
     fi
     echo "environment: ready"
 }
 
+# Run pip, which says nothing for minutes, and every PACS_TELL_SECONDS (15) how far it is: it downloads all, then installs all.
+# What it says and its status are its own.
+#   $@: pip with its arguments
+_pacs_told() {
+    local status=0 teller downloads="$PACS_VENV/.downloads" began=$SECONDS
+    mkdir -p "$downloads"
+    # Without the terminal's Ctrl-C, as all that runs behind a script: it ends with the script. `sleep` holds no output open.
+    while sleep "${PACS_TELL_SECONDS:-15}" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+        echo "environment: $((SECONDS - began)) s, $(find "$downloads" -name '*.whl' 2>/dev/null | wc -l) packages downloaded," \
+            "$(find "$PACS_VENV"/lib/python*/site-packages -maxdepth 1 -name '*.dist-info' 2>/dev/null | wc -l) installed," \
+            "$({ du -sm "$PACS_VENV" 2>/dev/null || true; } | cut -f1) MB"
+    done &
+    teller=$!
+    TMPDIR=$downloads "$@" || status=$?
+    kill "$teller" 2>/dev/null || true
+    wait "$teller" 2>/dev/null || true
+    rm -rf "$downloads"
+    return "$status"
+}
+
 # Every file is one whose hash is in the lock, or pip stops.
 #   $@: pip
 _pacs_install_gpu() {
     local pip=("$@")
-    "${pip[@]}" install --quiet --progress-bar off --no-deps --require-hashes --requirement "$PACS_ROOT/requirements/gpu.txt"
+    _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-deps --require-hashes --requirement "$PACS_ROOT/requirements/gpu.txt"
     "${pip[@]}" install --quiet --no-deps --no-build-isolation --editable "$PACS_ROOT"
     if [[ -n ${PACS_FLASH_ATTN:-} ]]; then
         "${pip[@]}" install --no-deps "$PACS_FLASH_ATTN"
