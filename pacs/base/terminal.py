@@ -20,6 +20,8 @@ OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 #: Fillers and joiners that Python takes for printable, and nobody sees.
 BLANK = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+#: What sets a colour, as Ray does in what it says.
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 #: The status of a process that SIGPIPE has ended, as a shell gives it.
 BROKEN_PIPE = 141

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from pacs.base.terminal import say
+from pacs.base.terminal import COLOURS, say
 
 #: In the run's folder; each start adds to it.
 LOG = "output.log"
@@ -17,7 +17,6 @@ LOG = "output.log"
 MARK = "pacs: "
 #: What Ray puts before a line of another process, and colours.
 _OF_RAY = re.compile(r"^\([^()]*pid=\d+[^()]*\) ")
-_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 #: Of a longer line without an end only the last bytes are kept for the console.
 _LINE_BYTES = 1 << 20
 #: For what is still in the pipe when all that write to it have ended.
@@ -71,7 +70,7 @@ class Console(threading.Thread):
         self.join(_LAST_SECONDS)
 
     def _show(self, line: str) -> None:
-        text = _COLOURS.sub("", line)
+        text = COLOURS.sub("", line)
         words = _OF_RAY.sub("", text)
         if self.verbose:
             say(text)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pacs.base.files import read_json, write_atomically
 from pacs.base.redaction import redact
-from pacs.base.terminal import say
+from pacs.base.terminal import COLOURS, say
 from pacs.runs.processes import TOKEN, birth_of
 from pacs.runs.room import with_full_disk, write_at_any_rate
 
@@ -150,8 +150,8 @@ def read_progress(run_dir: Path) -> Progress | None:
 
 
 def worded(cause: str, run_dir: Path) -> str:
-    """A cause as it is kept: bounded, and with the disk that is full, if one of the run's is."""
-    cause = with_full_disk(cause[:CAUSE_CHARS], run_dir)
+    """A cause as it is kept: bounded, without colours, and with the disk that is full, if one of the run's is."""
+    cause = with_full_disk(COLOURS.sub("", cause)[:CAUSE_CHARS], run_dir)
     return cause if len(cause) <= CAUSE_CHARS else f"{cause[: CAUSE_CHARS - 1]}…"
 
 

@@ -169,3 +169,8 @@ def test_a_fault_of_a_former_start_is_not_this_ones(tmp_path: Path, monkeypatch:
     assert read_fault(tmp_path) == read_fault(tmp_path, "now") == "the first"
     assert read_fault(tmp_path, "before") is None
     assert [file.name for file in tmp_path.iterdir()] == ["fault.json"]
+
+
+def test_a_cause_has_no_colours(tmp_path):
+    report_fault(tmp_path, "\x1b[36mray::Worker\x1b[39m failed")
+    assert read_fault(tmp_path) == "ray::Worker failed"
