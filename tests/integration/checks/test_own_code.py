@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,12 @@ def data(tmp_path: Path) -> Path:
     }
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "data.parquet")
     return tmp_path / "data.parquet"
+
+
+@pytest.fixture(autouse=True)
+def busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call here may take any time without a word."""
+    monkeypatch.setattr(own_code, "SLOW_SECONDS", math.inf)
 
 
 @pytest.fixture
