@@ -78,7 +78,7 @@ def test_pip_is_told_of_while_it_is_silent_and_its_words_and_status_are_its_own(
     (tmp_path / "lib/python3.11/site-packages/torch-2.dist-info").mkdir(parents=True)
     call = f"""_pacs_told bash -c '{pip}' || echo "status $?" """
     source = f"set -euo pipefail; source {ROOT}/scripts/lib/env.sh; {call}"
-    environ = os.environ | {"PACS_VENV": str(tmp_path), "PACS_TELL_SECONDS": "1"}
+    environ = os.environ | {"PACS_VENV": str(tmp_path), "TELL_SECONDS": "1"}
     run = subprocess.run(["bash", "-c", source], env=environ, capture_output=True, text=True, check=True, timeout=20)
     *told, last = run.stdout.splitlines()
     assert len(told) == 2

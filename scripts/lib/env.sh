@@ -89,14 +89,14 @@ EOF
     echo "environment: ready"
 }
 
-# Run pip, which says nothing for minutes, and every PACS_TELL_SECONDS (15) how far it is: it downloads all, then installs all.
+# Run pip, which says nothing for minutes, and every TELL_SECONDS (15) how far it is: it downloads all, then installs all.
 # What it says and its status are its own.
 #   $@: pip with its arguments
 _pacs_told() {
     local status=0 teller downloads="$PACS_VENV/.downloads" began=$SECONDS
     mkdir -p "$downloads"
     # Without the terminal's Ctrl-C, as all that runs behind a script: it ends with the script. `sleep` holds no output open.
-    while sleep "${PACS_TELL_SECONDS:-15}" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    while sleep "${TELL_SECONDS:-15}" >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
         echo "environment: $((SECONDS - began)) s, $(find "$downloads" -name '*.whl' 2>/dev/null | wc -l) packages downloaded," \
             "$(find "$PACS_VENV"/lib/python*/site-packages -maxdepth 1 -name '*.dist-info' 2>/dev/null | wc -l) installed," \
             "$({ du -sm "$PACS_VENV" 2>/dev/null || true; } | cut -f1) MB"
