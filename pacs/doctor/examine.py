@@ -41,6 +41,7 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
         yield from stack.check_cuda()
     else:
         yield Finding("GPUs", "ok", f"{len(found)}; examined for a CPU, and for the pins of the installed stack")
+    yield from stack.check_variables()
     yield from check_versions("gpu" if gpu else installed_stack())
     yield from check_kernels(gpu=gpu, attention=keys.attention(config or OmegaConf.create()))
     yield from machine.check_limits(gpu=gpu)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pacs.doctor.finding import Finding
 from pacs.rewards.sandbox.limits import Limits, Refused
 from pacs.rewards.sandbox.sandbox import Sandbox, SandboxError
+from pacs.runs.variables import variable_problems
 
 #: Of a Ray cluster's head; a run on one machine takes free ones.
 RAY_PORT = 6379
@@ -42,6 +43,13 @@ def check_ray() -> Iterator[Finding]:
             yield Finding("Ray's port", "warn", f"{RAY_PORT} is taken", mend)
         else:
             yield Finding("Ray's port", "ok", f"{RAY_PORT} is free")
+
+
+def check_variables() -> Iterator[Finding]:
+    """What is set in the environment and breaks a run."""
+    for problem in variable_problems():
+        found, _, mend = problem.rpartition(": ")
+        yield Finding("environment", "fail", found, mend)
 
 
 def check_sandbox() -> Finding:

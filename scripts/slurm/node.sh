@@ -26,6 +26,8 @@ if [[ ${SLURM_NNODES:-$SLURM_NTASKS} != "$SLURM_NTASKS" ]]; then
     echo "error: $SLURM_NTASKS tasks on $SLURM_NNODES nodes: one on each is needed (srun --ntasks-per-node=1)." >&2
     exit 2
 fi
+# For a GPU of gres.conf without Flags= Slurm sets one for each maker beside CUDA_VISIBLE_DEVICES; verl's worker refuses that.
+unset ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL ZE_AFFINITY_MASK
 pacs_activate
 cd "$PACS_ROOT"
 exec python -m pacs.cluster --node "$SLURM_PROCID" --nodes "$SLURM_NTASKS" \

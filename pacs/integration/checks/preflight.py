@@ -19,6 +19,7 @@ from pacs.integration.checks.reasoning import reasoning_problems
 from pacs.integration.checks.rows import Note, row_problems
 from pacs.integration.checks.unite import unite_problems
 from pacs.rewards.registry import PATH as VERIFIERS
+from pacs.runs.variables import variable_problems
 
 RAY_ADDRESS = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0
@@ -37,6 +38,7 @@ LOGGER_PACKAGES = {
 
 def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """What is not here, a sentence each with the setting and the mend; `note` as of `input_problems`."""
+    yield from variable_problems()
     yield from _machine_problems(config)
     yield from input_problems(config, note)
 

@@ -1,0 +1,30 @@
+"""Variables of the environment, left by a cluster or by another program, with which a run ends or hangs."""
+
+import os
+from collections.abc import Iterator
+
+#: Of one that is set and not empty, what comes of it.
+BREAKING = {
+    "ROCR_VISIBLE_DEVICES": (
+        "verl's worker refuses it beside CUDA_VISIBLE_DEVICES, which Ray sets; Slurm sets both for a GPU of gres.conf "
+        "without Flags= (scripts/slurm/node.sh unsets it)"
+    ),
+    "HIP_VISIBLE_DEVICES": (
+        "verl's worker asks that CUDA_VISIBLE_DEVICES be the same, which Ray sets to the one device of each worker"
+    ),
+}
+#: torchrun's word to its processes, when it says so.
+AGENT_STORE = "TORCHELASTIC_USE_AGENT_STORE"
+
+
+def variable_problems() -> Iterator[str]:
+    """A sentence for each variable of this process's environment that is to be unset."""
+    for name, effect in BREAKING.items():
+        if value := os.environ.get(name):
+            yield f"{name}={value} is set: {effect}: unset {name}."
+    if os.environ.get(AGENT_STORE) == "True":
+        effect = "each training rank would wait for a store of torchrun's, which is not there, until its time is over"
+        yield f"{AGENT_STORE}=True is set: {effect}: unset {AGENT_STORE}, or start this without torchrun."
+    if "://" in (port := os.environ.get("VLLM_PORT", "")):
+        effect = "vLLM takes it for a port, and Kubernetes has made it of a service called vllm"
+        yield f"VLLM_PORT={port} is set: {effect}: unset VLLM_PORT."
