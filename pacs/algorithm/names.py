@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any
 
+from pydantic import PydanticUserError
+
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.maxrl import MaxRl
@@ -41,12 +43,17 @@ def method_of(section: Mapping[str, Any]) -> Method:
     settings = dict(section)
     name = str(settings.pop("method", "pacs"))
     try:
-        return _class_of(name).from_mapping(settings)
+        return class_of(name).from_mapping(settings)
     except ValueError as error:
         raise ValueError(str(error) if name in METHODS else f"{error} (with pacs.method={name})") from error
 
 
-def _class_of(name: str) -> type[Method]:
+def class_of(name: str) -> type[Method]:
+    """The class of a method by its name.
+
+    Raises:
+        ValueError: there is none, or it cannot be imported or is no method.
+    """
     if name in METHODS:
         return METHODS[name]
     if "." not in name:
@@ -57,6 +64,12 @@ def _class_of(name: str) -> type[Method]:
         )
     try:
         found = resolve_name(name)
+    except PydanticUserError as error:
+        raise ValueError(
+            f"pacs.method={name} cannot be made ({str(error.message).splitlines()[0]}): a setting has a type (scale: "
+            "float = 1.0), and what a method says of itself is a property (@property def smallest_group(self) -> int: "
+            "return 2)"
+        ) from error
     except (ImportError, AttributeError, ValueError, SyntaxError) as error:
         raise ValueError(
             f"pacs.method={name} cannot be imported ({error}): put its folder on PYTHONPATH, and name the class as "

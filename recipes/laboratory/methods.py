@@ -1,11 +1,11 @@
 """Every method by its name: those of pacs.algorithm, and the usual ones that verl runs in the real stack."""
 
 from collections.abc import Mapping
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pacs.algorithm import METHODS as TRAINED_BY_SCORES
 from pacs.algorithm import Method, method_of
+from pacs.algorithm.names import class_of
 from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
 
@@ -30,12 +30,18 @@ def method_named(name: str, options: Mapping[str, Any]) -> Method:
         UserError: there is no such method or option, an option has a value that is refused, or the reference is not
             the policy that sampled, which the method compares with.
     """
-    if name not in METHODS:
-        raise UserError(f"method={name} is not known: choose one of {', '.join(METHODS)}.{did_you_mean(name, METHODS)}")
+    if name not in METHODS and "." not in name:
+        raise UserError(
+            f"method={name} is not known: choose one of {', '.join(METHODS)}, or give the import path of a class of "
+            f"yours (my.module.Loss).{did_you_mean(name, METHODS)}"
+        )
     if "method" in options:
         raise UserError("options.method is no option: the setting `method` names the method")
     path = BASELINES.get(name, name)
-    own = TRAINED_BY_SCORES[name] if name in TRAINED_BY_SCORES else resolve_name(path)
+    try:
+        own = class_of(path)
+    except ValueError as error:
+        raise UserError(str(error)) from error
     # A section that is given in part keeps the rest of the method's own: GRPO's reference is not PACS's.
     section = {key: _filled(own, key, value) for key, value in options.items()}
     try:

@@ -84,17 +84,17 @@ def names() -> list[str]:
 
 
 def read(name: str) -> Question:
-    """The question of a file of `FOLDER`.
+    """The question of a file of `FOLDER` by its name, or of any file by its path.
 
     Raises:
         UserError: there is none of that name, or the file says something that cannot be run.
     """
-    content = _content(name)
+    file, content = file_of(name), _content(name)
+    name = file.stem
     arms = {arm: _arm(name, content, arm, stated or {}) for arm, stated in content["arms"].items()}
     _check_comparisons(f"questions/{name}.yaml", content["baselines"], arms)
-    bar = content.get("bar")
     _check_seeds_differ(f"questions/{name}.yaml", content["seeds"], arms)
-    text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
     about = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
     return Question(
         name=name,
@@ -109,17 +109,27 @@ def read(name: str) -> Question:
         baselines=tuple(content["baselines"]),
         pairs=content.get("pairs", False),
         own_starts=content.get("own_starts", False),
-        bar=None if bar is None else (bar["measure"], bar["at_least"]),
+        bar=(bar["measure"], bar["at_least"]) if (bar := content.get("bar")) else None,
     )
+
+
+def file_of(name: str) -> Path:
+    """The file of a question, by the name of one of ours or by the path of any other."""
+    return Path(name) if name.endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
 
 
 def _content(name: str) -> dict[str, Any]:
     """A question file's content."""
-    file = FOLDER / f"{name}.yaml"
-    if name not in names():
+    file = file_of(name)
+    if file.parent != FOLDER:
+        if not file.is_file():
+            raise UserError(f"{name}: there is no such file: give a question's file, or one of {', '.join(names())}")
+        if file.stem in names():
+            raise UserError(f"{name} has the name of a question that is there: rename it, its records go by that name")
+    elif name not in names():
         nearest = nearest_word(name, names())
         hint = f" (did you mean {nearest}?)" if nearest else ""
-        raise UserError(f"there is no question {name}{hint}: choose one of {', '.join(names())}")
+        raise UserError(f"there is no question {name}{hint}: choose one of {', '.join(names())}, or give a .yaml")
     return load(file)
 
 

@@ -1,6 +1,10 @@
 """Methods by name; advantages, losses and gradients of the usual ones beside those of the installed verl."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from verl.workers.config import ActorConfig
 from pacs.algorithm import METHODS as TRAINED_BY_SCORES
 from pacs.algorithm import check_method, method_loss, weigh_rows
 from pacs.base.errors import UserError
+from recipes.laboratory import questions
 from recipes.laboratory.methods import METHODS, method_named, resolved
 from recipes.laboratory.policy_gradient import Dapo, Grpo
 from recipes.laboratory.ppo import Ppo, advantages_and_returns, policy_loss, value_loss
@@ -197,3 +202,41 @@ def test_resolved_options_are_all_of_them() -> None:
     assert resolved(Settings(options=values)) == values
     for name in METHODS:
         assert method_named(name, resolved(Settings(method=name))) == method_named(name, {})
+
+
+OWN = """
+import torch
+from pacs.algorithm.method import Method, Rows
+class Squared(Method):
+    scale: float = 1.0
+    def losses(self, rows: Rows) -> torch.Tensor:
+        return (rows.log_ratios - self.scale * rows.labels) ** 2
+"""
+
+
+def test_a_method_and_a_question_of_ones_own_are_planned_beside_ours(tmp_path: Path) -> None:
+    (tmp_path / "squared.py").write_text(OWN)
+    question = (questions.FOLDER / "rates.yaml").read_text().split("arms:")[0]
+    question = re.sub("baselines: .*", "baselines: [grpo]", question)
+    arms = "arms:\n  grpo: {method: grpo}\n  mine: {method: squared.Squared, options: {scale: 2.0}}\n"
+    (tmp_path / "mine.yaml").write_text(question + arms)
+    environ = os.environ | {"PYTHONPATH": f"{Path(__file__).parents[3]}:{tmp_path}"}
+    words = [sys.executable, "-m", "recipes.laboratory", "mine.yaml", "--dry-run"]
+    run = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "countdown: mine (fresh), lr 0.0003, seed 0" in run.stdout
+    assert "mine countdown: 8 of 16 runs are there, 8 left" in run.stdout  # those of grpo are ours
+    wrong = (tmp_path / "mine.yaml").read_text().replace("scale: 2.0", "scal: 2.0")
+    (tmp_path / "mine.yaml").write_text(wrong)
+    run = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "pacs.scal is not a setting (did you mean pacs.scale?)" in run.stderr
+
+
+def test_a_class_attribute_without_a_type_is_refused_with_the_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "untyped.py").write_text(OWN.replace("scale: float = 1.0", "scale: float = 1.0; smallest_group = 2"))
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match=r"smallest_group.*@property def smallest_group"):
+        method_named("untyped.Squared", {})
