@@ -12,13 +12,37 @@ from typing import Any, TypeVar
 from pacs.base.errors import UserError
 from pacs.base.terminal import visible
 
+#: By which a training run's folder is known, and those in it that are the run's alone.
+RUN_FILES = ("run.json", "state.json")
+OF_A_RUN = ("checkpoints", "samples", "tensorboard", "stacks", "poison")
+
+
+def check_not_of_a_run(out: Path, option: str = "--out") -> None:
+    """Refuse a run's folder, and what is in one of those that the run itself writes, deletes and counts.
+
+    Raises:
+        UserError: It is one.
+    """
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        if not any((folder / name).is_file() for name in RUN_FILES):
+            continue
+        below = place.relative_to(folder).parts[:1]
+        if not below or below[0] in OF_A_RUN:
+            what = f"in {below[0]}/ of the folder" if below else "the folder"
+            raise UserError(
+                f"{option} {out} is {what} of a training run, which keeps its own files there: give a folder of "
+                f"its own, as {folder.with_name(folder.name + '-out')}"
+            )
+
 
 def check_folder(folder: Path, option: str = "--out") -> None:
     """Refuse a folder that cannot be written to, before there is something to write; nothing is made.
 
     Raises:
-        UserError: It, or the nearest folder above it, is a file, or may not be written to.
+        UserError: It, or the nearest folder above it, is a file, or may not be written to; or it is a training run's.
     """
+    check_not_of_a_run(folder, option)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         what = "" if there == folder else f" ({there} is a file)"

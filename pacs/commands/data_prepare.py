@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
+from pacs.base.files import check_not_of_a_run
 from pacs.base.terminal import print
 from pacs.data.columns import Columns
 from pacs.data.evaluation import EvaluationSet, find_evaluation_sets
@@ -84,6 +85,7 @@ def _day(text: str) -> date:
 
 def main(args: argparse.Namespace) -> int:
     """Prepare and say what became of the rows."""
+    check_not_of_a_run(args.out)
     request = make_request(args)
     evaluation = find_evaluation_sets(args.evaluation, request.out) if request.source.training else []
     if not args.overwrite and (manifest := find_prepared(request.out, request.split, request.settings(evaluation))):

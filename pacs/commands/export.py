@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Export and say what was written."""
-    check_folder(args.out.parent)
+    if not args.out.exists():  # else it is refused in other words
+        check_folder(args.out)
     source = find_source(args.checkpoint)
     dtype, why = choose_dtype(args.dtype, source)
     for problem in source.passed_over:
