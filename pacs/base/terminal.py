@@ -12,6 +12,7 @@ import select
 import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TextIO
 
 #: Control characters of ASCII but for tab and newline, and of Latin-1 (C1); line separators; what overrides the
@@ -87,7 +88,19 @@ def settle() -> None:
 
 
 def piped(command: Callable[[], int]) -> int:
-    """The status of a command, or `BROKEN_PIPE` where nobody reads any more what it prints (`| head`)."""
+    """The status of a command, or `BROKEN_PIPE` where nobody reads any more what it prints (`| head`).
+
+    What its caller has closed (`>&-`) leads nowhere. In a folder that is no longer there it is refused.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest descriptor that is free, so that no file of ours is taken for the output.
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        say("pacs: the folder that this was started in is no longer there: cd to another", error=True)
+        return 2
     try:
         status = command()
         sys.stdout.flush()

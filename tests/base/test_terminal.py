@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 import unicodedata
 from pathlib import Path
@@ -159,3 +161,21 @@ def test_prepared_problems_are_not_obeyed(tmp_path: Path, capsys: pytest.Capture
 def test_a_page_shows_markup_and_directions():
     page = build_page([], pictures=[], tables={}, title="<script>alert('\u202e\ud83d')</script>")
     assert "<h1>&lt;script&gt;alert(&#39;\\u202e\\ud83d&#39;)&lt;/script&gt;</h1>" in page
+
+
+@pytest.mark.parametrize("words", ["data list", "runs .", "train --help", "plan --help"])
+def test_a_closed_output_ends_nothing_and_a_folder_that_is_gone_is_said(words: str, tmp_path: Path) -> None:
+    pacs = f"{sys.executable} -m pacs {words}"
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+
+    def run(script: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+        )
+
+    closed = run(f"{pacs} >&- <&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    assert run(f"{pacs} >&- 2>&-").returncode == 0
+    gone = run(f"mkdir gone; cd gone; rmdir ../gone; {pacs}")
+    assert gone.returncode == 2
+    assert gone.stderr == "pacs: the folder that this was started in is no longer there: cd to another\n"
