@@ -22,7 +22,7 @@ from verl.utils.torch_dtypes import PrecisionType
 
 from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.models import read_model_config
-from pacs.integration.checks.positions import position_problems
+from pacs.integration.checks.positions import chunk_problems, position_problems
 from pacs.verl_keys.config import sequence_parallel_size
 
 MODEL = "actor_rollout_ref.model"
@@ -204,7 +204,7 @@ def _silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
         yield f"cannot be trained on packed sequences: {why}. Set {MODEL}.use_remove_padding=false."
     if model.use_fused_kernels and (left_out := fused_head_problem(type(built), settings)):
         yield f"{left_out}. Set {MODEL}.use_fused_kernels=false."
-    yield from position_problems(settings, config)
+    yield from (*position_problems(settings, config), *chunk_problems(settings, config))
     if rates := _dropout_rates(built, settings):
         mend = " ".join(f"+{MODEL}.override_config.{key}=0" for key in rates)
         yield (

@@ -1,12 +1,18 @@
-"""Positions whose encoding depends on the longest row of a micro-batch: a row beside a longer one is another row."""
+"""What depends on a length that the probe's short rows do not reach: a row beside a longer one is another row."""
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from omegaconf import DictConfig
 from transformers import PreTrainedConfig
 
 from pacs.verl_keys.config import longest_row
+
+MODEL = "actor_rollout_ref.model"
+#: Whose torch code (transformers 5.10.4) sums the states of a row's chunks over the wrong axis, so that earlier tokens
+#: depend on later chunks; Mamba's own kernels do not.
+WRONG_STATES_OF_CHUNKS = ("nemotron_h", "zamba2")
 
 
 def position_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
@@ -35,6 +41,23 @@ def position_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterato
                 f"and data.max_response_length to {original} together, or choose another model."
             )
             return
+
+
+def chunk_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """Layers that go through a row in chunks, wrongly from the second chunk on; clauses as of `position_problems`."""
+    text, longest = settings.get_text_config(), longest_row(config)
+    if config.actor_rollout_ref.model.use_remove_padding and (chunk := getattr(text, "attention_chunk_size", None)):
+        yield (
+            f"attends in chunks of {chunk} tokens (attention_chunk_size), which transformers counts from the start of "
+            f"the micro-batch and not of each packed sequence. Set {MODEL}.use_remove_padding=false."
+        )
+    kernels = config.trainer.device == "cuda" and all(map(find_spec, ("mamba_ssm", "causal_conv1d")))
+    if text.model_type in WRONG_STATES_OF_CHUNKS and longest > text.chunk_size and not kernels:
+        yield (
+            f"goes through its Mamba layers in chunks of {text.chunk_size} tokens, and without the kernels of "
+            "mamba_ssm and causal_conv1d transformers lets later chunks change earlier tokens: rows have up to "
+            f"{longest}. Set +{MODEL}.override_config.chunk_size={longest}, or install both (a GPU's alone)."
+        )
 
 
 def _ropes(parameters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
