@@ -93,7 +93,7 @@ def test_resolved_settings_are_what_a_verifier_is_called_with() -> None:
     given = {"exact_match": {"ignore_case": False}, "math": {"timeout_seconds": 9}}
     resolved = resolved_settings(given)
     assert resolved.keys() == VERIFIERS.keys()
-    assert resolved["exact_match"] == {"ignore_case": False, "ignore_white_space": True}
+    assert resolved["exact_match"] == {"unboxed": False, "ignore_case": False, "ignore_white_space": True}
     assert resolved["math"]["timeout_seconds"] == 9
     check_settings(resolved)
     for name, settings in resolved.items():
