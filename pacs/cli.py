@@ -46,7 +46,7 @@ commands
 {commands}
 
 `pacs COMMAND --help` says more. `pacs train --help` shows how runs are configured; README.md shows where to start.
-With eval "$(register-python-argcomplete pacs)" in ~/.bashrc or ~/.zshrc, Tab completes commands, options and settings.
+With eval "$(register-python-argcomplete pacs)" in ~/.bashrc or ~/.zshrc, Tab completes commands and their arguments.
 """
 
 #: Exit statuses: of a refusal, of Ctrl-C, and what a shell reports of a program that SIGPIPE has ended.

@@ -47,7 +47,7 @@ def estimate(run: list[str], gpu: str | None, mean_response_tokens: float) -> di
     """Phase -> bytes that the training process has of torch, and seconds (none on a CPU)."""
     # verl and Hydra take seconds to import.
     from pacs.composing import compose_run
-    from pacs.planning import make_plan
+    from pacs.planning.plan import make_plan
 
     config, hardware = compose_run("pacs_paper", run)
     plan = make_plan(config, hardware=hardware, gpu=gpu, mean_response_tokens=mean_response_tokens)

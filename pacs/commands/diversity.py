@@ -4,7 +4,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,12 @@ from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
 from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
-from pacs.diversity.embed import Embedder
 from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.measures import COSINE, Measured, difference, measure, select
-from pacs.diversity.picture import draw, title_of
-from pacs.diversity.tokenizer import find_tokenizer
 from pacs.evaluation.sample import GradedTask
-from pacs.report.figures import render_png
+
+if TYPE_CHECKING:
+    from pacs.diversity.embed import Embedder
 
 EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-0.6B"
 BATCH_SIZE = 8
@@ -100,6 +99,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Measure, draw, write and say where it is."""
+    # torch and transformers take seconds to import.
+    from pacs.diversity.embed import Embedder
+    from pacs.diversity.tokenizer import find_tokenizer
+
     args.cache = args.cache or args.out / CACHE
     if len(args.folders) > 2:
         raise UserError(f"{len(args.folders)} evaluations: give one, or two to compare")
@@ -150,7 +153,7 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def embed(embedder: Embedder, cache: Cache, task: GradedTask, only_correct: bool, what: str) -> tuple[Units, int]:
+def embed(embedder: "Embedder", cache: Cache, task: GradedTask, only_correct: bool, what: str) -> tuple[Units, int]:
     """The unit vectors of a task's selected responses, by problem; and how many of these were cut."""
     selected = select(task, only_correct)
     texts = [graded.sample.response for samples in selected.values() for graded in samples]
@@ -168,6 +171,10 @@ def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str |
         results: of each task.
         problem: draw this one alone; tasks without it get no picture.
     """
+    # matplotlib is slow to import.
+    from pacs.diversity.picture import draw, title_of
+    from pacs.report.figures import render_png
+
     pictures = {}
     for task, (measured, units) in results.items():
         if problem is None:

@@ -8,7 +8,6 @@ from pacs.base.files import check_folder
 from pacs.base.terminal import print
 from pacs.report import write_report
 from pacs.report.groups import AXES
-from pacs.sweeps.render import write_rendered
 
 DESCRIPTION = """\
 Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores by
@@ -58,6 +57,8 @@ def main(args: argparse.Namespace) -> int:
             raise UserError(
                 f"--over and --each are for runs, and {args.runs[0]} is a sweep's table: give its runs' folders"
             )
+        from pacs.sweeps.render import write_rendered  # matplotlib is slow to import
+
         files = write_rendered(args.runs[0], args.out)
     else:
         files = write_report(args.runs, args.out, each=args.each, over=args.over)

@@ -11,10 +11,8 @@ from pacs.base.files import check_folder, write_atomically
 from pacs.base.terminal import print
 from pacs.diversity.folders import labels, notes, read_tasks
 from pacs.diversity.support_document import support_table, to_json, to_markdown
-from pacs.diversity.support_picture import draw
 from pacs.diversity.support_task import TaskSupport, compare
 from pacs.evaluation.sample import GradedTask
-from pacs.report.figures import render_png
 
 DESCRIPTION = """\
 Which problems a trained model solves within k samples that its base model does not, and the other way round, from the
@@ -48,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Count, draw, write and say where it is."""
+    # matplotlib is slow to import.
+    from pacs.diversity.support_picture import draw
+    from pacs.report.figures import render_png
+
     check_folder(args.out)
     names = labels([args.base, args.model])
     results: dict[str, TaskSupport] = {}

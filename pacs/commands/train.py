@@ -179,7 +179,7 @@ def _dry_run(config: DictConfig) -> None:
     from pacs.integration.checks import preflight as surroundings
     from pacs.integration.checks.reasoning import reasoning_outlook
     from pacs.integration.start import launch
-    from pacs.planning import outline
+    from pacs.planning.report import outline
 
     try:
         _check_overrides(config)

@@ -12,7 +12,7 @@ from pacs.doctor.kernels import check_kernels
 from pacs.doctor.layout_check import check_layout
 from pacs.doctor.speed_check import check_speed
 from pacs.doctor.versions import check_versions, installed_stack
-from pacs.planning import make_plan
+from pacs.planning.plan import make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.verl_keys import config as keys
 

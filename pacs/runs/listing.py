@@ -121,16 +121,17 @@ def validation_scores(values: Mapping[str, float]) -> dict[str, float]:
 
 def _run_folders(top: Path) -> Iterator[Path]:
     """Folders of runs in and below `top`, none within a run's. Links to folders are not followed."""
-    for folder, subfolders, files in os.walk(top):
-        # Others have a state.json too: a data set that `datasets` has saved.
-        if INFO in files or (STATE in files and _is_ours(Path(folder))):
+    for folder, subfolders, _ in os.walk(top):
+        if is_run(Path(folder)):
             subfolders.clear()
             yield Path(folder)
 
 
-def _is_ours(folder: Path) -> bool:
+def is_run(folder: Path) -> bool:
+    """Whether it is a run's folder."""
     try:
-        return read_state(folder) is not None
+        # Others have a state.json too: a data set that `datasets` has saved.
+        return (folder / INFO).is_file() or ((folder / STATE).is_file() and read_state(folder) is not None)
     except OSError:
         return False
 

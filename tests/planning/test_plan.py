@@ -13,12 +13,12 @@ from omegaconf import DictConfig, OmegaConf
 from pacs import cli
 from pacs.base.paths import config_dir
 from pacs.composing import compose_run
-from pacs.planning import make_plan, outline
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS
 from pacs.planning.generation import generation, step_seconds
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
-from pacs.planning.plan import Plan
+from pacs.planning.plan import Plan, make_plan
+from pacs.planning.report import outline
 from pacs.planning.timing import pass_flops, seconds
 from pacs.planning.weight_sync import sync_bytes
 from pacs.verl_keys.names import CPU_CACHE
