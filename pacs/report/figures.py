@@ -19,7 +19,7 @@ from pacs.report import calibration
 from pacs.report.draw import draw_over_steps, reset_style
 from pacs.report.draw_calibration import draw_calibration
 from pacs.report.groups import Band, Group
-from pacs.report.panel import Curve, Panel, as_scored
+from pacs.report.panel import Curve, Panel, as_scored, for_overview
 from pacs.report.panels import PANELS
 from pacs.report.style import (
     BAND_ALPHA,
@@ -31,6 +31,7 @@ from pacs.report.style import (
     set_figure_title,
     set_title,
     shorten,
+    wrap_label,
 )
 from pacs.report.validation import Sources, glance, shared, sources_of
 
@@ -42,6 +43,8 @@ FIGURE_COLUMNS = 3
 FIGURE_ROW_INCHES = 2.9
 AXES_SHARE = 0.8
 """Of its column, what an axes has beside its labels."""
+LABEL_SHARE = 0.45
+"""Of its row, what an axes has at least below a title and a legend of several lines."""
 PNG_DOTS_PER_INCH = 200
 PNG_COLOURS = 256
 """A palette makes the file a third as large."""
@@ -59,7 +62,7 @@ class Part:
 def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list[Panel]:
     """The panels that have data."""
     shown = [panel for panel in (as_scored(panel, groups) for panel in panels) if _has_data(panel, groups)]
-    if not any(panel.in_overview for panel in shown):
+    if all(panel.stands_for for panel in shown):
         apart = max(groups, key=lambda group: len(group.runs)).runs
         why = f"{groups[0].runs[0].path} has none of the metrics of any panel"
         if len(apart) > 1:
@@ -80,9 +83,8 @@ def overview(groups: Sequence[Group], panels: Sequence[Panel]) -> Figure:
         groups: what is drawn.
         panels: as `panels_of` gives them.
     """
-    parts = [
-        Part(title_of(panel, groups), _at_a_glance(panel, groups), groups) for panel in panels if panel.in_overview
-    ]
+    shown = for_overview(panels, groups)
+    parts = [Part(title_of(panel, groups), _at_a_glance(panel, groups), groups) for panel in shown]
     parts = [part for part in parts if len(groups) == 1 or part.panel.kind != "stack" or part.panel.total]
     name = _name(groups[0]) if len(groups) == 1 else ""
     return _figure(parts, groups, columns=OVERVIEW_COLUMNS, panel_inches=OVERVIEW_PANEL_INCHES, title=name)
@@ -154,6 +156,7 @@ def _figure(
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
             _draw(axes, part, AXES_SHARE * width, (min(places), max(places)))
+            wrap_label(axes, LABEL_SHARE * height)
         if parts[0].groups is not groups:
             _level(figure.axes)
         if title:

@@ -82,11 +82,14 @@ def in_thirds(key: str, subject: str, form: Format = number) -> Finding:
     return find
 
 
-def separation(right: str, wrong: str) -> Finding:
-    """The scores of right and of wrong responses in the last third; of several groups their distance.
+def separation(right: str, wrong: str, subject: str, gap: str, unit: str = "") -> Finding:
+    """What right and what wrong responses have in the last third; of several groups the distance of the two.
 
     Args:
-        right, wrong: the metrics, medians.
+        right, wrong: the metrics.
+        subject: what they are.
+        gap: what the one less the other is.
+        unit: with its leading space.
     """
 
     def find(groups: Sequence[Group]) -> str:
@@ -94,9 +97,9 @@ def separation(right: str, wrong: str) -> Finding:
         ends = {label: (last_third(rights[label]), last_third(wrongs[label])) for label in rights if label in wrongs}
         if len(ends) > 1:
             gaps = {label: (r[0] - w[2], r[1] - w[1], r[2] - w[0]) for label, (r, w) in ends.items()}
-            return f"Median of right less that of wrong scores, last third: {rank(gaps, '', number)}"
+            return f"{gap}, last third: {rank(gaps, unit, number)}"
         for one, other in ends.values():
-            return f"Median score in the last third: {number(one[1])} for right, {number(other[1])} for wrong"
+            return f"{subject} in the last third: {number(one[1])}{unit} for right, {number(other[1])} for wrong"
         return ""
 
     return find

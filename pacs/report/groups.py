@@ -110,8 +110,12 @@ class Group:
     @property
     def resets(self) -> list[int]:
         """The steps after which the reference of a run became the policy; of runs where each step is one, none."""
-        rare = [run for run in self.runs if len(resets(run)) < len(run.steps.keys() - {0})]
-        return sorted({step for run in rare for step in resets(run)})
+        return sorted({step for run in self.runs if not _resets_always(run) for step in resets(run)})
+
+    @property
+    def reference_sampled(self) -> bool:
+        """Whether the reference was always the policy that sampled, since every step reset it."""
+        return all(_resets_always(run) for run in self.runs)
 
 
 def _places(run: Run, axis: Axis) -> dict[int, float]:
@@ -125,6 +129,10 @@ def _places(run: Run, axis: Axis) -> dict[int, float]:
         )
     sums = accumulate(row.get(axis.metric, 0.0) for row in run.steps.values())
     return dict(zip(run.steps, sums, strict=True))
+
+
+def _resets_always(run: Run) -> bool:
+    return len(resets(run)) >= len(run.steps.keys() - {0})
 
 
 def resets(run: Run) -> list[int]:

@@ -49,7 +49,10 @@ class Panel:
     """A value worth a thin horizontal line."""
     may_be_log: bool = False
     """A logarithmic axis where the values span decades."""
-    in_overview: bool = True
+    of_reference: bool = False
+    """Nothing to see where the reference is the policy that sampled: scores are 0, but for the step's own updates."""
+    stands_for: str = ""
+    """In the overview it is in the place of the panel of this name, where that one has nothing to show."""
     graded: "Panel | None" = None
     """Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so."""
 
@@ -58,6 +61,23 @@ class Panel:
         """All keys and globs that it reads."""
         total = (self.total,) if self.total else ()
         return (*(key for curve in self.curves for key in (curve.key, *curve.also, *(curve.spread or ()))), *total)
+
+
+def for_overview(panels: Sequence[Panel], groups: Sequence[Group]) -> list[Panel]:
+    """Those that the overview has.
+
+    Args:
+        panels: all that have data.
+        groups: whose data.
+    """
+    shown = {panel.name for panel in panels if not panel.stands_for and not _is_silent(panel, groups)}
+    return [panel for panel in panels if panel.name in shown or (panel.stands_for and panel.stands_for not in shown)]
+
+
+def _is_silent(panel: Panel, groups: Sequence[Group]) -> bool:
+    """Whether all that have its data trained with the policy that sampled for the reference it is about."""
+    having = [group for group in groups if any(group.keys(curve.key) for curve in panel.curves)]
+    return panel.of_reference and all(group.reference_sampled for group in having)
 
 
 def as_scored(panel: Panel, groups: Sequence[Group]) -> Panel:

@@ -17,6 +17,11 @@ from pacs.verl_keys.metrics import (
     VALIDATION_MEANS,
 )
 
+GROUPS = {
+    "pacs/groups/all_correct_fraction": "all right",
+    "pacs/groups/all_wrong_fraction": "all wrong",
+    "pacs/groups/mixed_fraction": "mixed",
+}
 STATUSES = {f"pacs/verifier/{status}_fraction": status.replace("_", " ") for status in (*get_args(Status), "other")}
 
 PANELS = (
@@ -84,16 +89,41 @@ PANELS = (
             Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
             Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90")),
         ),
-        finding=separation("pacs/score/correct_q50", "pacs/score/wrong_q50"),
+        finding=separation(
+            "pacs/score/correct_q50",
+            "pacs/score/wrong_q50",
+            "Median score",
+            "Median of right less that of wrong scores",
+        ),
         reading="The line is the median score of the class, the band holds its middle 80%. The loss drives the two "
         "apart; where the bands overlap, the score does not yet tell right from wrong.",
         beside=True,
         baseline=0.0,
+        of_reference=True,
+    ),
+    Panel(
+        name="lengths",
+        quantity="Length of right and of wrong responses",
+        unit="mean, tokens",
+        curves=(
+            Curve("pacs/response_tokens/correct_mean", "right"),
+            Curve("pacs/response_tokens/wrong_mean", "wrong"),
+        ),
+        finding=separation(
+            "pacs/response_tokens/correct_mean",
+            "pacs/response_tokens/wrong_mean",
+            "Mean length",
+            "Mean length of right less that of wrong responses",
+            " tokens",
+        ),
+        reading="Wrong responses are longer as a rule, truncated ones being wrong. Where right ones grow and no more "
+        "are right, look for text behind the answer.",
+        stands_for="scores",
     ),
     Panel(
         name="critic",
         quantity="The implicit critic: σ(ψ) against R",
-        unit="mean over responses of mixed groups",
+        unit="mean, mixed groups",
         curves=(
             Curve("pacs/critic/accuracy_fraction", "accuracy"),
             Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
@@ -104,11 +134,23 @@ PANELS = (
         "gradient of a response is proportional to; the update vanishes with it. ECE: the expected calibration error. "
         "Groups of one class are left out: there is nothing to tell apart in them.",
         is_share=True,
+        of_reference=True,
+    ),
+    Panel(
+        name="advantage",
+        quantity="Effective advantage of a response",
+        unit="root mean square",
+        curves=(Curve("pacs/effective_advantage_rms"),),
+        finding=change("pacs/effective_advantage_rms", "The effective advantage"),
+        reading="What a response's log-probability is multiplied by in the gradient, as a policy gradient has its "
+        "advantage: the root of the mean square over the step's responses. Near 0 the update vanishes, for want of "
+        "mixed groups or by saturated scores.",
+        stands_for="critic",
     ),
     Panel(
         name="calibration",
         quantity="Calibration of the implicit critic",
-        unit="share of responses of mixed groups that are right",
+        unit="share that is right",
         curves=tuple(
             Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)
         ),
@@ -118,16 +160,42 @@ PANELS = (
         "responses.",
         kind="reliability",
         is_share=True,
+        of_reference=True,
+    ),
+    Panel(
+        name="groups",
+        quantity="Groups by what is right in them",
+        unit="share of groups",
+        curves=tuple(Curve(key, label) for key, label in GROUPS.items()),
+        finding=shares("Groups", GROUPS, "pacs/groups/mixed_fraction"),
+        reading="Where few are mixed: if most are all right, the problems are too easy for this policy; if most are "
+        "all wrong, they are too hard, or the verifier refuses right answers.",
+        kind="stack",
+        beside=True,
+        is_share=True,
+        stands_for="calibration",
     ),
     Panel(
         name="log_ratio",
         quantity="Distance from the reference",
-        unit="mean log π/π_ref, nats",
+        unit="nats a response",
         curves=(Curve("pacs/log_ratio/sequence_mean"),),
         finding=distance("pacs/log_ratio/sequence_mean"),
         reading="The mean log-probability ratio of a response to the reference, on the policy's own samples an "
         "estimate of the KL divergence. A vertical line: after this step the reference was reset to the policy.",
         baseline=0.0,
+        of_reference=True,
+    ),
+    Panel(
+        name="rollout_gap",
+        quantity="Gap between vLLM and trainer",
+        unit="nats a token",
+        curves=(Curve("pacs/rollout_gap/per_token"),),
+        finding=typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
+        reading="How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It "
+        "should be as small as the arithmetic allows, and constant.",
+        may_be_log=True,
+        stands_for="log_ratio",
     ),
     Panel(
         name="update",
@@ -152,17 +220,6 @@ PANELS = (
         reading="The mean over the step's updates, before clipping. A score sums over a response's tokens, so that "
         "norms grow with the length of responses.",
         may_be_log=True,
-    ),
-    Panel(
-        name="rollout_gap",
-        quantity="Gap between vLLM and trainer",
-        unit="mean |Δ log π|, nats a token",
-        curves=(Curve("pacs/rollout_gap/per_token"),),
-        finding=typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
-        reading="How far the log-probabilities of the two are apart at equal weights. It should be as small as the "
-        "arithmetic allows, and constant.",
-        may_be_log=True,
-        in_overview=False,
     ),
     Panel(
         name="verifier",

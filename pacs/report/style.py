@@ -31,6 +31,7 @@ MARKS = 8
 DENSE_POINTS = 150
 """A curve of more points than this is drawn thinner."""
 TITLE_CHARS_PER_INCH = 12.0
+LABEL_CHARS_PER_INCH = 15.5
 LEGEND_CHARS_PER_INCH = 16.5
 LEGEND_MARK_CHARS = 6
 LEGEND_ROW_POINTS = 10.5
@@ -99,6 +100,11 @@ def for_density(style: dict[str, Any], points: int) -> dict[str, Any]:
 def set_title(axes: Axes, text: str, width_inches: float) -> None:
     """A title in as many lines as the axes' width asks for."""
     axes.set_title(_wrap(text, width_inches), parse_math=False)  # a dollar sign in a name is one
+
+
+def wrap_label(axes: Axes, height_inches: float) -> None:
+    """The vertical axis' label in as many lines as its height asks for, so that it stays beside its own axes."""
+    axes.set_ylabel(fill(axes.get_ylabel(), int(height_inches * LABEL_CHARS_PER_INCH)))
 
 
 def set_figure_title(figure: Figure, text: str) -> None:

@@ -74,7 +74,7 @@ def test_every_axis_is_labelled_and_every_title_is_the_finding(make_run):
     for figure in [overview(groups), *(figures.figure_of(panel, groups) for panel in panels)]:
         assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
     titles = [unwrapped(axes) for axes in overview(groups).axes]
-    assert titles == [figures.title_of(panel, groups) for panel in panels if panel.in_overview]
+    assert titles == [figures.title_of(panel, groups) for panel in panels if not panel.stands_for]
     for panel in panels:
         (axes,) = figures.figure_of(panel, groups).axes
         assert unwrapped(axes) == figures.title_of(panel, groups)
@@ -94,6 +94,33 @@ def test_a_run_without_resets_has_no_mark_and_no_note_of_them(make_run):
     figure = overview(groups_of(make_run(more={"pacs/reference/reset_count": constant(0.0)})))
     assert [points for axes in figure.axes for points in resets_of(axes).values() if points] == []
     assert note_of(figure) == ["band of scores: the middle 80%"]
+
+
+def drawn_at_a_glance(*folders):
+    groups = groups_of(*folders)
+    names = {figures.title_of(panel, groups): panel.name for panel in figures.panels_of(groups)}
+    return [names[unwrapped(axes)] for axes in overview(groups).axes]
+
+
+def test_what_is_about_the_reference_gives_way_where_that_is_the_policy_that_sampled(make_run):
+    kept = make_run("kept", resets=[3])
+    always = make_run("always", resets=range(1, 7))
+    stood_for = {"scores": "lengths", "critic": "advantage", "calibration": "groups", "log_ratio": "rollout_gap"}
+    before = drawn_at_a_glance(kept)
+    assert len(before) == 12
+    assert set(before) == NAMED.keys() - set(stood_for.values())
+    assert drawn_at_a_glance(always) == [stood_for.get(name, name) for name in before]
+    # Beside a run that has a reference it is shown; beside one that has none it still says nothing.
+    assert {"scores", "critic", "calibration", "log_ratio"} < set(drawn_at_a_glance(kept, always))
+    assert not set(stood_for) & set(drawn_at_a_glance(always, make_run("grpo", pacs=False)))
+    assert [panel.name for panel in figures.panels_of(groups_of(always))] == list(NAMED)
+
+
+def test_what_stands_for_a_panel_stands_where_its_data_are_lacking(make_run):
+    more = {"pacs/effective_advantage_rms": constant(0.5), "pacs/groups/mixed_fraction": constant(0.5)}
+    assert drawn_at_a_glance(make_run(pacs=False, validation=(), more=more)) == [
+        "pass_rate", "entropy", "response_length", "advantage", "groups", "update", "gradient_norm", "time"
+    ]  # fmt: skip
 
 
 def test_a_reset_in_every_step_is_no_event(make_run):

@@ -32,9 +32,12 @@ def test_the_titles_of_one_run(make_run):
         "response_length": "Mean length of a response rose from 15 to 20 tokens",
         # steps 5 and 6: 0.5 + 0.55, and 0.5 - 1.1
         "scores": "Median score in the last third: 1.05 for right, −0.6 for wrong",
+        "lengths": "Mean length in the last third: 17.5 tokens for right, 20 for wrong",
         "critic": "Accuracy of the implicit critic: 0.75 in the first third, 0.75 in the last",
+        "advantage": "The effective advantage stayed at 0.5",
         # 0.8 * 0.55 + 0.2 * 0.95, 0.8 * 0.5 + 0.2 * 1, and 0.05 everywhere
         "calibration": "σ(ψ) averages 0.63 where 0.60 are right: ECE 0.05 (steps 5 to 6)",
+        "groups": "Groups: all right 0.30 → 0.30, all wrong 0.10 → 0.10, mixed 0.60 → 0.60",
         "log_ratio": "The policy went up to 0.06 nats from its reference; resets: 2",
         "update": "Share of mixed groups stayed at 0.60",
         "gradient_norm": "Gradient norm: median 9.65, at most 9.9 (step 1)",

@@ -1,5 +1,6 @@
 """What the eye meets: nothing overlaps, names and colours are as they should be."""
 
+import dataclasses
 import io
 from itertools import chain, combinations
 
@@ -31,25 +32,45 @@ def layouts(make_run):
     names = ("a" * 60, "second", "grpo")
     yield groups_of(*(make_run(name, validation=sources, pacs=name != "grpo", resets=[2]) for name in names))
     yield groups_of(*seeds(make_run, "x", (0.1, 0.9)), *seeds(make_run, "y" * 30, (0.1, 0.9)), each=False)
+    # The reference that sampled; as PPO logs, with a first step so long that it is cut off, which the axis says.
+    yield groups_of(make_run("always", steps=40, resets=range(1, 41)))
+    slow = {"timing_s/step": lambda step: 4000.0 if step == 1 else 4.0, "timing_s/update_critic": constant(0.5)}
+    yield groups_of(make_run("ppo", pacs=False, steps=30, more=slow))
+    graded = {"pacs/rows/graded_count": constant(1.0), "critic/score/mean": lambda step: -12345.6 * step}
+    yield groups_of(make_run("graded", validation=[f"val-core/{'x' * 40}/acc/mean@4"], more=graded))
+
+
+def test_nothing_reaches_into_another_panel_of_the_overview(make_run):
+    for groups in layouts(make_run):
+        assert_nothing_overlaps(figures.overview(groups, figures.panels_of(groups)))
 
 
 @pytest.mark.slow
-def test_no_title_or_legend_reaches_into_another_axes_or_out_of_the_figure(make_run):
+def test_nothing_reaches_into_another_panel_of_a_figure(make_run):
     for groups in layouts(make_run):
-        panels = figures.panels_of(groups)
-        for figure in [figures.overview(groups, panels), *(figures.figure_of(panel, groups) for panel in panels)]:
-            assert_nothing_overlaps(figure)
+        for panel in figures.panels_of(groups):
+            assert_nothing_overlaps(figures.figure_of(panel, groups))
+
+
+def test_a_label_too_long_for_its_axes_is_in_several_lines(make_run):
+    groups = groups_of(make_run())
+    long = dataclasses.replace(
+        NAMED["entropy"], unit="share of the responses of mixed groups that are right, by verdict"
+    )
+    assert_nothing_overlaps(figures.overview(groups, [long, *figures.panels_of(groups)]))
 
 
 def assert_nothing_overlaps(figure):
+    """Neither texts nor axes of one panel with those of another, and each label stays beside its own axes."""
     figure.set_dpi(50)  # quicker
     canvas = FigureCanvasAgg(figure)
     canvas.draw()  # lays it out
     boxes = []
     for axes in figure.axes:
-        parts = [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label, axes.patch]
-        parts += [axes.get_legend()] if axes.get_legend() else []
-        boxes.append([part.get_window_extent(canvas.get_renderer()) for part in parts])
+        label, own = axes.yaxis.label.get_window_extent(), axes.get_window_extent()
+        assert label.height <= own.height, axes.get_ylabel()
+        # Of all texts, those of the ticks among them, and of the legend; marks at the edge of the axes reach over it.
+        boxes.append([axes.get_tightbbox(canvas.get_renderer())])
     shared = [legend.get_window_extent() for legend in figure.legends]
     shared += [figure._suptitle.get_window_extent()] if figure.get_suptitle() else []
     for box in [*chain(*boxes), *shared]:
