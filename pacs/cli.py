@@ -132,7 +132,12 @@ def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
     overrides = getattr(parsed, "overrides", None)
     if rest and (overrides is None or any(word.startswith("-") for word in rest)):
         known = [option for action in parser._actions for option in action.option_strings]
-        hints = "".join(did_you_mean(word.partition("=")[0], known) for word in rest if word.startswith("--"))
+        options = [word for word in rest if word.startswith("--")]
+        hints = "".join(did_you_mean(word.partition("=")[0], known) for word in options)
+        if overrides is not None and not hints:
+            from pacs.composing import without_dashes  # Hydra is slow to import
+
+            hints = "".join(map(without_dashes, options))
         parser.error(named(f"unrecognized arguments: {' '.join(rest)}.{hints}"))
     if overrides is not None:
         overrides += rest

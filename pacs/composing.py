@@ -18,6 +18,8 @@ from pacs.verl_keys import names
 
 #: The class of ours that is trained with; a primary config names its own.
 METHOD = "pacs.method"
+#: Folders of configs/ that a run takes nothing from by name.
+NOT_GROUPS = frozenset({"shared", "sweep"})
 #: Losses of verl that are no primary config, and why.
 LEFT_OUT = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
@@ -137,7 +139,9 @@ def override_problems(words: Sequence[str]) -> list[str]:
             problems.append(f"{key}: Hydra makes no folder here: leave it out; a run's folder is pacs.run_dir.")
             continue
         if not equals and not key.startswith("~"):
-            problems.append(f"{key}: what is it to be? Write {key}=VALUE.")
+            chosen = [f"{group}={key}" for group, options in reversed(groups().items()) if key in options]
+            chosen += [f"--config-name {key}"] if key in algorithms() else []
+            problems.append(f"{key}: what is it to be? Write {' or '.join(chosen) or f'{key}=VALUE'}.")
             continue
         try:
             (override,) = OverridesParser.create().parse_overrides([word])
@@ -220,6 +224,18 @@ def _config_name(arguments: Sequence[str]) -> str:
 def algorithms() -> list[str]:
     """The primary configs."""
     return sorted(file.stem for file in config_dir().glob("*.yaml"))
+
+
+def groups() -> dict[str, list[str]]:
+    """The config groups of a run, each with its options."""
+    folders = sorted(path for path in config_dir().iterdir() if path.is_dir() and path.name not in NOT_GROUPS)
+    return {folder.name: sorted(file.stem for file in folder.glob("*.yaml")) for folder in folders}
+
+
+def without_dashes(option: str) -> str:
+    """How a setting is written that was given as an option; nothing of what is no setting."""
+    key = option.partition("=")[0].lstrip("-")
+    return f" A setting is written without dashes: {key}=VALUE." if key in groups() or "." in key else ""
 
 
 def quoted(text: str) -> str:

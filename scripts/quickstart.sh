@@ -15,6 +15,10 @@ for argument in "$@"; do
         pacs_usage
         exit 0
     fi
+    if [[ $argument == -* && ! $argument =~ ^--(seed|out)(=|$) ]]; then # not after minutes of installing
+        echo "error: ${argument%%=*}: there is no such option; --seed and --out are those that there are." >&2
+        exit 2
+    fi
 done
 pacs_environment
 exec python -m recipes.arithmetic.run "$@"

@@ -10,10 +10,11 @@ from pacs.report import write_report
 from pacs.report.groups import AXES
 
 DESCRIPTION = """\
-Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores by
-verdict, the implicit critic and its calibration, distance from the reference, what the update has to work with,
-gradient norm, the gap between vLLM and the trainer, verdicts and time by phase. The title of each figure says what
-its data show. A quantity that no run has logged is left out, so runs of PACS, PPO and GRPO go into one picture.
+Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores and lengths by
+verdict, the implicit critic and its calibration, effective advantage, groups, distance from the reference, the gap
+between vLLM and the trainer, what the update has to work with, gradient norm, verdicts and time by phase. The title of
+each figure says what its data show. A quantity that no run has logged is left out, so runs of PACS, PPO and GRPO go
+into one picture, and the overview leaves out what says nothing of the run.
 
 Runs that differ in nothing but seeds, names and folders are drawn as one: their mean, with a band from the lowest to
 the highest.

@@ -21,7 +21,14 @@ from pacs.base.redaction import redact, redacted
 from pacs.base.stops import ended_by_ctrl_c
 from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import named, print
-from pacs.composing import algorithms, composition_problem, kind_problems, override_problems
+from pacs.composing import (
+    algorithms,
+    composition_problem,
+    groups,
+    kind_problems,
+    override_problems,
+    without_dashes,
+)
 from pacs.verl_keys.names import RUN_NAME
 
 #: Options of ours and of Hydra's, and those that are followed by a word.
@@ -31,8 +38,6 @@ OPTIONS = (
 )  # fmt: skip
 TAKES_A_WORD = ("--config-name", "-cn", "--config-dir", "-cd", "--config-path", "-cp", "--cfg", "-c", "--package", "-p",
                 "--info", "-i", "--experimental-rerun")  # fmt: skip
-#: Folders of configs/ that `pacs train` takes nothing from.
-NOT_GROUPS = frozenset({"shared", "sweep"})
 VERBOSE = ("-v", "--verbose")
 
 HELP = """\
@@ -48,8 +53,8 @@ what to run
   key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
 
 look before you run
-  --dry-run             compose and check the run, and print what it needs (memory, time, data); nothing is started;
-                        exit status 2 if the run would be refused here
+  --dry-run             compose and check the run, look at rows of its data, try its reward function, and print what
+                        it needs (memory, time, data); nothing is started; exit status 2 if it would be refused here
   --cfg job             print the composed config as it is (--resolve: with its references filled in)
 
 what is shown
@@ -136,7 +141,8 @@ def _option_problems(words: Sequence[str]) -> Iterator[str]:
     for word in words:
         name = word.partition("=")[0]
         if name.startswith("--") and name not in OPTIONS:
-            yield f"{name}: there is no such option.{did_you_mean(name, OPTIONS)} `pacs train --help` lists them."
+            hint = did_you_mean(name, OPTIONS) or without_dashes(name)
+            yield f"{name}: there is no such option.{hint} `pacs train --help` lists them."
         elif not word.startswith("-") and not taken_by_option:
             yield from override_problems([word])
         taken_by_option = word in TAKES_A_WORD
@@ -231,11 +237,4 @@ def _refusal(problem: str) -> UserError:
 
 def _available() -> str:
     """The options of each config group, a line each."""
-    lines = []
-    for folder in sorted(
-        folder for folder in config_dir().iterdir() if folder.is_dir() and folder.name not in NOT_GROUPS
-    ):
-        options = sorted(file.stem for file in folder.glob("*.yaml"))
-        if options:
-            lines.append(f"  {folder.name + '=':22}{', '.join(options)}")
-    return "\n".join(lines)
+    return "\n".join(f"  {group + '=':22}{', '.join(options)}" for group, options in groups().items() if options)

@@ -25,13 +25,12 @@ def offered_overrides(prefix: str, parsed_args: argparse.Namespace, **_: Any) ->
         before = value[: value.rfind(",") + 1] if "name" in parsed_args else ""  # a sweep has several of a group
         files = sorted((config_dir() / folder).glob("*.yaml")) if folder else []
         return [f"{group}={before}{file.stem}" for file in files if file.stem not in before.split(",")]
-    from pacs.commands.train import NOT_GROUPS
+    from pacs.composing import groups
 
     sign = prefix[: len(prefix) - len(prefix.lstrip(SIGNS))]
     config = _config(parsed_args)
-    folders = {path.name for path in config_dir().iterdir() if path.is_dir()} - NOT_GROUPS
     typed = prefix.removeprefix(sign)
-    offered = [] if "." in typed else [f"{name}=" for name in sorted(folders)]
+    offered = [] if "." in typed else [f"{name}=" for name in groups()]
     offered = [key for key in (*_keys_below(config, typed.rpartition(".")[0]), *offered) if key.startswith(typed)]
     while len(offered) == 1 and offered[0].endswith("."):  # a shell would end the word behind it
         offered = _keys_below(config, offered[0][:-1])
