@@ -43,7 +43,7 @@ FIGURE_COLUMNS = 3
 FIGURE_ROW_INCHES = 2.9
 AXES_SHARE = 0.8
 """Of its column, what an axes has beside its labels."""
-LABEL_SHARE = 0.45
+LABEL_SHARE = 0.48
 """Of its row, what an axes has at least below a title and a legend of several lines."""
 PNG_DOTS_PER_INCH = 200
 PNG_COLOURS = 256
