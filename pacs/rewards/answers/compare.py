@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from operator import attrgetter
 from typing import Final, Literal
 
 from pacs.rewards.answers import kinds
 from pacs.rewards.answers.evaluate import check_value as check_node
-from pacs.rewards.answers.evaluate import equal, proportional
+from pacs.rewards.answers.evaluate import equal, infinite, proportional
 from pacs.rewards.answers.exact import NoValue, exact
-from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, negative
+from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, difference, negative, variables
+from pacs.rewards.answers.field import Field
 from pacs.rewards.answers.form import missing_form
+from pacs.rewards.answers.reals import is_interval, is_no_point
+from pacs.rewards.answers.unknowns import by_name, in_order, named_apart, names_of, numbered, ordered, without_numbers
 
 _OF_X: Final = ("f(x)", "g(x)", "h(x)")
 Comparison = Literal["correct", "wrong", "unevaluated"]
@@ -28,15 +30,31 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
     answer, gold = _of_one(answer), _of_one(gold)
     match answer, gold:
         case kinds.Named(first, value), kinds.Named(second, of_gold):
-            return compare(value, of_gold) if _same_name(first, second) else "wrong"
+            if _same_name(first, second):
+                return compare(value, of_gold)
+            if (names := names_of(first)) and sorted(names) == sorted(names_of(second)):
+                return compare(ordered(value, names, names_of(second)), of_gold)
+            bounds = _half_plane(answer), _half_plane(gold)  # y<2x+1 and x>(y-1)/2
+            return compare(*bounds) if bounds[0] and bounds[1] else "wrong"
         case kinds.Named(name, kinds.Expression(node)), kinds.Equation():
             return compare(kinds.Equation(Sum((Variable(name), negative(node)))), gold)
         case kinds.Equation(), kinds.Named(name, kinds.Expression(node)):
             # Of the same solutions, but not solved: 2x+3=13 for x=5.
             same = compare(answer, kinds.Equation(Sum((Variable(name), negative(node)))))
             return "unevaluated" if same == "correct" else same
-        case kinds.Named(_, value), _:
-            return compare(value, gold)
+        case kinds.Named(), kinds.Inequality() if bound := _half_plane(answer):
+            return compare(bound, gold)
+        case kinds.Inequality(), kinds.Named() if bound := _half_plane(gold):
+            return compare(answer, bound)
+        case (kinds.Named(), kinds.Collection()) | (kinds.Collection(), kinds.Named()) if (
+            values := by_name(answer)
+        ) and (of_golds := by_name(gold)):
+            if values.keys() != of_golds.keys():
+                return "wrong"
+            return _in_order([values[name] for name in of_golds], list(of_golds.values()))
+        case kinds.Named(name, value), _:
+            names = names_of(name)
+            return compare(ordered(value, names, in_order(names)) if names else value, gold)
         case _, kinds.Named(_, of_gold):
             return compare(answer, of_gold)
         case kinds.Approximation(value), kinds.Approximation(of_gold):
@@ -44,12 +62,15 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
         case _, kinds.Approximation(of_gold):
             return compare(answer, of_gold)
         case kinds.Expression(node, unit), kinds.Expression(of_gold, of_unit):
+            if unit == "%" and of_unit is None and _is_share(of_gold):
+                return "wrong"
             return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
         case kinds.Collection(items), kinds.Collection(of_gold_items):
-            if _numbered(items) != _numbered(of_gold_items):
-                return _in_any_order(_without_numbers(items), _without_numbers(of_gold_items))  # 2, 1 for x_1=1, x_2=2
-            if _named_apart(of_gold_items) and not _named_apart(items):
-                return _in_order(items, of_gold_items)  # 3, 5 for x=3, y=5
+            if numbered(items) != numbered(of_gold_items):
+                return _in_any_order(without_numbers(items), without_numbers(of_gold_items))  # 2, 1 for x_1=1, x_2=2
+            if named_apart(of_gold_items) and not named_apart(items):
+                bare = answer.listed and not any(isinstance(item, kinds.Named) for item in items)
+                return _in_order(items, of_gold_items) if bare else "wrong"  # 3, 5 for x=3, y=5
             return _in_any_order(items, of_gold_items)
         case kinds.Time((first, second), None), kinds.Expression(of_gold, None):
             return (
@@ -57,12 +78,16 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
             )
         case kinds.Expression(node, None), kinds.Time((first, second), None) if second:
             return _evaluated(node, Quotient(Number(Fraction(first)), Number(Fraction(second))))
+        case kinds.Collection(items), kinds.Union(members) if all(map(is_interval, (*items, *members))):
+            return _in_any_order(items, members)  # increasing on (-\\infty, 1) and (2, \\infty)
+        case kinds.Union(members), kinds.Collection(items) if all(map(is_interval, (*items, *members))):
+            return _in_any_order(members, items) if any(map(is_no_point, items)) else "wrong"
         case kinds.Union(members), kinds.Union(of_gold_members):
             one, other = ({type(member) is kinds.Named for member in of} for of in (members, of_gold_members))
             return _in_any_order(members, of_gold_members) if one == other else "wrong"  # x<1 or y>2
-        case kinds.Collection(items), kinds.Bracketed("(", of_gold_items, ")") if named := _named_apart(items):
+        case kinds.Collection(items), kinds.Bracketed("(", of_gold_items, ")") if named := named_apart(items):
             return _in_order([item.value for item in named], of_gold_items)  # x=1, y=2 for (1,2)
-        case kinds.Bracketed("(", items, ")"), kinds.Collection(of_gold_items) if named := _named_apart(of_gold_items):
+        case kinds.Bracketed("(", items, ")"), kinds.Collection(of_gold_items) if named := named_apart(of_gold_items):
             return _in_order(items, [item.value for item in named])
         case kinds.Bracketed(opening, items, closing), kinds.Bracketed():
             if (opening, closing) != (gold.opening, gold.closing):
@@ -103,29 +128,28 @@ def _of_one(answer: kinds.Answer) -> kinds.Answer:
     return answer
 
 
+def _half_plane(answer: kinds.Named) -> kinds.Inequality | None:
+    """The inequality that y < 2x+1 is, of several variables; None if a number bounds it."""
+    match answer.value:
+        case kinds.Bracketed(opening, (kinds.Expression(low, None), kinds.Expression(high, None)), closing):
+            name = Variable(answer.name)
+            if infinite(low) and variables(high):
+                return kinds.Inequality(difference(high, name), closing == "]")
+            if infinite(high) and variables(low):
+                return kinds.Inequality(difference(name, low), opening == "[")
+    return None
+
+
 def _same_name(first: str, second: str) -> bool:
     """Whether two names are one; y is the name of f(x), g(x) and h(x)."""
     return first == second or (first == "y" and second in _OF_X) or (second == "y" and first in _OF_X)
 
 
-def _named_apart(items: Sequence[kinds.Answer]) -> list[kinds.Named]:
-    """The values of different variables, by name; none if the items are not that."""
-    named = [item for item in items if isinstance(item, kinds.Named)]
-    apart = len(named) == len(items) == len({item.name for item in named}) > 1
-    return sorted(named, key=attrgetter("name")) if apart else []
-
-
-def _numbered(items: Sequence[kinds.Answer]) -> str | None:
-    """The unknown whose values x_1, x_2, ... all the items are; None if they are not."""
-    names = [item.name.rpartition("_") for item in items if isinstance(item, kinds.Named)]
-    bases = {base for base, _, number in names if number.isdigit()}
-    return bases.pop() if len(names) == len(items) and len(bases) == 1 else None
-
-
-def _without_numbers(items: Sequence[kinds.Answer]) -> list[kinds.Answer]:
-    """The values of an unknown with its own name, where they were numbered."""
-    base = _numbered(items)
-    return list(items) if base is None else [kinds.Named(base, item.value) for item in items]  # type: ignore[union-attr]
+def _is_share(gold: Node) -> bool:
+    """Whether a number is one that a percentage is not taken for: 0.25 is no 0.25%, nor 5/2 2.5%."""
+    if isinstance(gold, Quotient) or variables(gold):
+        return True
+    return gold != Number(Fraction(0)) and abs(Field(20).value(gold, {})) <= 1
 
 
 def _evaluated(answer: Node, gold: Node) -> Comparison:

@@ -23,9 +23,10 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A set, or a list of several answers, in any order."""
+    """A set, or a list of several answers, in any order; with `listed`, as they are written one after the other."""
 
     items: tuple["Answer", ...]
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,58 @@
-"""Reads a matrix, whose entries are answers."""
+r"""Reads what stands between \begin and \\end: a matrix, whose entries are answers, or a system, of one a line."""
 
 from collections.abc import Callable
 from typing import Final
 
 from pacs.rewards.answers import kinds
 from pacs.rewards.answers.bounds import MAX_ITEMS
-from pacs.rewards.answers.brackets import first, split_at
+from pacs.rewards.answers.brackets import first, outside, split_at
 from pacs.rewards.answers.refusals import Operation, Unreadable
+from pacs.rewards.answers.signs import RELATIONS, separates
 from pacs.rewards.answers.tokens import Token, joined
 
 _MATRICES: Final = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix"])
 _DETERMINANTS: Final = frozenset(["vmatrix", "Vmatrix"])
+#: Environments of lines; a star is typed, and is read as a dot.
+_SYSTEMS: Final = frozenset(["cases", "dcases", "aligned", "align", "align\\cdot", "gathered", "split", "array"])
+_COMMA: Final = Token("other", ",")
+
+
+def system(tokens: list[Token]) -> list[Token] | None:
+    r"""The lines of \begin{cases} ... \end{cases} as a list with commas; None if the tokens are no system.
+
+    Raises:
+        Unreadable: If one of its lines is no relation, as in a function that is defined by cases.
+    """
+    braced = tokens[0].text == "\\{" and tokens[-1].text == "}"
+    start = 1 if braced else 0
+    if len(tokens) < 4 or tokens[start].text != "\\begin":
+        return None
+    behind, end = first(tokens, "}"), len(tokens) - 1 - first(tokens[::-1], "\\end")
+    environment, inner = joined(tokens[start + 1 : behind]).strip("{"), tokens[behind + 1 : end]
+    if environment not in _SYSTEMS or joined(tokens[end + 1 :]) != f"{{{environment}}}":
+        return None
+    if environment == "array" and inner[:1] and inner[0].text == "{":
+        inner = inner[first(inner, "}") + 1 :]
+    lines = [line for line in split_at(inner, "\\\\") or [inner] if line]
+    if environment == "array" and not braced and not all(map(_relations, lines)):
+        return None  # a matrix
+    listed: list[Token] = []
+    for line in lines:
+        kept = [
+            token
+            for token, *near in zip(line, [*line[1:], _COMMA], [_COMMA, *line[:-1]], strict=True)
+            if token.text != "&" or not any(other.text in RELATIONS for other in near)
+        ]
+        while kept and (separates(kept[-1]) or kept[-1].text == "."):
+            kept.pop()
+        if not _relations(kept):
+            raise Unreadable("a line of a system that is no relation")
+        listed += [_COMMA, *kept] if listed else kept
+    return listed
+
+
+def _relations(tokens: list[Token]) -> bool:
+    return any(token.text in RELATIONS for token in outside(tokens))
 
 
 def matrix(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> kinds.Matrix:

@@ -10,15 +10,15 @@ from functools import lru_cache
 from pacs.rewards.answers import kinds, signs, values
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
-from pacs.rewards.answers.evaluate import equal
-from pacs.rewards.answers.expression import Variable, difference, variables
-from pacs.rewards.answers.matrices import matrix
+from pacs.rewards.answers.expression import Variable
+from pacs.rewards.answers.matrices import matrix, system
 from pacs.rewards.answers.names import name_of
-from pacs.rewards.answers.parse import parse_expression
-from pacs.rewards.answers.reals import REALS, all_of, is_domain, is_real, without
+from pacs.rewards.answers.reals import all_of, is_domain, is_real, named_set, union, without
 from pacs.rewards.answers.refusals import Operation, Unreadable, refuse
-from pacs.rewards.answers.tokens import Token, plain, tokenize
-from pacs.rewards.answers.words import are_words, with_commands, with_modulus, words
+from pacs.rewards.answers.relations import relation
+from pacs.rewards.answers.tokens import Token, joined, plain, tokenize
+from pacs.rewards.answers.unknowns import named_apart, together
+from pacs.rewards.answers.words import are_words, with_commands, with_modulus, with_signs, words
 
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
@@ -35,7 +35,7 @@ def read(text: str) -> kinds.Answer:
         Unreadable: If it is nothing that is known here.
         TooMuch: If it is too long, too deep, or a number in it is too large.
     """
-    text = with_modulus(plain(text))
+    text = with_signs(with_modulus(plain(text)))
     if are_words(text):
         return words(text)
     try:
@@ -59,6 +59,8 @@ def _read(tokens: list[Token]) -> kinds.Answer:
     tokens = with_thousands(unwrapped(tokens))
     if not tokens:
         raise Unreadable("it is empty")
+    if lines := system(tokens):
+        return _read(lines)
     if parts := split(tokens, signs.separates):
         return _single(tokens) if signs.leaves_out(parts) else _collection(tokens, parts)
     return _single(tokens)
@@ -77,10 +79,13 @@ def _single(tokens: list[Token]) -> kinds.Answer:
         return matrix(tokens, _read)
     if any(token.text == "\\pmod" for token in tokens):
         return values.congruence(tokens)
+    members = split_at(tokens, "\\cup")
     if any(token.text in signs.RELATIONS for token in outside(tokens)):
-        return _relation(tokens)
-    if members := split_at(tokens, "\\cup"):
-        return kinds.Union(tuple(map(_read, members)))
+        if members and all(any(token.text in signs.RELATIONS for token in outside(part)) for part in members):
+            return _collection([signs.as_or(token) for token in tokens], members)  # x<1 \\cup x>2
+        return relation(tokens, _read)
+    if members:
+        return union(list(map(_read, members)))
     if sides := split_at(signs.with_difference(tokens), "\\setminus"):
         return _difference(*sides) if len(sides) == 2 else refuse("two signs of a difference")
     if encloses(tokens) and (bracketed := _bracketed(tokens)) is not None:
@@ -91,10 +96,9 @@ def _single(tokens: list[Token]) -> kinds.Answer:
         return numeral
     if signs.has_two_signs(tokens):
         return kinds.Collection(tuple(_single(signs.with_sign(tokens, sign)) for sign in "+-"))
-    texts = [token.text for token in tokens]
-    if texts in (["\\mathbb", "{", "R", "}"], ["\\mathbb", "R"], ["\\R"]):
-        return REALS
-    if texts == ["\\emptyset"]:
+    if (named := named_set(tokens)) is not None:
+        return named
+    if joined(tokens) == "\\emptyset":
         return kinds.Collection(())
     return values.expression(tokens)
 
@@ -125,23 +129,25 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
     if not parts[0] or not parts[-1]:
         raise Unreadable("an empty place in a list")
     items: list[kinds.Answer] = []
-    alternatives: list[list[kinds.Answer]] = [[]]  # what "or" signs.separates
-    conditions = True
+    alternatives: list[list[kinds.Answer]] = [[]]  # what "or" separates
+    has_commas = any(token.text == "," for token in outside(tokens))
+    found: list[str] = []  # the first relation of each, and "" where there is none
     for part, separator in zip(parts, [*filter(signs.separates, outside(tokens)), None], strict=True):
         if part:  # ", and" is one separator
             answer = _single(unwrapped(part))
             items += answer.items if isinstance(answer, kinds.Collection) and signs.has_two_signs(part) else [answer]
-            conditions &= any(token.text in signs.CONDITIONS for token in outside(unwrapped(part)))
+            found.append(next((token.text for token in outside(unwrapped(part)) if token.text in signs.RELATIONS), ""))
             alternatives[-1].append(answer)
-        if separator is not None and signs.is_or(separator) and alternatives[-1]:
+        begins = separator is not None and (signs.is_or(separator) or (separator.text == ";" and has_commas))
+        if begins and alternatives[-1]:
             alternatives.append([])
     named = [item for item in items if isinstance(item, kinds.Named)]
-    if conditions and len(named) == len(items) > 1 and len({item.name for item in named}) == 1:
-        return kinds.Named(named[0].name, all_of(alternatives))
-    unknowns = {item.name.rpartition("_")[0] or item.name for item in named}
-    if len(alternatives) > 1 and len(named) == len(items) and len(unknowns) > 1:
-        return kinds.Union(tuple(items))  # x=1 or y=2 is no x=1, y=2
-    return kinds.Collection(tuple(items))
+    if signs.are_conditions(found) and len(named) == len(items) > 1 and len({item.name for item in named}) == 1:
+        logical = any(token.text == "\\land" for token in outside(tokens))
+        return kinds.Named(named[0].name, all_of(alternatives, logical=logical))
+    if len(named) == len(items) and (several := together(named, alternatives)):
+        return several
+    return kinds.Collection(tuple(items), len(alternatives) == 1 and len(items) == len(found))
 
 
 def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
@@ -152,7 +158,8 @@ def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
             return _set_builder(inner)
         if not inner:
             return kinds.Collection(())
-        return _collection(inner, split(inner, signs.separates) or [inner])
+        members = _collection(inner, split(inner, signs.separates) or [inner])
+        return kinds.Collection(members.items) if isinstance(members, kinds.Collection) else members
     if opening == "\\langle" and closing == "\\rangle":
         opening, closing = "(", ")"
     if opening not in ("(", "[") or closing not in (")", "]"):
@@ -161,7 +168,8 @@ def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
     if items:
         if len(items) > MAX_ITEMS:
             raise TooMuch(f"more than {MAX_ITEMS} entries")
-        return kinds.Bracketed(opening, tuple(_single(unwrapped(item)) for item in items), closing)
+        entries = tuple(_single(unwrapped(item)) for item in items)
+        return kinds.Collection(entries) if named_apart(entries) else kinds.Bracketed(opening, entries, closing)
     return None if opening + closing in ("()", "[]") else refuse("brackets that do not match")
 
 
@@ -185,65 +193,3 @@ def _difference(left: list[Token], right: list[Token]) -> kinds.Answer:
     if not isinstance(missing, kinds.Collection):
         raise Unreadable("a difference of other sets than intervals and numbers")
     return all_of([[_single(left), without(missing.items)]])
-
-
-def _relation(tokens: list[Token]) -> kinds.Answer:
-    found = [token.text for token in outside(tokens) if token.text in signs.RELATIONS]
-    sides = split_at(tokens, *signs.RELATIONS)
-    if found == ["\\approx"]:
-        value = kinds.Approximation(_read(sides[-1]))
-        if not sides[0]:
-            return value
-        return kinds.Named(name_of(sides[0]) or refuse("an approximation of no variable"), value)
-    if not all(sides):
-        raise Unreadable(f"one side of {found[0]!r} is missing")
-    if len(found) == 1:
-        return _two_sides(found[0], *sides)
-    if (
-        len(found) == 2
-        and (found[0] in ("<", "\\le")) == (found[1] in ("<", "\\le"))
-        and all(s in signs.FLIPPED for s in found)
-    ):
-        if found[0] in (">", "\\ge"):
-            found, sides = [signs.FLIPPED[sign] for sign in reversed(found)], sides[::-1]
-        name = name_of(sides[1]) or refuse("an inequality of two found about no variable")
-        ends = kinds.Expression(parse_expression(sides[0])), kinds.Expression(parse_expression(sides[2]))
-        return kinds.Named(name, kinds.Bracketed(signs.bracket(found[0], "(["), ends, signs.bracket(found[1], ")]")))
-    raise Unreadable("relations that are not known here")
-
-
-def _two_sides(sign: str, left: list[Token], right: list[Token]) -> kinds.Answer:
-    name = name_of(left)
-    if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
-        left, right, name = right, left, name_of(right)  # a+b=x
-    if sign in signs.FLIPPED and "+" in (name or name_of(right) or ""):
-        name = None  # x+y>1 has the solutions of y+x>1
-    elif name is None and sign not in ("\\in", "\\notin") and (name := name_of(right)) is not None:
-        left, right, sign = right, left, signs.FLIPPED.get(sign, sign)
-    if sign == "\\in":
-        return kinds.Named(name or refuse("no variable before the sign for 'in'"), _read(right))
-    if sign == "=" and name is not None and (value := _read(right)) != kinds.Expression(Variable(name)):
-        return kinds.Named(name, value)
-    if sign == "=":
-        first, second = parse_expression(left), parse_expression(right)
-        if variables(first) or variables(second):
-            return kinds.Equation(difference(first, second))
-        return _read(right) if equal(first, second) else refuse("a statement about numbers that is not true")
-    if sign in ("\\ne", "\\notin"):
-        missing = _read(right)
-        if (sign == "\\notin") != encloses(right):
-            raise Unreadable("a number as a set, or a set as a number")
-        items = missing.items if isinstance(missing, kinds.Collection) else [missing]
-        return kinds.Named(name or refuse("no variable before the sign for 'not equal'"), without(items))
-    if sign not in signs.FLIPPED:
-        raise Unreadable(f"{sign!r} is not known here")
-    bound = parse_expression(right)
-    if name is None or name in variables(bound):
-        larger, smaller = (left, right) if sign in (">", "\\ge") else (right, left)
-        return kinds.Inequality(
-            difference(parse_expression(larger), parse_expression(smaller)), sign in ("\\le", "\\ge")
-        )
-    end, (low, high) = kinds.Expression(bound), REALS.items
-    if sign in (">", "\\ge"):
-        return kinds.Named(name, kinds.Bracketed(signs.bracket(sign, "(["), (end, high), ")"))
-    return kinds.Named(name, kinds.Bracketed("(", (low, end), signs.bracket(sign, ")]")))

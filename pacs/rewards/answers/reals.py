@@ -1,21 +1,144 @@
-"""The set of the real numbers: how it is written, and what is left of it without some numbers."""
+"""Sets of real numbers: their names, intervals and points, and what several of them come to together."""
 
 import math
+import re
 from collections.abc import Sequence
-from itertools import pairwise
+from fractions import Fraction
+from itertools import chain, pairwise
 from typing import Final
 
 from pacs.rewards.answers import kinds
+from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import first
-from pacs.rewards.answers.evaluate import infinite
+from pacs.rewards.answers.evaluate import equal, infinite
 from pacs.rewards.answers.exact import NoValue
-from pacs.rewards.answers.expression import Constant, negative
+from pacs.rewards.answers.expression import Constant, Number, Variable, negative
 from pacs.rewards.answers.field import Field
 from pacs.rewards.answers.refusals import Unreadable, refuse
 from pacs.rewards.answers.tokens import Token, joined
 
 _INFINITY: Final = Constant("infinity")
+_ZERO: Final = kinds.Expression(Number(Fraction(0)))
 REALS: Final = kinds.Bracketed("(", (kinds.Expression(negative(_INFINITY)), kinds.Expression(_INFINITY)), ")")
+
+
+#: Signs behind the names of sets: `^+`, `_{>0}`, `_0^+` (a star is typed, and is read as a dot).
+_SUFFIXES: Final = {
+    **dict.fromkeys(["^+", "_>0", "^>0"], "positive"),
+    **dict.fromkeys(["^-", "_<0", "^<0"], "negative"),
+    **dict.fromkeys(["_\\ge0", "^\\ge0", "_0^+", "^+_0"], "nonnegative"),
+    **dict.fromkeys(["_\\le0", "^\\le0", "_0^-", "^-_0"], "nonpositive"),
+    **dict.fromkeys(["^\\cdot", "_\\ne0", "^\\ne0"], "nonzero"),
+}
+_NAMED = re.compile(r"\\(?:mathbb([RZNQC])|(R))(.*)")
+
+
+def named_set(tokens: Sequence[Token]) -> kinds.Answer | None:
+    r"""The set of the name \\mathbb{R}, \\mathbb{R}^+, \\mathbb{Z}_{>0}, ...; None if the tokens are no such name."""
+    if tokens[0].text not in ("\\mathbb", "\\R"):
+        return None
+    found = _NAMED.fullmatch(joined(token for token in tokens if token.text not in ("{", "}")))
+    if found is None or (found[3] and found[3] not in _SUFFIXES):
+        return None
+    return set_of(found[1] or found[2], _SUFFIXES.get(found[3], ""))
+
+
+def set_of(letter: str, which: str) -> kinds.Answer | None:
+    """The real numbers (R), or a set of others, or those that are `positive`, `nonnegative`, ...; None if unknown."""
+    if letter != "R":
+        return kinds.Expression(Variable(f"mathbb {letter}{which and ' '}{which}"))
+    low, high = REALS.items
+    match which:
+        case "":
+            return REALS
+        case "positive" | "nonnegative":
+            return kinds.Bracketed("(["[which == "nonnegative"], (_ZERO, high), ")")
+        case "negative" | "nonpositive":
+            return kinds.Bracketed("(", (low, _ZERO), ")]"[which == "nonpositive"])
+        case "nonzero":
+            return without([_ZERO])
+    return None
+
+
+def of_size(sign: str, bound: kinds.Expression) -> kinds.Answer:
+    """The numbers whose absolute value is below (above, ...) a number. Raises Unreadable if that is below 0."""
+    place, opposite = _place(bound), kinds.Expression(negative(bound.node))
+    closed = sign in ("\\le", "\\ge")
+    if sign in ("<", "\\le"):
+        return kinds.Bracketed("(["[closed], (opposite, bound), ")]"[closed]) if place > 0 else refuse("no size")
+    if place < 0 or (closed and place == 0):
+        raise Unreadable("the size of every number")
+    low, high = REALS.items
+    beyond = kinds.Bracketed("(", (low, opposite), ")]"[closed]), kinds.Bracketed("(["[closed], (bound, high), ")")
+    return kinds.Union(beyond)
+
+
+def both_of_size(size: kinds.Answer) -> list[kinds.Answer]:
+    """The two numbers of an absolute value above 0. Raises Unreadable if it is none."""
+    if not isinstance(size, kinds.Expression) or _place(size) <= 0:
+        raise Unreadable("no size of two numbers")
+    return [size, kinds.Expression(negative(size.node))]
+
+
+def is_interval(answer: kinds.Answer) -> bool:
+    """Whether it is an interval, or a point of two entries."""
+    return isinstance(answer, kinds.Bracketed) and len(answer.items) == 2
+
+
+def is_no_point(answer: kinds.Answer) -> bool:
+    """Whether brackets can be an interval's alone: (1, 2], (1, \\infty)."""
+    match answer:
+        case kinds.Bracketed("(", items, ")"):
+            return any(isinstance(item, kinds.Expression) and infinite(item.node) for item in items)
+    return isinstance(answer, kinds.Bracketed)
+
+
+def union(members: Sequence[kinds.Answer]) -> kinds.Answer:
+    """Intervals and numbers together: each number alone, but for those that close an interval's open end.
+
+    Raises:
+        TooMuch: If there are too many.
+    """
+    flat = list(chain.from_iterable(_members(member) for member in members))
+    if len(flat) > MAX_ITEMS:
+        raise TooMuch(f"more than {MAX_ITEMS} intervals")
+    points = [member for member in flat if isinstance(member, kinds.Expression)]
+    for point in points:
+        closed = [_closed_by(point, member) if isinstance(member, kinds.Bracketed) else member for member in flat]
+        if closed != flat:
+            flat = closed
+            flat.remove(point)
+    return flat[0] if len(flat) == 1 else kinds.Union(tuple(flat))
+
+
+def _members(answer: kinds.Answer) -> Sequence[kinds.Answer]:
+    match answer:
+        case kinds.Union(members):
+            return members
+        case kinds.Collection(items) if all(isinstance(item, kinds.Expression) for item in items):
+            return items
+        case kinds.Bracketed("[", (low, high), "]") if low == high:
+            return (low,)
+    return (answer,)
+
+
+def _closed_by(point: kinds.Expression, interval: kinds.Bracketed) -> kinds.Bracketed:
+    if len(interval.items) != 2:
+        return interval
+    opening, (low, high), closing = interval.opening, interval.items, interval.closing
+    if opening == "(" and _are_same(point, low):
+        opening = "["
+    if closing == ")" and _are_same(point, high):
+        closing = "]"
+    return kinds.Bracketed(opening, (low, high), closing)
+
+
+def _are_same(one: kinds.Expression, other: kinds.Answer) -> bool:
+    try:
+        close = math.isclose(_place(one), _place(other), abs_tol=1e-9)
+        return close and isinstance(other, kinds.Expression) and equal(one.node, other.node)
+    except (Unreadable, NoValue):
+        return False
 
 
 def is_real(tokens: Sequence[Token]) -> bool:
@@ -28,13 +151,14 @@ def is_domain(tokens: Sequence[Token]) -> bool:
     return any(token.text == "\\in" for token in tokens) and is_real(tokens[first(tokens, "\\in") :])
 
 
-def all_of(alternatives: Sequence[Sequence[kinds.Answer]]) -> kinds.Answer:
+def all_of(alternatives: Sequence[Sequence[kinds.Answer]], *, logical: bool = False) -> kinds.Answer:
     """The numbers that meet all conditions of one of the alternatives.
 
-    Conditions that nothing meets together are alternatives themselves, as in x < 1 and x > 3.
+    Conditions that nothing meets together are alternatives themselves, as in x < 1 and x > 3; but not where the sign of
+    logic joins them (`logical`).
 
     Args:
-        alternatives: of each the conditions on one variable, as sets: intervals, and unions of them.
+        alternatives: of each the conditions on one variable, as sets: intervals, numbers, and unions of them.
 
     Raises:
         Unreadable: If they are other sets.
@@ -45,16 +169,26 @@ def all_of(alternatives: Sequence[Sequence[kinds.Answer]]) -> kinds.Answer:
         common = sets[0]
         for other in sets[1:]:
             common = [both for one in common for another in other if (both := _common(one, another))]
+        if not common and logical:
+            raise Unreadable("conditions that nothing meets")
         members += common or [interval for intervals in sets for interval in intervals]
-    return members[0] if len(members) == 1 else kinds.Union(tuple(members))
+    return union(members)
 
 
 def _intervals(condition: kinds.Answer) -> list[kinds.Bracketed]:
     value = condition.value if isinstance(condition, kinds.Named) else condition
-    members = value.members if isinstance(value, kinds.Union) else (value,)
-    if not all(isinstance(member, kinds.Bracketed) and len(member.items) == 2 for member in members):
-        raise Unreadable("a condition that is no interval")
-    return list(members)  # type: ignore[arg-type]
+    intervals = []
+    for member in value.members if isinstance(value, kinds.Union) else (value,):
+        match member:
+            case kinds.Bracketed(_, (_, _), _):
+                intervals.append(member)
+            case kinds.Expression():
+                intervals.append(kinds.Bracketed("[", (member, member), "]"))
+            case kinds.Collection(items):
+                intervals += chain.from_iterable(map(_intervals, items))
+            case _:
+                raise Unreadable("a condition that is no interval")
+    return intervals
 
 
 def _common(one: kinds.Bracketed, other: kinds.Bracketed) -> kinds.Bracketed | None:

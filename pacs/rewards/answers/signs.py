@@ -30,6 +30,16 @@ def is_or(token: Token) -> bool:
     return token.text == "\\lor" or token.text.strip(" ,").lower() == "or"
 
 
+def as_or(token: Token) -> Token:
+    """With "or" for the sign of a union."""
+    return token._replace(kind="words", text="or") if token.text == "\\cup" else token
+
+
+def are_conditions(found: Sequence[str]) -> bool:
+    """Whether relations say in which set a variable is; one of them at least does so otherwise than by its value."""
+    return all(sign in CONDITIONS or sign == "=" for sign in found) and any(sign in CONDITIONS for sign in found)
+
+
 def leaves_out(parts: Sequence[Sequence[Token]]) -> bool:
     r"""Whether the parts of a list are a variable and several numbers that it is not: x \\ne 3, 5."""
     has_relation = [any(token.text in RELATIONS for token in outside(part)) for part in parts]

@@ -9,7 +9,7 @@ from pacs.rewards.answers.commands import FUNCTIONS, OPERATIONS
 
 #: A pair of dollars and the like around an answer.
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
-_STOP = re.compile(r"(?<=[\w)}\]%$!|])\s*[.,;]$", re.ASCII)
+_STOP = re.compile(r"(?<=[\w)}\]%$!|])\s*[.,;\\]$", re.ASCII)
 #: A separator of thousands that cannot be anything else: 10{,}000, 10,\!000, 10\,000.
 _THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,\\!\s*|\\,)(?=\d{3}(?!\d))")
 _WITHOUT_MEANING = re.compile(
@@ -49,6 +49,8 @@ _SAME: Final = {
     **dict.fromkeys([r"\varnothing"], r"\emptyset"),
     **dict.fromkeys([r"\colon"], ":"),
     **dict.fromkeys([r"\bigcup"], r"\cup"),
+    **dict.fromkeys([r"\vee"], r"\lor"),
+    **dict.fromkeys([r"\wedge"], r"\land"),
     **dict.fromkeys([r"\prime"], "'"),
     **dict.fromkeys([r"\degree"], r"\circ"),
     **dict.fromkeys([r"\backslash"], r"\setminus"),
@@ -76,6 +78,10 @@ _NOT_EQUAL = re.compile(r"\\not\s*=|(?<=\s)!=")  # 5!=120 is a factorial
 #: Relations as they are typed.
 _TYPED: Final = {">=": r"\ge ", "<=": r"\le ", "==": "="}
 _TYPED_RELATION = re.compile(r"[<>=]=(?!=)")
+#: Nothing behind it that it is the logarithm of: TeX sets \\log_25 as log 5 to the base 2.
+_LOG = re.compile(
+    r"\\log_(\d)(\d+)(?=\s*(?:$|[-+*/=<>,;.)\]}|&]|\\(?:cdot|times|right|le|ge|text)(?![a-z])))", re.ASCII
+)
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
 
 
@@ -118,6 +124,8 @@ def plain(answer: str) -> str:
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
+    if "\\log_" in text:
+        text = _LOG.sub(r"\\log_{\1}\2", text)
     return _POWER_OF_TEN.sub(r"{\1\\cdot 10^{\2}}", text)
 
 
@@ -129,10 +137,15 @@ def tokenize(text: str) -> list[Token]:
         end = match.end()
         kind = match.lastgroup
         if match["words"] is not None:
-            inner = match["inner"]
-            if match["alphabet"] and inner in FUNCTIONS | OPERATIONS:
+            inner, alphabet = match["inner"], match["alphabet"]
+            if alphabet and inner in FUNCTIONS | OPERATIONS:
                 tokens.append(Token("command", f"\\{inner}", space))
-            elif match["alphabet"] and len(inner) == 1 and inner.isalpha() and not _measured(tokens, match["alphabet"]):
+            elif (
+                match["alphabet"]
+                and len(inner) == 1
+                and inner.isalpha()
+                and not _measured(tokens, match["alphabet"], inner)
+            ):
                 tokens.append(Token("letter", inner, space))
             else:
                 tokens.append(Token("words", inner, space))
@@ -144,9 +157,9 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def _measured(before: list[Token], alphabet: str) -> bool:
+def _measured(before: list[Token], alphabet: str, letter: str) -> bool:
     r"""Whether a letter in \\mathrm is a unit: behind a number or degrees, as in 10\\,\\mathrm{m}."""
-    if alphabet != "mathrm" or not before:
+    if alphabet != "mathrm" or not before or letter in ("e", "i"):
         return False
     last = [token.text for token in before[-4:]]
     return before[-1].kind == "number" or last[-2:] == ["^", "\\circ"] or last == ["^", "{", "\\circ", "}"]

@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Final
 
 from pacs.rewards.answers import kinds
-from pacs.rewards.answers.expression import Number, Variable
-from pacs.rewards.answers.reals import REALS
+from pacs.rewards.answers.expression import Number
+from pacs.rewards.answers.reals import set_of
 from pacs.rewards.answers.refusals import Unreadable
 from pacs.rewards.answers.units import is_word_unit
 
@@ -14,19 +14,31 @@ from pacs.rewards.answers.units import is_word_unit
 _SHORT_WORDS: Final = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "dne"])
 _NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS: Final = _NUMBERS.split()
-ZERO: Final = kinds.Expression(Number(Fraction(0)))
-#: Sets that have a sign of their own, or are an interval.
-_REALS = re.compile(r"(?:the set of )?(?:all |the )?(?:the )?real(?: number)?s|(?:any|every) real number", re.I)
-_SET = re.compile(
-    r"(?:the set of )?(?:all |the )?(?:(integer|natural number|rational number)|(\S+) real number)s", re.I
-)
-_SET_NAMES: Final = {"integer": "Z", "natural number": "N", "rational number": "Q"}
-_HALVES: Final = {
-    "positive": kinds.Bracketed("(", (ZERO, REALS.items[1]), ")"),
-    "nonnegative": kinds.Bracketed("[", (ZERO, REALS.items[1]), ")"),
-    "negative": kinds.Bracketed("(", (REALS.items[0], ZERO), ")"),
-    "nonpositive": kinds.Bracketed("(", (REALS.items[0], ZERO), "]"),
+#: Sets that have a sign of their own, or are an interval: the first two groups, or the other two, say which.
+_WHICH: Final = r"(?:(positive|negative|non-?(?:negative|positive|zero)) )?"
+_SETS: Final = r"(integer|natural number|rational number|real number"
+_SET: Final = rf"(?:the set of )?(?:(?:all |the )*{_WHICH}{_SETS}|real)s|(?:any |every |each ){_WHICH}{_SETS}))"
+_SET_NAME = re.compile(_SET, re.I)
+_LETTERS: Final = {"integer": "Z", "natural number": "N", "rational number": "Q", "real number": "R", "real": "R"}
+_INTERVALS: Final = {
+    "": r"(-\infty,\infty)",
+    "positive": r"(0,\infty)",
+    "negative": r"(-\infty,0)",
+    "nonnegative": r"[0,\infty)",
+    "nonpositive": r"(-\infty,0]",
 }
+#: "all real numbers x except 0", "all real numbers greater than 2", "all real numbers x such that x > 2".
+_REST = re.compile(
+    rf"(?:[a-z] (?:is|can be|\\in) )?(?:{_SET}|\\mathbb ?\{{? ?R ?\}}?)(?: [a-z])?,? (?:"
+    r"(?:except|other than|but(?: not)?|excluding|besides|apart from|aside from|not equal to|different from|\\ne)"
+    r"(?: for| when| where)?(?: the)?(?: numbers?| values?| points?)? (?P<without>.+)"
+    r"|(?P<bound>(?:that are )?(?:greater|larger|more|less|smaller) than(?: or equal to)?|at least|at most) (?P<end>.+)"
+    r"|(?:(?:such that|with|where|for which|satisfying) )?(?P<rule>[a-z] ?(?:[<>]|\\(?:le|ge|ne|in)(?![a-z])).+))",
+    re.I,
+)
+_OF_REALS = re.compile(r"\breals?\b|\\mathbb *\{? *R *\}? *\\?(?:text|mathrm|mbox|[a-z]{3})", re.I)
+_A_NAME = re.compile(r"(?<![a-zA-Z\\])[a-z] ?(?:=|\\ne(?![a-z])) ?")
+_TYPESET = re.compile(r"\\(?:text\w*|mathrm|mbox)\s*\{([^{}]*)\}|\$")
 _NONE = re.compile(r"(?:the )?empty set|(?:there (?:is|are) )?no (?:real )?solutions?", re.I)
 #: "or" and "and" between answers, and "mod 7" in its ways of being written.
 _CONJUNCTION = re.compile(r"(\\[a-zA-Z]+\s*\{[^{}]*\})|(?<![a-zA-Z\\])(or|and)(?![a-zA-Z])")
@@ -51,18 +63,40 @@ def are_words(text: str) -> bool:
 def words(text: str) -> kinds.Answer:
     """What words alone are: the number that they name, or themselves."""
     text = " ".join(text.split()).strip(" .")
-    if _REALS.fullmatch(text):
-        return REALS
-    if found := _SET.fullmatch(text):
-        name = _SET_NAMES.get((found[1] or "").lower())
-        half = _HALVES.get((found[2] or "").lower().replace("-", ""))
-        if answer := kinds.Expression(Variable(f"mathbb {name}")) if name else half:
-            return answer
+    if (found := _SET_NAME.fullmatch(text)) and (answer := set_of(*_set(found))):
+        return answer
     if _NONE.fullmatch(text):
         return kinds.Collection(())
     if text.casefold() in _NUMBER_WORDS:
         return kinds.Expression(Number(Fraction(_NUMBER_WORDS.index(text.casefold()))))
     return kinds.Words(text if text.isupper() else text.casefold())
+
+
+def _set(found: re.Match[str]) -> tuple[str, str]:
+    """The letter of a set, and which of its numbers are meant."""
+    name, which = (found[2] or found[4] or "real"), (found[1] or found[3] or "")
+    return _LETTERS[name.lower()], which.lower().replace("-", "")
+
+
+def with_signs(text: str) -> str:
+    r"""With signs for what words say of the real numbers, as "all real numbers except 0"."""
+    if not _OF_REALS.search(text):
+        return text
+    found = _REST.fullmatch(" ".join(_TYPESET.sub(r" \1 ", text).split()))
+    letter, which = _set(found) if found else ("", "")
+    if found is None or letter != "R" or which not in _INTERVALS:
+        return text
+    if found["without"]:
+        return rf"{_INTERVALS[which]}\setminus\{{{_A_NAME.sub('', found['without'])}\}}"
+    if which:
+        return text
+    if found["rule"]:
+        return found["rule"]
+    bound, end = found["bound"].lower(), found["end"]
+    closed = "equal" in bound or bound.startswith("at")
+    if "least" in bound or re.search("greater|larger|more", bound):
+        return rf"{'(['[closed]}{end},\infty)"
+    return rf"(-\infty,{end}{')]'[closed]}"
 
 
 def with_modulus(text: str) -> str:

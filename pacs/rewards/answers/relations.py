@@ -1,0 +1,104 @@
+"""Reads relations: what a variable is, or is in; equations, and inequalities of several variables."""
+
+from collections.abc import Callable
+
+from pacs.rewards.answers import kinds, signs
+from pacs.rewards.answers.brackets import encloses, outside, split_at
+from pacs.rewards.answers.evaluate import equal
+from pacs.rewards.answers.expression import Variable, difference, variables
+from pacs.rewards.answers.names import name_of
+from pacs.rewards.answers.parse import parse_expression
+from pacs.rewards.answers.reals import REALS, all_of, both_of_size, of_size, without
+from pacs.rewards.answers.refusals import Unreadable, refuse
+from pacs.rewards.answers.tokens import Token
+
+#: Reads an answer that is a part of another one.
+Reader = Callable[[list[Token]], kinds.Answer]
+
+
+def relation(tokens: list[Token], read: Reader) -> kinds.Answer:
+    """What relations between two sides or three say.
+
+    Args:
+        tokens: of an answer with a relation outside brackets.
+        read: reads a side.
+
+    Raises:
+        Unreadable: If it is no relation that is known here.
+    """
+    found = [token.text for token in outside(tokens) if token.text in signs.RELATIONS]
+    sides = split_at(tokens, *signs.RELATIONS)
+    if found == ["\\approx"]:
+        value = kinds.Approximation(read(sides[-1]))
+        if not sides[0]:
+            return value
+        return kinds.Named(name_of(sides[0]) or refuse("an approximation of no variable"), value)
+    if not all(sides):
+        raise Unreadable(f"one side of {found[0]!r} is missing")
+    if len(found) == 1:
+        return _two_sides(found[0], *sides, read)
+    if (
+        len(found) == 2
+        and (found[0] in ("<", "\\le")) == (found[1] in ("<", "\\le"))
+        and all(s in signs.FLIPPED for s in found)
+    ):
+        if found[0] in (">", "\\ge"):
+            found, sides = [signs.FLIPPED[sign] for sign in reversed(found)], sides[::-1]
+        ends = kinds.Expression(parse_expression(sides[0])), kinds.Expression(parse_expression(sides[2]))
+        if name := _sized(sides[1]):
+            sizes = of_size(signs.FLIPPED[found[0]], ends[0]), of_size(found[1], ends[1])
+            return kinds.Named(name, all_of([sizes]))
+        name = name_of(sides[1]) or refuse("an inequality of two found about no variable")
+        return kinds.Named(name, kinds.Bracketed(signs.bracket(found[0], "(["), ends, signs.bracket(found[1], ")]")))
+    raise Unreadable("relations that are not known here")
+
+
+def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -> kinds.Answer:
+    name = name_of(left)
+    if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
+        left, right, name = right, left, name_of(right)  # a+b=x
+    if sign in signs.FLIPPED and "+" in (name or name_of(right) or ""):
+        name = None  # x+y>1 has the solutions of y+x>1
+    elif name is None and sign not in ("\\in", "\\notin") and (name := name_of(right)) is not None:
+        left, right, sign = right, left, signs.FLIPPED.get(sign, sign)
+    if sign == "\\in":
+        return kinds.Named(name or refuse("no variable before the sign for 'in'"), read(right))
+    if sign == "=" and name is not None and (value := read(right)) != kinds.Expression(Variable(name)):
+        return kinds.Named(name, value)
+    if sign == "=":
+        first, second = parse_expression(left), parse_expression(right)
+        if variables(first) or variables(second):
+            return kinds.Equation(difference(first, second))
+        return read(right) if equal(first, second) else refuse("a statement about numbers that is not true")
+    if sign in ("\\ne", "\\notin"):
+        missing = read(right)
+        if (sign == "\\notin") != encloses(right):
+            raise Unreadable("a number as a set, or a set as a number")
+        items = list(missing.items) if isinstance(missing, kinds.Collection) else [missing]
+        if (sized := _sized(left)) and len(items) == 1:
+            name, items = sized, both_of_size(items[0])
+        return kinds.Named(name or refuse("no variable before the sign for 'not equal'"), without(items))
+    if sign not in signs.FLIPPED:
+        raise Unreadable(f"{sign!r} is not known here")
+    if _sized(right):
+        left, right, sign = right, left, signs.FLIPPED[sign]
+    bound = parse_expression(right)
+    if (sized := _sized(left)) and not variables(bound):
+        return kinds.Named(sized, of_size(sign, kinds.Expression(bound)))
+    if name is None or name in variables(bound):
+        larger, smaller = (left, right) if sign in (">", "\\ge") else (right, left)
+        return kinds.Inequality(
+            difference(parse_expression(larger), parse_expression(smaller)), sign in ("\\le", "\\ge")
+        )
+    end, (low, high) = kinds.Expression(bound), REALS.items
+    if sign in (">", "\\ge"):
+        return kinds.Named(name, kinds.Bracketed(signs.bracket(sign, "(["), (end, high), ")"))
+    return kinds.Named(name, kinds.Bracketed("(", (low, end), signs.bracket(sign, ")]")))
+
+
+def _sized(tokens: list[Token]) -> str | None:
+    """The variable of whose absolute value a relation speaks; None if it is none, or complex as z and w are."""
+    if len(tokens) < 3 or tokens[0].text != "|" or tokens[-1].text != "|":
+        return None
+    name = name_of(tokens[1:-1])
+    return name if name and name.islower() and name[0] not in "zw" else None

@@ -1,0 +1,82 @@
+"""The values of several unknowns: x = 1, y = 2, or (x, y) = (1, 2), or without their names (1, 2)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pacs.rewards.answers import kinds
+
+#: w goes before x, or behind z.
+_ALPHABET: Final = "abcdefghijklmnopqrstuv xyz"
+
+
+def named_apart(items: Sequence[kinds.Answer]) -> list[kinds.Named]:
+    """The values of different variables, in their order; none if the items are not that."""
+    named = [item for item in items if isinstance(item, kinds.Named)]
+    if not len(named) == len(items) == len({item.name for item in named}) > 1:
+        return []
+    order = in_order([item.name for item in named])
+    return sorted(named, key=lambda item: order.index(item.name))
+
+
+def together(named: Sequence[kinds.Named], alternatives: Sequence[Sequence[kinds.Answer]]) -> kinds.Answer | None:
+    """Values of several unknowns of which some belong together; None if all do, or if they are of one unknown.
+
+    x = 1, y = 2 or x = 3, y = 4 are two points, also without the "or"; x = 1 or y = 2 is no x = 1, y = 2.
+    """
+    if len({item.name.rpartition("_")[0] or item.name for item in named}) < 2:
+        return None
+    if len(alternatives) == 1:
+        of_one = len({item.name for item in named})
+        alternatives = [named[first : first + of_one] for first in range(0, len(named), of_one)]
+    if len(alternatives) > 1 and all(map(named_apart, alternatives)):
+        return kinds.Collection(tuple(kinds.Collection(tuple(group)) for group in alternatives))
+    return kinds.Union(tuple(named)) if len(alternatives) > 1 else None
+
+
+def numbered(items: Sequence[kinds.Answer]) -> str | None:
+    """The unknown whose values x_1, x_2, ... all the items are; None if they are not."""
+    names = [item.name.rpartition("_") for item in items if isinstance(item, kinds.Named)]
+    bases = {base for base, _, number in names if number.isdigit()}
+    return bases.pop() if len(names) == len(items) and len(bases) == 1 else None
+
+
+def without_numbers(items: Sequence[kinds.Answer]) -> list[kinds.Answer]:
+    """The values of an unknown with its own name, where they were numbered."""
+    base = numbered(items)
+    return list(items) if base is None else [kinds.Named(base, item.value) for item in items]  # type: ignore[union-attr]
+
+
+def names_of(name: str) -> list[str]:
+    """Those in the name of a point, (x,y); none in another name."""
+    return name[1:-1].replace("{", "").replace("}", "").split(",") if name.startswith("(") else []
+
+
+def in_order(names: Sequence[str]) -> list[str]:
+    """The names in the order in which a point has them: neighbours in the alphabet, or numbered; else as they are.
+
+    So x goes before y, but of (n, k) and (w, x, y, z) only the problem knows.
+    """
+    numbers = [name.rpartition("_")[2] for name in names]
+    if all(map(str.isdecimal, numbers)) and len({name.rpartition("_")[0] for name in names}) == 1:
+        return sorted(names, key=lambda name: int(name.rpartition("_")[2]))
+    return sorted(names) if "".join(sorted(names)).casefold() in _ALPHABET else list(names)
+
+
+def by_name(answer: kinds.Answer) -> dict[str, kinds.Answer]:
+    """The values of several unknowns; empty if an answer is something else."""
+    match answer:
+        case kinds.Named(name, kinds.Bracketed("(", items, ")")) if len(names := names_of(name)) == len(items):
+            return dict(zip(names, items, strict=True))
+        case kinds.Collection(items):
+            return {item.name: item.value for item in named_apart(items)}
+    return {}
+
+
+def ordered(value: kinds.Answer, names: Sequence[str], order: Sequence[str]) -> kinds.Answer:
+    """A point, or the points of a set, with entries of these names in another order of them."""
+    match value:
+        case kinds.Bracketed(opening, items, closing) if len(items) == len(names):
+            return kinds.Bracketed(opening, tuple(items[names.index(name)] for name in order), closing)
+        case kinds.Collection(items):
+            return kinds.Collection(tuple(ordered(item, names, order) for item in items))
+    return value

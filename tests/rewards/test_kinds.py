@@ -1,0 +1,194 @@
+r"""Each kind of answer, as models write it: right in other words, and wrong by little."""
+
+import pytest
+
+from pacs.rewards.math import gold_problem, grade
+
+#: Gold answer -> what it is met by, and what not.
+CASES: dict[str, tuple[list[str], list[str]]] = {
+    r"x=1,y=2\text{ or }x=3,y=4": (
+        ["(1,2),(3,4)", r"x=3,y=4\text{ or }x=1,y=2", "x=1,y=2;x=3,y=4", "x=1,y=2,x=3,y=4",
+         r"(x,y)=(1,2)\text{ or }(x,y)=(3,4)", r"y=2,x=1\text{ or }y=4,x=3"],
+        [r"x=1,y=4\text{ or }x=3,y=2", "x=1,y=4;x=3,y=2", "x=1,y=4,x=3,y=2", "x=1,y=2", "1,2,3,4",
+         "(1,4),(3,2)"],
+    ),
+    "(1,2)": (
+        ["(x=1,y=2)", "(y=2,x=1)"],
+        ["(y=1,x=2)", "1,2", r"\overline{12}", "(1 2)", "(1;2", "(1,2,)"],
+    ),
+    r"(-\infty,1)\cup(2,\infty)": (
+        [r"(-\infty,1)\text{ or }(2,\infty)", r"(-\infty,1),(2,\infty)",
+         r"(-\infty,1)\text{ and }(2,\infty)"],
+        [r"(-\infty,1)", r"(2,\infty)", r"(-\infty,1),(3,\infty)"],
+    ),
+    "(1,2),(3,4)": (
+        [],
+        [r"(1,2)\cup(3,4)"],
+    ),
+    "1234567": (
+        ["1,234,567", r"1\,234\,567", "1{,}234{,}567", "1234567.0", r"1.234567\times10^6", "1.234567e6"],
+        ["1234576", "1,234,568", "123,4567", "12,34567", "1.234567", r"1.234567\times10^7"],
+    ),
+    "1000": (
+        ["10^3", r"1\times10^3", "1,000", "1000.00", r"1000\text{ ways}"],
+        ["100", "10^4", "1,00", r"1\times 10^2", "1.000"],
+    ),
+    r"\frac{17}{4}": (
+        ["4.25", r"4\frac14", "4 1/4", "17/4", r"4\tfrac{1}{4}", r"\frac{17}4"],
+        ["4.2", r"\frac{4}{17}", r"4\cdot\frac14", r"-\frac{17}{4}", r"\frac{17}{4}x", r"\frac{34}{8}",
+         r"4.25\%", "17:5"],
+    ),
+    r"-\frac{3}{4}": (
+        [r"\frac{-3}{4}", r"\frac{3}{-4}", "-0.75", "-3/4", r"-\dfrac34", "(-3)/4", "-.75", "−3/4", "–3/4"],
+        ["0.75", r"\frac34", "-4/3", r"\frac{-3}{-4}", "-(-3/4)"],
+    ),
+    r"\frac{\sqrt{3}}{3}": (
+        [r"\frac{1}{\sqrt{3}}", r"\frac{\sqrt3}3", r"\sqrt{3}/3", r"\frac13\sqrt{3}", "3^{-1/2}",
+         r"\sqrt{\frac13}", "0.577350", r"\sqrt{1/3}"],
+        [r"\frac{\sqrt3}{2}", r"\sqrt{3/3}", "0.577", r"\sqrt3", r"\frac{3}{\sqrt3}"],
+    ),
+    "2+3i": (
+        ["3i+2", "2+3 i", r"2+3\cdot i", r"2+3\mathrm{i}"],
+        ["2-3i", "3+2i", "2+3", "2+3j", "(2,3)"],
+    ),
+    r"e^{i\pi/3}": (
+        [r"e^{\frac{\pi i}{3}}", r"e^{\pi i/3}", r"\exp(i\pi/3)"],
+        [r"e^{\pi/3}"],
+    ),
+    r"\$1,250": (
+        ["1250", r"\$1250", "1{,}250", "$1,250$", r"1250\text{ dollars}", r"\$1250.00", "1250 dollars",
+         r"\$ 1250"],
+        ["1.25", r"\$125", r"1250\text{ cents}", r"1250\text{ euros}", "-1250"],
+    ),
+    r"45^\circ": (
+        ["45", r"45^{\circ}", "45°", r"45\text{ degrees}", r"45 \text{ deg}", r"\angle A=45^\circ",
+         r"\theta=45^\circ"],
+        [r"\frac{\pi}{4}", "45'", r"45\text{ rad}", r"45\%"],
+    ),
+    r"\frac{\pi}{4}": (
+        [r"\pi/4", r"0.25\pi", r"\frac14\pi", r"\tfrac{\pi}{4}", "0.785398",
+         r"\frac{\pi}{4}\text{ radians}"],
+        [r"45^\circ", "45", "0.785", r"\frac{\pi}{2}"],
+    ),
+    r"12\text{ cm}^2": (
+        ["12", r"12\text{ cm}^{2}", r"12\ \mathrm{cm}^2", r"12\text{ square centimeters}", "12 cm^2",
+         r"12\,cm^2", r"12\text{ sq cm}", r"12\text{ cm²}", r"12~\text{cm}^2"],
+        [r"12\text{ cm}", r"12\text{ m}^2", r"12\text{ cm}^3", "12^2", "144"],
+    ),
+    r"60\text{ mph}": (
+        ["60", r"60\text{ miles per hour}", r"60\text{ miles/hour}", r"60\text{ mi/h}"],
+        [r"60\text{ km/h}", r"60\text{ miles}", r"60\text{ hours}"],
+    ),
+    "x^2-4": (
+        ["-4+x^2", "x^{2}-4", "x^2 - 4", "f(x)=x^2-4", "y=x^2-4"],
+        ["x^2+4", "x^2-2", "(x-2)(x+2)", "x^2-4=0", "x2-4", "4-x^2", "x^{2-4}", "2x-4"],
+    ),
+    "(x-2)(x+2)": (
+        ["(x+2)(x-2)", r"(x-2)\cdot(x+2)", "-(2-x)(x+2)"],
+        ["x^2-4", "(x-2)^2", "(x-2)(x-2)", "(x-2),(x+2)"],
+    ),
+    "3x^2+2x-1": (
+        ["3x^{2}+2x-1", "2x-1+3x^2"],
+        ["3x^2+2x+1", "3x^2-2x-1", "3x+2x-1", "3x^22x-1"],
+    ),
+    r"\frac{x+1}{x-1}": (
+        ["(x+1)/(x-1)", r"\dfrac{x+1}{x-1}", r"\frac{1+x}{x-1}", r"\frac{-x-1}{1-x}", r"-\frac{x+1}{1-x}"],
+        ["x+1/x-1", r"\frac{x-1}{x+1}", r"\frac{x+1}{1-x}", "-1"],
+    ),
+    "y=2x+3": (
+        ["y=3+2x", "2x+3", "y = 2 x + 3", "f(x)=2x+3"],
+        ["y=2x-3", "x=2y+3", "y=3x+2", "2x+3=0", "y<2x+3"],
+    ),
+    "x^2+y^2=25": (
+        ["y^2+x^2=25", "x^2+y^2-25=0", "25=x^2+y^2"],
+        ["x^2+y^2=5", "x^2-y^2=25", "x^2+y^2=25z", "25", "x^2+y^2"],
+    ),
+    "7:30": (
+        [],
+        ["7:31", "7:30 PM x", "30:7", "7.5"],
+    ),
+    r"7:30\text{ p.m.}": (
+        ["7:30 PM", r"7:30\text{ PM}", "7:30pm", r"7\!:\!30\text{ p.m.}", r"\text{7:30 p.m.}", "7:30 p.m."],
+        ["7:30", "7:30 AM", "19:31"],
+    ),
+    "1011_2": (
+        ["1011", "1011_{2}", "(1011)_2"],
+        ["1010_2", "11", "1011_3", "1101_2"],
+    ),
+    r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}": (
+        [r"\begin{bmatrix}1\\2\end{bmatrix}", r"\left(\begin{array}{c}1\\2\end{array}\right)",
+         r"\begin{pmatrix}1\\ 2\\ \end{pmatrix}", r"\mathbf{v}=\begin{pmatrix}1\\2\end{pmatrix}",
+         r"\begin{pmatrix}1.0\\2\end{pmatrix}", r"\begin{pmatrix}1\\[4pt]2\end{pmatrix}"],
+        [r"\begin{pmatrix}2\\1\end{pmatrix}", r"\begin{pmatrix}1&2\end{pmatrix}",
+         r"\begin{vmatrix}1\\2\end{vmatrix}", r"\begin{pmatrix}1\\2\\0\end{pmatrix}"],
+    ),
+    r"\text{Evelyn}": (
+        ["Evelyn", r"\textbf{Evelyn}", r"\mathrm{Evelyn}", "evelyn", r"\text{Evelyn }"],
+        ["Carla", r"\text{Evelyn and Carla}", r"\text{not Evelyn}", r"\text{Evelyn or Carla}"],
+    ),
+    r"\text{(B)}": (
+        ["B", "(B)", r"\textbf{(B)}", r"\mathrm{(B)}", r"\textbf{(B)}\ ", r"\textbf{B}"],
+        ["A", "b", "(C)", r"\textbf{(A)}", "BB"],
+    ),
+    r"\text{even}": (
+        ["even", "Even", r"\textit{even}", r"\text{Even}"],
+        ["odd", "neither"],
+    ),
+    r"1.5\times10^{-3}": (
+        ["0.0015", "1.5e-3", r"1.5\cdot10^{-3}", r"\frac{3}{2000}", r"15\times10^{-4}",
+         r"1.5 \times 10^{-3}\text{ m}"],
+        [r"1.5\times10^{3}", "0.015", r"1.5\times10^{-4}", "0.00151"],
+    ),
+    r"3\sqrt{13}": (
+        [r"\sqrt{117}", r"3\cdot\sqrt{13}", r"3 \sqrt {13}", r"\sqrt{13}\cdot3", r"3\sqrt{13}\text{ units}",
+         "3√13", "3*sqrt(13)", r"3{\sqrt{13}}", "10.816654"],
+        [r"\sqrt{13}", r"\sqrt[3]{13}", r"13\sqrt{3}", r"3+\sqrt{13}", "10.8167", r"3\sqrt{1}3",
+         r"\sqrt{3\cdot13}"],
+    ),
+    r"\sqrt[3]{4}": (
+        ["4^{1/3}", "2^{2/3}", r"\sqrt[3]4"],
+        [r"\sqrt{4}", r"3\sqrt4", r"\sqrt[4]{3}"],
+    ),
+    "2,3,5": (
+        ["5,3,2", r"2, 3, \text{ and } 5", r"\{2,3,5\}", "x=2,3,5", "2;3;5", r"2,3,\text{and}5",
+         r"2\text{, }3\text{, and }5", r"2,\ 3,\ 5", "x=2, x=3, x=5", r"x=2\text{ or }x=3\text{ or }x=5",
+         r"2\text{ or }3\text{ or }5", r"x \in \{2,3,5\}"],
+        ["2,3", "235", "2,3,5,7", "2.3,5", "(2,3,5)", "2,3,-5", "2+3+5", "[2,3,5]", r"2,3\text{ or }6"],
+    ),
+    r"\frac{1}{2}, \frac{1}{3}": (
+        ["0.5,1/3", r"\frac13,\frac12", r"x=\frac12,\frac13"],
+        [r"\frac12", r"\frac12,\frac14", r"\frac{1}{2},3"],
+    ),
+    r"1\pm\sqrt2": (
+        [r"1+\sqrt2,1-\sqrt2", r"1-\sqrt2\text{ and }1+\sqrt2", r"x=1\pm\sqrt{2}", r"\{1\pm\sqrt2\}"],
+        [r"1+\sqrt2", r"1\mp\sqrt3", r"-1\pm\sqrt2", r"1\pm2"],
+    ),
+    "3:2": (
+        ["3/2", r"\frac32"],
+        ["2:3", "3:3", "3,2"],
+    ),
+    "5!": (
+        ["120"],
+        ["5", "24"],
+    ),
+    r"\binom{10}{3}": (
+        ["120", r"\dbinom{10}{3}"],
+        [r"\binom{3}{10}", r"\frac{10}{3}"],
+    ),
+    r"2k\pi": (
+        [r"2\pi k"],
+        [r"2\pi", r"k\pi"],
+    ),
+    r"\frac{n(n+1)}{2}": (
+        [r"\frac{n^2+n}{2}", r"\frac12n(n+1)", "n(n+1)/2"],
+        [r"\frac{n(n-1)}{2}", "n(n+1)"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gold", CASES)
+def test_what_it_is_met_by(gold: str) -> None:
+    assert gold_problem(gold) is None
+    met, not_met = CASES[gold]
+    assert [answer for answer in [gold, *met] if grade(answer, gold) != "correct"] == []
+    assert [answer for answer in not_met if grade(answer, gold) == "correct"] == []
