@@ -11,14 +11,18 @@ from pacs.rewards.verdict import verdict
 
 # `Answer: C`, `**Answer:** (C)`, `The answer: $C$`, `Answer: C) 5 m`; not `Answer: Carbon` or `Answer: A carbon atom`.
 _END: Final = r"(?=[ \t]*(?:$|[*$)\\.:,;]))"
-# `, B`, ` or (B)`, `) / B`: a second letter.
+# `, B`, ` or (B)`, `) / B`, `, or maybe B`: a second letter.
 _AND: Final = (
-    r"[*$)\\ \t]{0,9}(?:[,/&]|\bor\b|\band\b)[*$(\\ \t]{0,9}(?:(?:or|and)\b[*$(\\ \t]{0,9})?(?-i:([A-Z]))(?![A-Za-z])"
+    r"[*$)\\ \t]{0,9}\(?(?:[,/&]|\bor\b|\band\b|\bbut\b|\bmaybe\b|\bperhaps\b|\bpossibly\b)[*$(\\ \t]{0,9}"
+    r"(?:(?:or|and|maybe|perhaps|possibly|even|also|else|either|option|choice|answer)\b[*$,(\\ \t]{0,9}){0,4}"
+    r"(?-i:([A-Z]))(?![A-Za-z])"
 )
 _ANSWER_LINE: Final = re.compile(rf"\banswer[* \t]*:[*$(\\ \t]*(?-i:([A-Z]))(?:{_END}|(?={_AND}))", re.I | re.M)
 _OTHER: Final = re.compile(rf"{_AND}|[*$()\\.:; \t]{{1,9}}(?-i:([A-Z])){_END}", re.I | re.M)
 # What may stand around a letter or a choice's text: `\text{...}`, `\mathrm{...}`; dollars; `**`.
-_COMMAND: Final = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{([^{}]*)\}")
+_COMMAND: Final = re.compile(
+    r"\\(?:text(?:bf|rm|it|sf|normal)?|math(?:rm|bf|it|sf)|emph|mbox|underline|rm|bf)\s*\{([^{}]*)\}"
+)
 _LABEL: Final = re.compile(r"\(?([A-Z])[).:]+\s*(.*)", re.S)
 _WORD: Final = re.compile(r"(?:choice|option|answer)\b[\s:]*", re.I)
 # LaTeX's spaces.

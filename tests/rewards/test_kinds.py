@@ -183,6 +183,169 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [r"\frac{n^2+n}{2}", r"\frac12n(n+1)", "n(n+1)/2"],
         [r"\frac{n(n-1)}{2}", "n(n+1)"],
     ),
+    r"n \equiv 1 \pmod 3": (
+        [r"n\equiv1(\bmod 3)", r"n \equiv 1 \ (\text{mod } 3)", r"n\equiv 4\pmod 3", r"n\equiv1 \mod 3"],
+        [r"n\equiv2\pmod3", r"n\equiv1\pmod4", "n=3k+2"],
+    ),
+    "n=3k+1": (
+        ["3k+1", "n=1+3k"],
+        ["n=3k-1", "n=3k", "3k"],
+    ),
+    "f(x)=x": (
+        ["x", "y=x"],
+        ["f(x)=-x", "f(x)=x+1", "f(x)=0"],
+    ),
+    "f(x)=0,f(x)=x": (
+        ["f(x)=x,f(x)=0", r"f(x)=0\text{ or }f(x)=x", r"f(x)=x \text{ and } f(x)=0", "0,x"],
+        ["f(x)=x", "f(x)=0", "f(x)=0,f(x)=-x"],
+    ),
+    "(6,3),(9,3),(9,5)": (
+        ["(9,5),(6,3),(9,3)", r"(6,3),(9,3)\text{ and }(9,5)", r"\{(6,3),(9,3),(9,5)\}",
+         "(m,n)=(6,3),(9,3),(9,5)", "(m,n)=(6,3),(m,n)=(9,3),(m,n)=(9,5)", "(6,3);(9,3);(9,5)"],
+        ["(6,3),(9,3)", "(3,6),(9,3),(9,5)", "(6,3),(9,3),(9,5),(1,1)", "(n,m)=(6,3),(9,3),(9,5)"],
+    ),
+    r"\left\lfloor\frac{n}{2}\right\rfloor": (
+        [r"\lfloor n/2\rfloor", r"\lfloor\frac n2\rfloor"],
+        [r"\lceil n/2\rceil", "n/2", r"\lfloor\frac{n-1}{2}\rfloor"],
+    ),
+    r"\left\lceil\frac{n+1}{2}\right\rceil": (
+        [r"\lceil (n+1)/2\rceil"],
+        [r"\lceil n/2\rceil", r"\lfloor\frac{n}{2}\rfloor"],
+    ),
+    "2^{1009}": (
+        [],
+        ["2^{1008}", "2^{1010}", "1009^2"],
+    ),
+    "2^{2k}+2^k+1": (
+        ["4^k+2^k+1"],
+        ["2^{2k}+2^{k+1}"],
+    ),
+    r"\arctan 10": (
+        [r"\arctan{10}", r"\tan^{-1}(10)", r"\tan^{-1} 10", r"\operatorname{arctan}(10)"],
+        [r"\tan 10", r"\frac{1}{\tan 10}", r"\arctan 11", r"\text{arctan}10x"],
+    ),
+    "4.5e33": (
+        [r"4.5\times10^{33}", r"4.5 \cdot 10^{33}", r"4.5\times 10^{33}\text{ erg/s}"],
+        ["4.5e32", r"4.5\times10^{-33}", "4.5"],
+    ),
+    r"I(0) e^{-\frac{t}{R C}}": (
+        ["I(0) e^{-t/(RC)}"],
+        ["I(0)e^{t/RC}"],
+    ),
+    "y=c_1e^{2x}+c_2e^{-x}": (
+        ["c_1 e^{2x}+c_2 e^{-x}"],
+        ["c_1e^{2x}"],
+    ),
+    r"\frac{1}{2n+2}": (
+        [r"\frac{1}{2(n+1)}", r"\frac{1}{2}\cdot\frac{1}{n+1}", "1/(2n+2)"],
+        [r"\frac{1}{2n+1}", "1/2n+2"],
+    ),
+    r"k\ge2": (
+        [r"k \geq 2", r"[2,\infty)", r"2\le k", r"k\in[2,\infty)"],
+        ["k>2", r"k\le2", "k=2"],
+    ),
+    r"\text{all odd positive integers}": (
+        [],
+        [r"\text{all even positive integers}"],
+    ),
+    r"\frac{\pi}{2}+2k\pi": (
+        [r"2k\pi+\frac{\pi}{2}", r"x=\frac{\pi}{2}+2\pi k"],
+        [r"\frac{\pi}{2}+k\pi", r"\frac{\pi}{2}"],
+    ),
+    r"x=\frac{\pi}{6},\frac{5\pi}{6}": (
+        [r"\frac{\pi}{6},\frac{5\pi}{6}", r"x=\frac{\pi}{6}\text{ or }x=\frac{5\pi}{6}",
+         r"\left\{\frac{\pi}{6},\frac{5\pi}{6}\right\}", r"x\in\{\frac{\pi}{6},\frac{5\pi}{6}\}",
+         r"x=\pi/6, 5\pi/6"],
+        [r"x=\frac{\pi}{6}", r"\frac{\pi}{6},\frac{7\pi}{6}"],
+    ),
+    r"-\ln 2": (
+        [r"\ln\frac12", r"-\ln(2)", r"\ln 0.5", r"-\log_e 2", r"\ln(1/2)", "-ln 2", "-ln(2)"],
+        [r"\ln2", r"\log\frac12", r"-\ln3"],
+    ),
+    r"\log_{10} 2": (
+        [r"\log 2", r"\log_{10}(2)", r"\log_{10}{2}", r"\lg 2", r"\log_10 2"],
+        [r"\ln 2", r"\log_2 10", r"\log_{2}10"],
+    ),
+    r"2\sin x\cos x": (
+        [r"\sin 2x", r"\sin(2x)", r"2\cos x\sin x", r"2\sin{x}\cos{x}", r"2\sin(x)\cos(x)"],
+        [r"\sin^2x", r"2\sin x", r"\sin x^2"],
+    ),
+    r"\sec^2 x": (
+        [r"\sec^{2}x", r"\sec^2(x)", r"1+\tan^2x", r"(\sec x)^2"],
+        [r"\sec x^2", r"\sec x"],
+    ),
+    r"\frac{x^3}{3}+C": (
+        [r"\frac13x^3+C", r"C+\frac{x^3}{3}"],
+        [r"\frac{x^3}{3}", r"\frac{x^3}{3}+c2", "x^3+C"],
+    ),
+    r"\vec{v}=2\hat{i}+3\hat{j}": (
+        [r"2\hat{i}+3\hat{j}"],
+        [r"2\hat{i}-3\hat{j}", "5"],
+    ),
+    r"\langle 1,2,3\rangle": (
+        ["(1,2,3)", r"\langle1, 2, 3\rangle", r"\left\langle 1,2,3\right\rangle"],
+        ["(1,3,2)", "1,2,3", r"\{1,2,3\}"],
+    ),
+    r"\overline{AB}": (
+        [],
+        [r"\overline{AC}"],
+    ),
+    r"\frac{3}{2}\text{ hours}": (
+        ["1.5", r"\frac32", r"1.5\text{ hours}", r"1\frac12\text{ hours}", "1.5 hr"],
+        [r"90\text{ minutes}", r"1.5\text{ minutes}", "90"],
+    ),
+    r"25\%": (
+        ["25", "25%", r"25\text{ percent}", r"25.0\%"],
+        ["0.25", r"\frac14", r"2.5\%"],
+    ),
+    r"33\frac{1}{3}\%": (
+        [r"\frac{100}{3}\%", r"33\frac13", r"33\frac{1}{3}\text{ percent}", r"33.333333\%"],
+        ["33", r"33\%", r"\frac13", r"33.3\%"],
+    ),
+    r"66\frac{2}{3}": (
+        [r"66\frac23\%", r"\frac{200}{3}"],
+        ["66.7", "66"],
+    ),
+    "a=1,b=2,c=3": (
+        ["1,2,3", "(1,2,3)", "(a,b,c)=(1,2,3)", "c=3,b=2,a=1", r"a=1\text{ and }b=2\text{ and }c=3",
+         "a=1; b=2; c=3"],
+        ["3,2,1", "(3,2,1)", "a=1,b=2", "a=1,b=3,c=2", r"\{1,2,3\}"],
+    ),
+    r"\text{True}": (
+        ["True", "true", r"\text{true}"],
+        ["False", "false"],
+    ),
+    r"\text{DNE}": (
+        ["DNE"],
+        ["0"],
+    ),
+    r"\infty": (
+        [r"+\infty"],
+        [r"-\infty", "0", r"\text{DNE}"],
+    ),
+    "y^2=4x": (
+        ["4x=y^2", "y^2-4x=0", r"x=\frac{y^2}{4}", "y^2 = 4 x"],
+        [r"y=2\sqrt{x}", "y^2=-4x", "x^2=4y"],
+    ),
+    "(x-1)^2+(y+2)^2=9": (
+        ["(y+2)^2+(x-1)^2=9"],
+        ["(x-1)^2+(y-2)^2=9", "(x-1)^2+(y+2)^2=3"],
+    ),
+    r"\frac{x^2}{9}+\frac{y^2}{4}=1": (
+        ["4x^2+9y^2=36", r"\frac{y^2}{4}+\frac{x^2}{9}=1", r"\frac{x^2}{3^2}+\frac{y^2}{2^2}=1"],
+        [r"\frac{x^2}{4}+\frac{y^2}{9}=1", r"\frac{x^2}{9}-\frac{y^2}{4}=1"],
+    ),
+    "-2<x<3": (
+        ["(-2,3)", r"x\in(-2,3)", "3>x>-2", r"x>-2\text{ and }x<3", r"\{x\mid -2<x<3\}",
+         r"\{x\in\mathbb{R}:-2<x<3\}", "-2 < x < 3", r"-2\lt x\lt 3"],
+        [r"-2\le x<3", r"x<-2\text{ or }x>3", "[-2,3]", "-3<x<2", "-2<x", r"-2<x\le3", "x<3"],
+    ),
+    r"x\le-1\text{ or }x\ge3": (
+        [r"(-\infty,-1]\cup[3,\infty)", r"x\in(-\infty,-1]\cup[3,\infty)", r"x\ge3\text{ or }x\le-1",
+         r"x\leq-1,x\geq3", r"x \le -1 \cup x\ge3", r"\{x|x\le-1\text{ or }x\ge3\}",
+         r"(-\infty,-1]\text{ or }[3,\infty)"],
+        [r"-1\le x\le3", r"x<-1\text{ or }x>3", r"x\le-1", r"(-\infty,-1)\cup(3,\infty)"],
+    ),
 }  # fmt: skip
 
 

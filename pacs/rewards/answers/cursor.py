@@ -36,6 +36,13 @@ class Cursor:
             return text
         return None
 
+    def accept_all(self, *texts: str) -> bool:
+        """Whether the next tokens are these, which are then taken."""
+        end = self.place + len(texts)
+        if found := tuple(token.text for token in self.tokens[self.place : end]) == texts:
+            self.place = end
+        return found
+
     def expect(self, text: str) -> None:
         """Take the next token. Raises Unreadable if it is another one."""
         if self.take().text != text:

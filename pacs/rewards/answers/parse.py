@@ -229,6 +229,8 @@ class _Parser(Cursor):
                 name += "'"
             elif self.peek() == "(" and name.rstrip("'") in ("f", "g", "h") and self.is_argument(name):
                 return Call(f"function {name}", (self.atom(),))
+            elif self.accept_all("(", "0", ")"):  # I(0) is no product: it would be 0
+                name += "(0)"
             else:
                 return Variable(name)
 

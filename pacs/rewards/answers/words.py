@@ -50,6 +50,10 @@ _COMMAND = re.compile(
 _MODULUS = re.compile(
     r"\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*mod\s*\}|\\?b?mod(?![a-zA-Z]))\s*([^()]+)\)|\\pmod\s*(?![\s{])(\d+|[a-z])"
 )
+#: Behind a congruence without brackets; elsewhere "mod" is an operation.
+_OPEN_MODULUS = re.compile(
+    r"(?:\\(?:text|mathrm|operatorname)\s*\{\s*mod\s*\}|(?<![a-zA-Zp])\\?b?mod(?![a-zA-Z]))\s*\{?(\w+)\}?$"
+)
 #: Not a product of letters: capitals alone (AB), or words of which one has three letters that are no abbreviation.
 _BARE_WORDS = re.compile(r"[A-Z]{2,}|(?=.*[A-Za-z]{3})[A-Za-z']{2,}(?:[ -](?![ -])[A-Za-z']+)*\.?|[A-Z][a-z]+\.?")
 _WORD_UNIT = re.compile(r"(.*[\d})])\s*((?<=\s)[a-zA-Z].*|%|\\%|(?<=\d)[a-zA-Z]{2,})", re.S)
@@ -101,7 +105,8 @@ def with_signs(text: str) -> str:
 
 def with_modulus(text: str) -> str:
     r"""With \\pmod for all ways of writing it."""
-    return _MODULUS.sub(lambda found: f"\\pmod{{{found[1] or found[2]}}}", text)
+    text = _MODULUS.sub(lambda found: f"\\pmod{{{found[1] or found[2]}}}", text)
+    return _OPEN_MODULUS.sub(r"\\pmod{\1}", text) if "\\equiv" in text else text
 
 
 def with_commands(text: str) -> str:
