@@ -85,6 +85,15 @@ READ = {
     "fractions of fractions": boxed("\\frac" * 180 + "1"),
     "a list": boxed(",".join(["72"] * 300)),
     "a list of roots": boxed(",".join(f"\\sqrt{{{k}}}" for k in range(2, 90))),
+    "numbers beside the open ends of intervals": boxed(
+        "\\cup".join(["(\\ln2,\\pi)"] * 25 + ["\\{\\ln(2+10^{-11})\\}"] * 22)
+    ),
+    "conditions that are intersected": boxed(",".join(f"|x|\\ne{k}" for k in range(1, 60))),
+    "cases within cases": boxed("\\begin{cases}" * 30 + "1&x>1" + "\\end{cases}" * 30),
+    "residues of a long modulus": boxed("n" * 300 + "\\equiv" + "1," * 150 + "1\\pmod" + "3" * 250),
+    "a parameter that is never there": boxed("2k\\pi" + ",k\\in " * 150 + "Z"),
+    "a lot of words": boxed("all " * 240 + "real numbers except 0"),
+    "a point of many entries": boxed("(" + ",".join(f"x_{k}" for k in range(90)) + ")=(" + "1," * 89 + "1)"),
     "a matrix": boxed("\\begin{pmatrix}" + "72&" * 300 + "72\\end{pmatrix}"),
 }
 

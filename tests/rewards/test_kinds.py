@@ -176,8 +176,10 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [r"\binom{3}{10}", r"\frac{10}{3}"],
     ),
     r"2k\pi": (
-        [r"2\pi k"],
-        [r"2\pi", r"k\pi"],
+        [r"2k\pi, k\in\mathbb{Z}", r"2k\pi\ (k\in\mathbb{Z})", r"2k\pi \text{ where } k \text{ is an integer}",
+         r"2k\pi, k \in Z", r"2\pi k,\quad k\in\mathbb{Z}", r"2k\pi \text{ for } k\in\mathbb{Z}",
+         r"2\pi k"],
+        [r"2\pi", r"k\pi", r"2k\pi, k\in\mathbb{N}", r"2n\pi, k\in\mathbb{Z}", r"k\pi, k\in\mathbb{Z}"],
     ),
     r"\frac{n(n+1)}{2}": (
         [r"\frac{n^2+n}{2}", r"\frac12n(n+1)", "n(n+1)/2"],
@@ -192,8 +194,11 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["n=3k-1", "n=3k", "3k"],
     ),
     "f(x)=x": (
-        ["x", "y=x"],
-        ["f(x)=-x", "f(x)=x+1", "f(x)=0"],
+        [r"f(x)=x \text{ for all } x", r"f(x)=x\text{ for all real numbers }x",
+         r"f(x) = x \text{ for all } x\in\mathbb{R}",
+         r"f(x)=x, \forall x\in\mathbb{R}", "x", "y=x"],
+        ["f(x)=-x", "f(x)=x+1", "f(x)=0", r"f(x)=x \text{ for all } y", r"f(x)=2x \text{ for all } x",
+         r"f(x)=x\text{ for some }x", r"f(x)=x\text{ for all }x>0"],
     ),
     "f(x)=0,f(x)=x": (
         ["f(x)=x,f(x)=0", r"f(x)=0\text{ or }f(x)=x", r"f(x)=x \text{ and } f(x)=0", "0,x"],
@@ -345,6 +350,48 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
          r"x\leq-1,x\geq3", r"x \le -1 \cup x\ge3", r"\{x|x\le-1\text{ or }x\ge3\}",
          r"(-\infty,-1]\text{ or }[3,\infty)"],
         [r"-1\le x\le3", r"x<-1\text{ or }x>3", r"x\le-1", r"(-\infty,-1)\cup(3,\infty)"],
+    ),
+    r"f(x)=\begin{cases} x^2 & x\ge0 \\ -x & x<0\end{cases}": (
+        [r"f(x)=\begin{cases} -x & \text{if } x<0 \\ x^2 & \text{if }x\ge0\end{cases}",
+         r"\begin{cases} x^2, & x\ge 0, \\ -x, & x<0.\end{cases}",
+         r"f(x)=\left\{\begin{array}{ll} x^2 & x\ge0 \\ -x & x<0\end{array}\right.",
+         r"f(x)=\begin{cases} x^2 \text{ if } x\ge0 \\ -x\text{ if } x<0\end{cases}",
+         r"\begin{cases} x^2 & \text{for } x\in[0,\infty) \\ -x & \text{for }x<0\end{cases}"],
+        [r"f(x)=\begin{cases} x^2 & x>0 \\ -x & x\le0\end{cases}",
+         r"f(x)=\begin{cases} x^2 & x<0 \\ -x & x\ge0\end{cases}", "x^2", "-x",
+         r"f(x)=\begin{cases} x^2 & x\ge0\end{cases}",
+         r"g(x)=\begin{cases} x^2 & x\ge0 \\ -x & x<0\end{cases}",
+         r"f(x)=\begin{cases} x^2 & x\ge0 \\ x & x<0\end{cases}", "x^2,-x"],
+    ),
+    r"\begin{cases} 1 & \text{if } n=0 \\ 0 & \text{otherwise}\end{cases}": (
+        [r"\begin{cases} 0 & \text{otherwise} \\1 & n=0\end{cases}",
+         r"\begin{cases} 1, & \text{if } n=0, \\ 0, & \text{otherwise.}\end{cases}"],
+        [r"\begin{cases} 0 & \text{if } n=0 \\ 1 & \text{otherwise}\end{cases}", "1", "0", "1,0"],
+    ),
+    r"x=\frac{\pi}{2}+2k\pi, k\in\mathbb{Z}": (
+        [r"\frac{\pi}{2}+2k\pi", r"x=2k\pi+\frac{\pi}{2}", r"x=\frac{\pi}{2}+2\pi k, k\in\mathbb{Z}"],
+        [r"\frac{\pi}{2}", r"x=\frac{\pi}{2}+k\pi,k\in\mathbb{Z}"],
+    ),
+    "x>2": (
+        [],
+        [r"x>2, x\in\mathbb{Z}", r"x>2 \text{ where }x\text{ is an integer}"],
+    ),
+    "5": (
+        ["x=5"],
+        [r"x=5,x\in\mathbb{Z}", r"k=5, k\in\mathbb{Z}"],
+    ),
+    r"n\equiv0,1\pmod3": (
+        [r"n\equiv 0\pmod 3\text{ or }n\equiv1\pmod3", r"n\equiv 1, 0 \pmod{3}",
+         r"n \equiv 0 \text{ or } 1 \pmod 3", r"n\equiv0,4\pmod{3}", r"n\equiv 0,1 (\text{mod }3)"],
+        [r"n\equiv0\pmod3", r"n\equiv0,2\pmod3", r"n\equiv0,1\pmod4", r"n\equiv0,1,2\pmod3"],
+    ),
+    r"n\equiv\pm1\pmod6": (
+        [r"n\equiv1,5\pmod6", r"n\equiv -1 \text{ or } 1 \pmod 6"],
+        [r"n\equiv1\pmod6", r"n\equiv\pm2\pmod6"],
+    ),
+    r"f(x)=0\text{ for all }x": (
+        ["f(x)=0", "0"],
+        ["f(x)=1"],
     ),
 }  # fmt: skip
 

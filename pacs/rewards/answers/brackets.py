@@ -6,8 +6,8 @@ from typing import Final
 
 from pacs.rewards.answers.tokens import Token
 
-_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil"])
-_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil"])
+_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil", "\\begin"])
+_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", "\\end"])
 _FIRST_DIGITS, _THREE_DIGITS = re.compile(r"[1-9]\d{0,2}"), re.compile(r"\d{3}(\.\d*)?")
 
 

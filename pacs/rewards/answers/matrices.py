@@ -5,7 +5,7 @@ from typing import Final
 
 from pacs.rewards.answers import kinds
 from pacs.rewards.answers.bounds import MAX_ITEMS
-from pacs.rewards.answers.brackets import first, outside, split_at
+from pacs.rewards.answers.brackets import first, outside, split, split_at
 from pacs.rewards.answers.refusals import Operation, Unreadable
 from pacs.rewards.answers.signs import RELATIONS, separates
 from pacs.rewards.answers.tokens import Token, joined
@@ -14,15 +14,53 @@ _MATRICES: Final = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallm
 _DETERMINANTS: Final = frozenset(["vmatrix", "Vmatrix"])
 #: Environments of lines; a star is typed, and is read as a dot.
 _SYSTEMS: Final = frozenset(["cases", "dcases", "aligned", "align", "align\\cdot", "gathered", "split", "array"])
+_IF: Final = frozenset(["if", "for", "when", "where", "otherwise", "else"])
+_ELSE: Final = frozenset(["otherwise", "else"])
 _COMMA: Final = Token("other", ",")
 
 
 def system(tokens: list[Token]) -> list[Token] | None:
-    r"""The lines of \begin{cases} ... \end{cases} as a list with commas; None if the tokens are no system.
+    r"""The lines of \begin{cases} ... \end{cases} as a list with commas; None if they are no relations."""
+    if (lines := _lines(tokens)) is None:
+        return None
+    listed: list[Token] = []
+    for line in lines:
+        kept = [
+            token
+            for token, *near in zip(line, [*line[1:], _COMMA], [_COMMA, *line[:-1]], strict=True)
+            if token.text != "&" or not any(other.text in RELATIONS for other in near)
+        ]
+        kept = _without_stop(kept)
+        if any(token.text == "&" or _begins_condition(token) for token in kept) or not _has_relation(kept):
+            return None
+        listed += [_COMMA, *kept] if listed else kept
+    return listed
 
-    Raises:
-        Unreadable: If one of its lines is no relation, as in a function that is defined by cases.
+
+def pieces(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> kinds.Collection | None:
+    r"""A function that is defined by cases: values with their conditions; None if the tokens are none.
+
+    Args:
+        tokens: from \begin to \end.
+        read: reads a value or a condition.
     """
+    if (lines := _lines(tokens)) is None or len(lines) > MAX_ITEMS:
+        return None
+    found: list[kinds.Answer] = []
+    for line in lines:
+        cells = split(line, lambda token: token.text == "&" or _begins_condition(token))
+        kept = [cell for cell in map(_without_stop, cells) if cell]
+        if any(token.kind == "words" and token.text.strip() in _ELSE for token in line):
+            kept = [kept[0], []] if kept else []
+        if len(kept) != 2:
+            return None
+        condition = read(kept[1]) if kept[1] else kinds.Words("otherwise")
+        found.append(kinds.Bracketed("cases", (read(kept[0]), condition), "cases"))
+    return kinds.Collection(tuple(found))
+
+
+def _lines(tokens: list[Token]) -> list[list[Token]] | None:
+    """The lines of an environment that is all the tokens, but for an open brace before it; None for a matrix."""
     braced = tokens[0].text == "\\{" and tokens[-1].text == "}"
     start = 1 if braced else 0
     if len(tokens) < 4 or tokens[start].text != "\\begin":
@@ -34,24 +72,22 @@ def system(tokens: list[Token]) -> list[Token] | None:
     if environment == "array" and inner[:1] and inner[0].text == "{":
         inner = inner[first(inner, "}") + 1 :]
     lines = [line for line in split_at(inner, "\\\\") or [inner] if line]
-    if environment == "array" and not braced and not all(map(_relations, lines)):
-        return None  # a matrix
-    listed: list[Token] = []
-    for line in lines:
-        kept = [
-            token
-            for token, *near in zip(line, [*line[1:], _COMMA], [_COMMA, *line[:-1]], strict=True)
-            if token.text != "&" or not any(other.text in RELATIONS for other in near)
-        ]
-        while kept and (separates(kept[-1]) or kept[-1].text == "."):
-            kept.pop()
-        if not _relations(kept):
-            raise Unreadable("a line of a system that is no relation")
-        listed += [_COMMA, *kept] if listed else kept
-    return listed
+    return lines if lines and (environment != "array" or braced or all(map(_has_relation, lines))) else None
 
 
-def _relations(tokens: list[Token]) -> bool:
+def _without_stop(line: list[Token]) -> list[Token]:
+    """Without what separates it from the next one."""
+    end = len(line)
+    while end and (separates(line[end - 1]) or line[end - 1].text == "."):
+        end -= 1
+    return line[:end]
+
+
+def _begins_condition(token: Token) -> bool:
+    return token.kind == "words" and token.text.strip(" ,").casefold() in _IF
+
+
+def _has_relation(tokens: list[Token]) -> bool:
     return any(token.text in RELATIONS for token in outside(tokens))
 
 

@@ -11,14 +11,14 @@ from pacs.rewards.answers import kinds, signs, values
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
 from pacs.rewards.answers.expression import Variable
-from pacs.rewards.answers.matrices import matrix, system
+from pacs.rewards.answers.matrices import matrix, pieces, system
 from pacs.rewards.answers.names import name_of
 from pacs.rewards.answers.reals import all_of, is_domain, is_real, named_set, union, without
 from pacs.rewards.answers.refusals import Operation, Unreadable, refuse
 from pacs.rewards.answers.relations import relation
 from pacs.rewards.answers.tokens import Token, joined, plain, tokenize
 from pacs.rewards.answers.unknowns import named_apart, together
-from pacs.rewards.answers.words import are_words, with_commands, with_modulus, with_signs, words
+from pacs.rewards.answers.words import are_words, with_commands, with_modulus, with_signs, without_domain, words
 
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
@@ -35,7 +35,7 @@ def read(text: str) -> kinds.Answer:
         Unreadable: If it is nothing that is known here.
         TooMuch: If it is too long, too deep, or a number in it is too large.
     """
-    text = with_signs(with_modulus(plain(text)))
+    text = without_domain(with_signs(with_modulus(plain(text))))
     if are_words(text):
         return words(text)
     try:
@@ -61,6 +61,8 @@ def _read(tokens: list[Token]) -> kinds.Answer:
         raise Unreadable("it is empty")
     if lines := system(tokens):
         return _read(lines)
+    if cases := pieces(tokens, _read):
+        return cases
     if parts := split(tokens, signs.separates):
         return _single(tokens) if signs.leaves_out(parts) else _collection(tokens, parts)
     return _single(tokens)

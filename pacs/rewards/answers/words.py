@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from pacs.rewards.answers import kinds
+from pacs.rewards.answers.bounds import check_size
 from pacs.rewards.answers.expression import Number
 from pacs.rewards.answers.reals import set_of
 from pacs.rewards.answers.refusals import Unreadable
@@ -54,6 +55,20 @@ _MODULUS = re.compile(
 _OPEN_MODULUS = re.compile(
     r"(?:\\(?:text|mathrm|operatorname)\s*\{\s*mod\s*\}|(?<![a-zA-Zp])\\?b?mod(?![a-zA-Z]))\s*\{?(\w+)\}?$"
 )
+_RESIDUES = re.compile(r"([^,=]*?\\equiv)((?:(?!\\pmod|\\equiv).)+)(\\pmod.+)")
+_BETWEEN = re.compile(r",|\\text\s*\{\s*,?\s*(?:or|and)\s*\}|(?<![a-zA-Z\\])(?:or|and)(?![a-zA-Z])")
+#: Of a parameter that takes all whole numbers, and of the variable of a function that is defined everywhere.
+_PARAMETER = re.compile(
+    r"(.*?\S)\s*(?:,|,?\s*\\text\s*\{\s*,?\s*(?:where|for|with)(?: any| all| every| some)?(?: integers?)?\s*\}|(?=\())"
+    r"\s*\(?\s*([a-z])\s*"
+    r"(?:\\in\s*(?:\\mathbb\s*\{?\s*Z\s*\}?|\\Z|Z)|\\text\s*\{\s*(?:is |be )?(?:an |any )?integers?\s*\})\s*\)?"
+)
+_EVERYWHERE = re.compile(
+    r"([a-zA-Z]\(([a-z])\)\s*=.*?\S)\s*,?\s*(?:\\forall|\\text\s*\{\s*,?\s*for (?:all|every|any|each)"
+    r"(?: (?:real|positive|negative|nonnegative|rational|natural|integers?|numbers?|reals))*\s*\})\s*\2\s*"
+    r"(?:\\in\s*\\mathbb\s*\{?\s*[RZNQ]\s*\}?\s*(?:\^\{?[+*]\}?|_\{?>0\}?)?)?"
+)
+_ORDER = re.compile(r"[<>]|\\(?:le|ge|ne|leq|geq|neq)(?![a-z])")
 #: Not a product of letters: capitals alone (AB), or words of which one has three letters that are no abbreviation.
 _BARE_WORDS = re.compile(r"[A-Z]{2,}|(?=.*[A-Za-z]{3})[A-Za-z']{2,}(?:[ -](?![ -])[A-Za-z']+)*\.?|[A-Z][a-z]+\.?")
 _WORD_UNIT = re.compile(r"(.*[\d})])\s*((?<=\s)[a-zA-Z].*|%|\\%|(?<=\d)[a-zA-Z]{2,})", re.S)
@@ -103,10 +118,32 @@ def with_signs(text: str) -> str:
     return rf"(-\infty,{end}{')]'[closed]}"
 
 
+def without_domain(text: str) -> str:
+    r"""Without what says that a parameter takes all whole numbers, or that a function is so everywhere.
+
+    As in 2k\\pi, k \\in \\mathbb{Z}, and in f(x) = x for all x. A condition on an unknown stays, as in x > 2, x \\in Z.
+    """
+    if not text.endswith((")", "}", "Z", "R")) and "all" not in text:
+        return text
+    if found := _EVERYWHERE.fullmatch(text):
+        return found[1]
+    if (found := _PARAMETER.fullmatch(text)) and not _ORDER.search(found[1]):
+        is_used = re.search(rf"(?<![a-zA-Z\\]){found[2]}(?![a-zA-Z]| ?=)", found[1])
+        return found[1] if is_used else text
+    return text
+
+
 def with_modulus(text: str) -> str:
     r"""With \\pmod for all ways of writing it."""
     text = _MODULUS.sub(lambda found: f"\\pmod{{{found[1] or found[2]}}}", text)
-    return _OPEN_MODULUS.sub(r"\\pmod{\1}", text) if "\\equiv" in text else text
+    if "\\equiv" not in text:
+        return text
+    text = _OPEN_MODULUS.sub(r"\\pmod{\1}", text)
+    if found := _RESIDUES.fullmatch(text):  # n \\equiv 0, 1 \\pmod 3
+        residues = _BETWEEN.split(re.sub(r"\\pm ?(\w+)", r"\1,-\1", found[2]))
+        text = ",".join(f"{found[1]}{residue}{found[3]}" for residue in residues)
+        check_size(text)
+    return text
 
 
 def with_commands(text: str) -> str:
