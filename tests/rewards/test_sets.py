@@ -32,8 +32,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "(1,2,3)": (
         ["(x,y,z)=(1,2,3)", "(a,b,c)=(1,2,3)", "(z,y,x)=(3,2,1)", "x=1,y=2,z=3", "z=3, x=1, y=2",
-         r"\begin{cases}x=1\\y=2\\z=3\end{cases}", r"x=1,\quad y=2,\quad z=3",
-         r"x=1\text{, }y=2\text{, and }z=3", "(p,q,r)=(1,2,3)"],
+         r"\begin{cases}x=1\\y=2\\z=3\end{cases}", r"x=1,\quad y=2,\quad z=3", r"x=1\text{, }y=2\text{, and }z=3",
+         "(p,q,r)=(1,2,3)"],
         ["(z,y,x)=(1,2,3)", "(x,z,y)=(1,2,3)", "(c,b,a)=(1,2,3)", "1,2,3", r"\{1,2,3\}"],
     ),
     "(3,2)": (
@@ -44,9 +44,11 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["(x,y)=(1,2),(3,4)", "(3,4),(1,2)", r"(x,y)\in\{(1,2),(3,4)\}", r"(1,2)\text{ and }(3,4)",
          r"\{(1,2),(3,4)\}", r"(y,x)\in\{(2,1),(4,3)\}", r"(x,y)=(1,2)\text{ or }(x,y)=(3,4)",
          r"(x,y)=(1,2)\text{ or }(3,4)", "(x, y) = (1, 2), (x,y) = (3, 4)", "(x=1,y=2),(x=3,y=4)",
-         r"x=1,y=2\text{ or }x=3,y=4"],
-        ["(1,2)", "(1,2),(4,3)", r"(y,x)\in\{(1,2),(3,4)\}", "1,2,3,4",
-         r"(x,y)=(2,1)\text{ or }(x,y)=(3,4)"],
+         r"x=1,y=2\text{ or }x=3,y=4",
+         r"\begin{cases} x=1\\ y=2 \end{cases} \text{ or } \begin{cases}x=3\\y=4\end{cases}",
+         r"\begin{cases}x=1\\y=2\end{cases},\begin{cases}x=3\\y=4\end{cases}"],
+        ["(1,2)", "(1,2),(4,3)", r"(y,x)\in\{(1,2),(3,4)\}", "1,2,3,4", r"(x,y)=(2,1)\text{ or }(x,y)=(3,4)",
+         r"\begin{cases} x=1\\ y=4 \end{cases} \text{ or } \begin{cases}x=3\\y=2\end{cases}"],
     ),
     "x=3,y=-1": (
         ["3,-1", "(3,-1)", "y=-1,x=3", r"x=3 \text{ and } y=-1", "(x,y)=(3,-1)"],
@@ -85,14 +87,14 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     ),
     r"\mathbb{Z}^+": (
         [r"\text{all positive integers}", r"\mathbb{Z}_{>0}", r"\mathbb{Z}^{+}", r"n\in\mathbb{Z}^+"],
-        [r"\mathbb{Z}", r"\mathbb{N}", r"\mathbb{R}^+", r"\text{all integers}",
-         r"\text{all nonnegative integers}"],
+        [r"\mathbb{Z}", r"\mathbb{N}", r"\mathbb{R}^+", r"\text{all integers}", r"\text{all nonnegative integers}"],
     ),
     r"\mathbb{R}": (
         [r"\mathbb R", r"\R", r"x\in\mathbb{R}", r"\text{all real numbers}", "all real numbers",
-         r"\text{All reals}", r"(-\infty,\infty)", r"-\infty<x<\infty", r"\text{any real number}"],
-        [r"\mathbb{R}^2", r"\mathbb{R}^+", r"\mathbb{R}^*", r"\text{real}", r"\text{real number}",
-         r"\mathbb{C}", "R", r"\mathbb{R}_+"],
+         r"\text{All reals}", r"(-\infty,\infty)", r"-\infty<x<\infty", r"\text{any real number}",
+         r"\text{all real }x", r"\text{all real values of }x", "all real x"],
+        [r"\mathbb{R}^2", r"\mathbb{R}^+", r"\mathbb{R}^*", r"\text{real}", r"\text{real number}", r"\mathbb{C}",
+         "R", r"\mathbb{R}_+", r"\text{all positive real }x"],
     ),
     r"\mathbb{R}^2": (
         [r"\mathbb{R}^{2}"],
@@ -164,8 +166,8 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         [],
     ),
     "(1,2)": (
-        ["(x,y)=(1,2)", "(y,x)=(2,1)", "(a,b)=(1,2)", "(n,k)=(1,2)", "x=1,y=2", "y=2,x=1",
-         "(x_1,x_2)=(1,2)", r"\begin{cases} x=1 \\ y=2 \end{cases}"],
+        ["(x,y)=(1,2)", "(y,x)=(2,1)", "(a,b)=(1,2)", "(n,k)=(1,2)", "x=1,y=2", "y=2,x=1", "(x_1,x_2)=(1,2)",
+         r"\begin{cases} x=1 \\ y=2 \end{cases}"],
         ["(y,x)=(1,2)", "(b,a)=(1,2)", "(x_2,x_1)=(1,2)", "(x,y)=(2,1)"],
     ),
     "(x,y)=(1,2)": (
@@ -174,7 +176,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "0.25": (
         [r"\frac14"],
-        [r"0.25\%", r"\frac14\%", "0.25 percent"],
+        [r"0.25\%", r"\frac14\%", "0.25 percent", r"0.25\text{ per cent}"],
     ),
     "50": (
         [r"50\%"],
@@ -183,26 +185,41 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     "x=1, y=2": (
         ["1,2", "(1,2)", r"\begin{cases} x=1 \\ y=2 \end{cases}",
          r"\left\{\begin{array}{l}x=1\\y=2\end{array}\right.", r"\begin{cases} x=1, \\ y=2. \end{cases}",
-         r"\begin{aligned}x&=1\\y&=2\end{aligned}"],
-        [r"\{1,2\}", "x=1,2", r"1 \text{ or } 2", r"\begin{cases} x=2 \\ y=1 \end{cases}"],
+         r"\begin{aligned}x&=1\\y&=2\end{aligned}", r"\left\{\begin{matrix}x=1\\y=2\end{matrix}\right.",
+         r"\begin{array}{rcl}x&=&1\\y&=&2\end{array}", r"\begin{align*}x&=1\\y&=2\end{align*}",
+         r"\begin{cases}x = 1 \\[4pt] y = 2\end{cases}", r"\begin{cases}y=2\\x=1\end{cases}",
+         r"\begin{aligned}x&=1,\\y&=2.\end{aligned}"],
+        [r"\{1,2\}", "x=1,2", r"1 \text{ or } 2", r"\begin{cases} x=2 \\ y=1 \end{cases}",
+         r"\begin{cases}x=1\\y=3\end{cases}", r"\begin{cases}x=1\end{cases}", r"\begin{cases}x=1\\y\ne2\end{cases}"],
     ),
     "x=1, y=-1": (
         [],
         [r"\pm1"],
     ),
     r"(-\infty,0)\cup(0,\infty)": (
-        ["all real numbers except 0", r"\text{all real numbers except }0",
-         r"\text{All real numbers except 0}", r"\text{all reals except } x=0", r"\mathbb{R}^*",
-         r"\mathbb{R}\setminus\{0\}", r"\text{all nonzero real numbers}", r"x\ne0"],
+        ["all real numbers except 0", r"\text{all real numbers except }0", r"\text{All real numbers except 0}",
+         r"\text{all reals except } x=0", r"\mathbb{R}^*", r"\mathbb{R}\setminus\{0\}",
+         r"\text{all nonzero real numbers}", r"x\ne0"],
         ["all real numbers except 1", "all real numbers", "all integers except 0"],
     ),
     r"x \ne 0": (
-        ["all real numbers except 0"],
-        ["all real numbers except 1"],
+        ["all real numbers except 0", r"\text{all real numbers except zero}", r"\text{all }x\text{ except }0",
+         r"\text{all real }x\text{ except }0", r"\text{all real numbers that are not }0",
+         r"\text{all real numbers not equal to }0", r"\text{every real number except 0}",
+         r"\text{any real number other than 0}", r"\text{all } x \ne 0",
+         r"\text{all real values of }x\text{ except }0", r"\text{all nonzero real numbers}",
+         r"\text{nonzero real numbers}", r"x<0\text{ or }x>0", r"\mathbb{R}\text{ except }0",
+         r"x\in\mathbb{R}\setminus\{0\}", r"x \in \mathbb{R}, x \neq 0",
+         r"\text{all real numbers } x \text{ such that } x \neq 0", "All real numbers except 0.",
+         r"\text{All real numbers except }0\text{.}"],
+        ["all real numbers except 1", r"\text{all real numbers except one}", r"\text{all real numbers}",
+         r"\text{all positive real numbers except }0", r"\text{all }x", r"\text{not all real numbers except 0}",
+         r"\text{all integers that are not }0", r"\text{all real numbers except }0\text{ and }1"],
     ),
     r"(0,\infty)": (
-        [r"\mathbb{R}^+", r"\mathbb{R}^{+}", r"\mathbb{R}_{>0}", r"x\in\mathbb{R}^+"],
-        [r"\mathbb{R}^-", r"\mathbb{R}_{\ge0}", r"\mathbb{Z}^+", r"\mathbb{R}"],
+        [r"\mathbb{R}^+", r"\mathbb{R}^{+}", r"\mathbb{R}_{>0}", r"x\in\mathbb{R}^+", r"\mathbb{R}_{++}",
+         r"\mathbb{R}_+^*", "ℝ⁺", r"\text{all positive reals}", r"\text{positive real numbers}"],
+        [r"\mathbb{R}^-", r"\mathbb{R}_{\ge0}", r"\mathbb{Z}^+", r"\mathbb{R}", r"\mathbb{R}_+", r"\mathbb{R}^*"],
     ),
     "[-2,2]": (
         [r"|x|\le2", r"2\ge|x|", r"|x| \leq 2"],
@@ -215,6 +232,36 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
     r"x=0 \text{ or } 1\le x\le 2": (
         [r"\{0\}\cup[1,2]"],
         [r"\{0\}\cup[1,2)", "[0,2]"],
+    ),
+    r"x\ne1,2": (
+        [r"\text{all real numbers except one and two}", r"\text{all reals except }x=1\text{ and }x=2",
+         r"\text{all real numbers except }1\text{ and }2", r"\text{all real numbers except }1, 2",
+         r"\text{all real numbers except for }x=1, x=2", r"\text{all real numbers except }x=1,2"],
+        [r"\text{all real numbers except }1"],
+    ),
+    "x^2-4": (
+        ["x²-4"],
+        ["x³-4"],
+    ),
+    "x^4": (
+        ["x⁴"],
+        ["x⁵"],
+    ),
+    "x=1,x=2,y=3": (
+        ["y=3,x=1,x=2"],
+        ["x=1,x=3,y=2"],
+    ),
+    "1<x<3": (
+        [r"\begin{cases}x>1\\x<3\end{cases}"],
+        [r"\begin{cases}x>1\\x<4\end{cases}"],
+    ),
+    r"\begin{pmatrix}1&2\\3&4\end{pmatrix}": (
+        [r"\begin{matrix}1&2\\3&4\end{matrix}"],
+        [r"\begin{pmatrix}1&2\\4&3\end{pmatrix}"],
+    ),
+    r"\begin{pmatrix}1\\2\end{pmatrix},\begin{pmatrix}3\\4\end{pmatrix}": (
+        [r"\begin{pmatrix}3\\4\end{pmatrix},\begin{pmatrix}1\\2\end{pmatrix}"],
+        [],
     ),
 }  # fmt: skip
 

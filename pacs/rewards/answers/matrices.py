@@ -13,7 +13,9 @@ from pacs.rewards.answers.tokens import Token, joined
 _MATRICES: Final = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix"])
 _DETERMINANTS: Final = frozenset(["vmatrix", "Vmatrix"])
 #: Environments of lines; a star is typed, and is read as a dot.
-_SYSTEMS: Final = frozenset(["cases", "dcases", "aligned", "align", "align\\cdot", "gathered", "split", "array"])
+_SYSTEMS: Final = frozenset(
+    ["cases", "dcases", "aligned", "align", "align\\cdot", "gathered", "split", "array", "matrix"]
+)
 _IF: Final = frozenset(["if", "for", "when", "where", "otherwise", "else"])
 _ELSE: Final = frozenset(["otherwise", "else"])
 _COMMA: Final = Token("other", ",")
@@ -72,7 +74,11 @@ def _lines(tokens: list[Token]) -> list[list[Token]] | None:
     if environment == "array" and inner[:1] and inner[0].text == "{":
         inner = inner[first(inner, "}") + 1 :]
     lines = [line for line in split_at(inner, "\\\\") or [inner] if line]
-    return lines if lines and (environment != "array" or braced or all(map(_has_relation, lines))) else None
+    return (
+        lines
+        if lines and (environment not in ("array", "matrix") or braced or all(map(_has_relation, lines)))
+        else None
+    )
 
 
 def _without_stop(line: list[Token]) -> list[Token]:

@@ -59,10 +59,6 @@ def _read(tokens: list[Token]) -> kinds.Answer:
     tokens = with_thousands(unwrapped(tokens))
     if not tokens:
         raise Unreadable("it is empty")
-    if lines := system(tokens):
-        return _read(lines)
-    if cases := pieces(tokens, _read):
-        return cases
     if parts := split(tokens, signs.separates):
         return _single(tokens) if signs.leaves_out(parts) else _collection(tokens, parts)
     return _single(tokens)
@@ -72,6 +68,10 @@ def _single(tokens: list[Token]) -> kinds.Answer:
     """An answer that is no list."""
     if not tokens:
         raise Unreadable("an empty place")
+    if lines := system(tokens):
+        return _read(lines)
+    if cases := pieces(tokens, _read):
+        return cases
     inner = tokens[1:-1] if encloses(tokens) and tokens[0].text == "(" else tokens
     if len(inner) == 1 and inner[0].kind == "words":
         return _of_words(inner[0].text)

@@ -24,8 +24,8 @@ REALS: Final = kinds.Bracketed("(", (kinds.Expression(negative(_INFINITY)), kind
 
 #: Signs behind the names of sets: `^+`, `_{>0}`, `_0^+` (a star is typed, and is read as a dot).
 _SUFFIXES: Final = {
-    **dict.fromkeys(["^+", "_>0", "^>0"], "positive"),
-    **dict.fromkeys(["^-", "_<0", "^<0"], "negative"),
+    **dict.fromkeys(["^+", "_>0", "^>0", "_+^\\cdot", "^\\cdot_+", "_++"], "positive"),
+    **dict.fromkeys(["^-", "_<0", "^<0", "_-^\\cdot", "^\\cdot_-"], "negative"),
     **dict.fromkeys(["_\\ge0", "^\\ge0", "_0^+", "^+_0"], "nonnegative"),
     **dict.fromkeys(["_\\le0", "^\\le0", "_0^-", "^-_0"], "nonpositive"),
     **dict.fromkeys(["^\\cdot", "_\\ne0", "^\\ne0"], "nonzero"),

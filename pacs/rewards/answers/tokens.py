@@ -29,7 +29,19 @@ _UNICODE: Final = {
         "°": r"^\circ ",
     },
     **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "±": r"\pm ", "∪": r"\cup ", "∈": r"\in ", "√": r"\sqrt "},
-    **{"²": "^2", "³": "^3", "∅": r"\emptyset ", "ℝ": r"\mathbb{R}", "≡": r"\equiv ", "θ": r"\theta ", "\u2061": ""},
+    **{
+        "⋅": r"\cdot ",
+        "∉": r"\notin ",
+        "∖": r"\setminus ",
+        "∨": r"\lor ",
+        "∧": r"\land ",
+        "⟨": r"\langle ",
+        "⟩": r"\rangle ",
+    },
+    **{sign: f"^{power}" for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    **{"ⁿ": "^n", "⁺": "^+", "⁻": "^-", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}"},
+    **{"α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "φ": r"\phi ", "ω": r"\omega "},
+    **{"∅": r"\emptyset ", "ℝ": r"\mathbb{R}", "≡": r"\equiv ", "θ": r"\theta ", "\u2061": ""},
 }
 _TRANSLATION = str.maketrans(_UNICODE)
 #: One name for commands that mean the same.

@@ -100,7 +100,7 @@ def meridiem_of(text: str) -> str | None:
 def _normal(text: str) -> str | None:
     names: list[str] = []
     power_of_next, below, raised, end = 1, False, False, 0
-    text = text.strip()
+    text = re.sub(r"per cent(?![a-z])", "percent", text.strip())
     while end < len(text):
         match = _PIECE.match(text, end)
         if match is None:

@@ -25,11 +25,10 @@ def together(named: Sequence[kinds.Named], alternatives: Sequence[Sequence[kinds
     """
     if len({item.name.rpartition("_")[0] or item.name for item in named}) < 2:
         return None
-    if len(alternatives) == 1:
-        of_one = len({item.name for item in named})
-        alternatives = [named[first : first + of_one] for first in range(0, len(named), of_one)]
-    if len(alternatives) > 1 and all(map(named_apart, alternatives)):
-        return kinds.Collection(tuple(kinds.Collection(tuple(group)) for group in alternatives))
+    size = len({item.name for item in named})
+    groups = alternatives if len(alternatives) > 1 else [named[k : k + size] for k in range(0, len(named), size)]
+    if len(groups) > 1 and all(map(named_apart, groups)):
+        return kinds.Collection(tuple(kinds.Collection(tuple(group)) for group in groups))
     return kinds.Union(tuple(named)) if len(alternatives) > 1 else None
 
 

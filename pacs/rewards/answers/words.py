@@ -20,6 +20,8 @@ _WHICH: Final = r"(?:(positive|negative|non-?(?:negative|positive|zero)) )?"
 _SETS: Final = r"(integer|natural number|rational number|real number"
 _SET: Final = rf"(?:the set of )?(?:(?:all |the )*{_WHICH}{_SETS}|real)s|(?:any |every |each ){_WHICH}{_SETS}))"
 _SET_NAME = re.compile(_SET, re.I)
+#: "all x", "every real value of x".
+_LOOSE: Final = r"(?:all|any|every)(?: real)?(?: values? of)? [a-z]"
 _LETTERS: Final = {"integer": "Z", "natural number": "N", "rational number": "Q", "real number": "R", "real": "R"}
 _INTERVALS: Final = {
     "": r"(-\infty,\infty)",
@@ -30,15 +32,20 @@ _INTERVALS: Final = {
 }
 #: "all real numbers x except 0", "all real numbers greater than 2", "all real numbers x such that x > 2".
 _REST = re.compile(
-    rf"(?:[a-z] (?:is|can be|\\in) )?(?:{_SET}|\\mathbb ?\{{? ?R ?\}}?)(?: [a-z])?,? (?:"
-    r"(?:except|other than|but(?: not)?|excluding|besides|apart from|aside from|not equal to|different from|\\ne)"
+    rf"(?:[a-z] (?:is|can be|\\in) )?(?:{_SET}|{_LOOSE}|\\mathbb ?\{{? ?R ?\}}?)(?: [a-z])?,? (?:"
+    r"(?:except|other than|but(?: not)?|excluding|besides|apart from|aside from|not including|different from|\\neq?"
+    r"|(?:that are |which are )?not(?: equal to)?)"
     r"(?: for| when| where)?(?: the)?(?: numbers?| values?| points?)? (?P<without>.+)"
     r"|(?P<bound>(?:that are )?(?:greater|larger|more|less|smaller) than(?: or equal to)?|at least|at most) (?P<end>.+)"
-    r"|(?:(?:such that|with|where|for which|satisfying) )?(?P<rule>[a-z] ?(?:[<>]|\\(?:le|ge|ne|in)(?![a-z])).+))",
+    r"|(?:(?:such that|with|where|for which|satisfying) )?(?P<rule>[a-z] ?(?:[<>]|\\(?:[lg]eq?|neq?|in)(?![a-z])).+))",
     re.I,
 )
-_OF_REALS = re.compile(r"\breals?\b|\\mathbb *\{? *R *\}? *\\?(?:text|mathrm|mbox|[a-z]{3})", re.I)
-_A_NAME = re.compile(r"(?<![a-zA-Z\\])[a-z] ?(?:=|\\ne(?![a-z])) ?")
+_ALL_REAL = re.compile(r"(?:all|any|every) real(?: values? of)? [a-z]", re.I)
+_OF_REALS = re.compile(
+    r"\breals?\b|^(?:\\text *\{ *)?(?:all|any|every) |\\mathbb *\{? *R *\}? *\\?(?:text|mathrm|mbox|[a-z]{3})", re.I
+)
+_NUMBER = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.I)
+_A_NAME = re.compile(r"(?<![a-zA-Z\\])[a-z] ?(?:=|\\neq?(?![a-z])) ?")
 _TYPESET = re.compile(r"\\(?:text\w*|mathrm|mbox)\s*\{([^{}]*)\}|\$")
 _NONE = re.compile(r"(?:the )?empty set|(?:there (?:is|are) )?no (?:real )?solutions?", re.I)
 #: "or" and "and" between answers, and "mod 7" in its ways of being written.
@@ -101,12 +108,16 @@ def with_signs(text: str) -> str:
     r"""With signs for what words say of the real numbers, as "all real numbers except 0"."""
     if not _OF_REALS.search(text):
         return text
-    found = _REST.fullmatch(" ".join(_TYPESET.sub(r" \1 ", text).split()))
+    plain = " ".join(_TYPESET.sub(r" \1 ", text).split()).strip(" .")
+    if _ALL_REAL.fullmatch(plain):
+        return _INTERVALS[""]
+    found = _REST.fullmatch(plain)
     letter, which = _set(found) if found else ("", "")
     if found is None or letter != "R" or which not in _INTERVALS:
         return text
     if found["without"]:
-        return rf"{_INTERVALS[which]}\setminus\{{{_A_NAME.sub('', found['without'])}\}}"
+        numbers = _NUMBER.sub(lambda word: str(_NUMBER_WORDS.index(word[0].lower())), found["without"])
+        return rf"{_INTERVALS[which]}\setminus\{{{_A_NAME.sub('', numbers)}\}}"
     if which:
         return text
     if found["rule"]:
