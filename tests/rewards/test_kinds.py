@@ -393,6 +393,26 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["f(x)=0", "0"],
         ["f(x)=1"],
     ),
+    "-2,2": (
+        [r"\pm2", r"x=\pm2", "2,-2"],
+        [],
+    ),
+    r"\{-2,2\}": (
+        [r"\pm2", r"x=\pm2"],
+        [],
+    ),
+    "(-2,2)": (
+        ["|x|<2", "-2<x<2", r"x\in(-2,2)"],
+        [],
+    ),
+    r"(1,2)\cup(3,4)": (
+        [r"1<x<2\text{ or }3<x<4", r"(3,4)\cup(1,2)"],
+        [],
+    ),
+    r"\text{A, C}": (
+        ["A, C", "C, A", r"\text{A and C}"],
+        [],
+    ),
 }  # fmt: skip
 
 
@@ -402,3 +422,111 @@ def test_what_it_is_met_by(gold: str) -> None:
     met, not_met = CASES[gold]
     assert [answer for answer in [gold, *met] if grade(answer, gold) != "correct"] == []
     assert [answer for answer in not_met if grade(answer, gold) == "correct"] == []
+
+
+#: Gold answer -> what comes near it, and is another answer.
+NEAR: dict[str, list[str]] = {
+    "-2,2": [
+         "2", "-2", r"\pm4", "2,2", "|x|=2", "(-2,2)", "[-2,2]", "-2<x<2", r"x\ne\pm2", r"\mp3",
+    ],
+    r"\{-2,2\}": [
+         r"|x|\le2", "(-2,2)",
+    ],
+    "(-2,2)": [
+         r"\pm2", "-2,2", r"|x|\le2", "|x|=2", r"-2\le x\le 2",
+    ],
+    "3": [
+         "3!", "3'", "3^2", "-3", "33", "3.3", "3x", "3i", r"3\%\%", r"\frac{3}{3}", r"\sqrt{3}", "0.3", "3,3",
+         r"3\pm0", "{3", "3}", "3_4", r"3\text{ or }4", r"3\text{ or so}", r"\sim3", r"3\text{ approximately}",
+         r"\neg3", r"\text{three or four}", r"3\text{ to }4", "3-4", "3/4", "3:3", r"3^{\circ}C x",
+         r"3\text{ (maybe }4)", r"3\ldots4", "3..4", r"3\to3", r"\{3,\}", r"3\text{ hundred}",
+         r"3\text{ percent of }5", r"\lim 3", "1<3", r"3\mid 6", "3|6", "3=3=3", r"x\ge3", r"x\in[3,3]x",
+    ],
+    "x+1": [
+         "x-1", "x1", "x^1", "x+l", "x+1+1", "1-x", "x+1=0", "x+1>0", "(x+1)(x+1)", "x+1,x", "X+1", "x_1", "x+1!",
+         "|x+1|", "x+1i", r"\frac{x+1}{1}x",
+    ],
+    "x=5": [
+         "x=6", "x>5", r"x\ge5", "y=5", r"x\ne5", "x=5,6", "x=5x", "5x", "x=-5", r"x=\pm5", "5=6", r"x\approx5",
+         r"x\equiv5", r"x\to5", "x<5", r"x=5\text{ or }x=6", "x=5y",
+    ],
+    r"x\ge5": [
+         "x=5", "5", "x>5", r"x\le5", r"5\ge x", r"x\ge-5", r"y\ge5", r"\{5\}", r"x\ge5,x\ge6",
+         r"x\ge5\text{ or }x\le5", "[5,6]", r"(5,\infty)", r"x\in\{5\}",
+    ],
+    r"(1,2)\cup(3,4)": [
+         r"(1,2)\cap(3,4)", "(1,4)", "(1,2)", r"[1,2)\cup(3,4)", r"(1,2)\cup(3,5)", r"(1,2)\cup(3,4)\cup(5,6)",
+         r"(2,1)\cup(4,3)", "1<x<2,3<y<4", r"1<x<2 \land 3<x<4", r"(1,4)\setminus\{2,3\}", r"(1,4)\setminus(2,3)",
+         r"\{1,2\}\cup\{3,4\}",
+    ],
+    r"\{1,2,3\}": [
+         r"\{1,2\}", r"\{1,2,3,4\}", r"\{1,2,2\}", r"\{1,3,3\}", "6", r"\{1,\ldots,3\}", "(1,2,3)", "[1,3]",
+         r"\{\{1,2,3\}\}x", r"\{1\},\{2\},\{3\}", "1,2", r"x\notin\{1,2,3\}", r"\{-1,2,3\}",
+    ],
+    "(1,2)": [
+         "(2,1)", "(1,2,0)", "[1,2]", "(-1,2)", "(1,-2)", "1.2", "(1.2)", "12", r"\{(1,2),(1,2)\}",
+         r"(1,2)\text{ or }(2,1)", "(1,2),(2,1)", "((1,2),1)", "(1,2)+1", "-(1,2)", "2(1,2)", r"(x,y)\ne(1,2)",
+         r"(x,y)\notin(1,2)", "x=1,y=3", "x=2,y=1", "y=1,x=2", r"x\in(1,3)", r"\binom{1}{2}", r"\frac{1}{2}",
+         "(x,y)=(1,2),(2,1)",
+    ],
+    r"\begin{pmatrix}1&2\\3&4\end{pmatrix}": [
+         r"\begin{pmatrix}1&2\\3&5\end{pmatrix}", r"\begin{pmatrix}1&3\\2&4\end{pmatrix}",
+         r"-\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"2\begin{pmatrix}1&2\\3&4\end{pmatrix}",
+         r"\begin{pmatrix}1&2\\3&4\end{pmatrix}^T", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}^{-1}",
+         r"\begin{pmatrix}1&2&3&4\end{pmatrix}", r"\begin{vmatrix}1&2\\3&4\end{vmatrix}",
+         r"\begin{pmatrix}3&4\\1&2\end{pmatrix}", r"\det\begin{pmatrix}1&2\\3&4\end{pmatrix}",
+         r"\begin{cases}1&2\\3&4\end{cases}", "(1,2,3,4)", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}x",
+    ],
+    "y=2x+1": [
+         "y=2x-1", "y=-2x+1", "y>2x+1", "y=2x", "2x+1=0", "x=2y+1", "y=2x+1,y=2", "y=2z+1", "y=x+1", r"y\ne2x+1",
+         "y^2=2x+1", "(y,x)=2x+1", "2x+y=1", "z=2x+1", "(x=2y+1)",
+    ],
+    r"45^\circ": [
+         r"45^\circ C", r"-45^\circ", r"45^{\circ}30'", "45'", r"0.45^\circ", r"45\circ", "45^o x",
+         r"\sin45^\circ", r"45^\circ,46^\circ", "45^2",
+    ],
+    r"\frac{1}{2}": [
+         "2", r"\frac{2}{1}", r"-\frac12", "0.05", "1,2", "12", "1/2/2", "1.2", r"\frac{1}{2}\%", r"50\%",
+         r"0.5\%", r"\frac{1}{2}x", r"\frac{1}{2!}x", r"1-\frac12\cdot2", r"\frac12\text{ or }\frac13", "1:3",
+         r"\binom{1}{2}",
+    ],
+    "12:30": [
+         "12.30", "1230", "30:12", "12:3", "0:30", "12:30:30", "2:5",
+    ],
+    "1011_2": [
+         "1011_3", "1101_2", "11", "1011_{10}", "-1011_2", "10110_2", "1011.0_2",
+    ],
+    r"\text{Monday}": [
+         "Sunday", r"\text{Monday or Tuesday}", r"\text{not Monday}", r"\text{Monday, Tuesday}", "M",
+         r"\text{Mondays?}", r"\text{Monday}\text{Tuesday}",
+    ],
+    r"2\sqrt{3}": [
+         r"\sqrt{6}", r"2+\sqrt3", r"\sqrt{3}", r"2\sqrt{3}i", r"\pm2\sqrt3", r"-2\sqrt3", r"2\sqrt[3]{3}",
+         r"3\sqrt2", r"\sqrt{2\cdot3}", r"\sqrt{2}3", "3.46", "3.464", r"2^{\sqrt3}", r"\sqrt{2\sqrt{3}}",
+    ],
+    "3+4i": [
+         "3-4i", "4+3i", "7i", "5", "-3+4i", "3+4", "3+4j", "|3+4i|", r"\overline{3+4i}", "3+4i^2", "(3,4)",
+         "3,4i",
+    ],
+    "x^2+y^2=25": [
+         "x^2+y^2=24", "x^2-y^2=25", "x^2+y^2<25", "x+y=5", "x^2+z^2=25", "(x+y)^2=25", "x^2+y^2+25=0",
+         r"x^2+y^2\ne25", "(x^2+y^2-25)^2=0x",
+    ],
+    r"\$5.50": [
+         r"5.5\text{ cents}", r"\$55", r"550\text{ cents}", r"\$5.05", r"-\$5.50", r"5.50\%", "€5.50",
+         r"5.50\text{ euros}",
+    ],
+    r"\text{A, C}": [
+         "A", "C", "A, B", "A, B, C", "AC", "ABC", r"\text{A or B}",
+    ],
+    r"5\text{ cm}": [
+         r"5\text{ mm}", r"5\text{ cm}^3", r"-5\text{ cm}", r"5\text{ kg}", r"50\text{ mm}", r"0.05\text{ m}",
+         r"5\text{ inches}", r"\frac{1}{5\text{ cm}}", r"5\text{ cm per s}", r"5\text{ cm or }6",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gold", NEAR)
+def test_what_comes_near_is_another_answer(gold: str) -> None:
+    assert grade(gold, gold) == "correct"
+    assert [answer for answer in NEAR[gold] if grade(answer, gold) == "correct"] == []

@@ -66,6 +66,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
                 return "wrong"
             return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
         case kinds.Collection(items), kinds.Collection(of_gold_items):
+            if _sets_of_one(items) != _sets_of_one(of_gold_items):
+                return "wrong"  # {1}, {2} for {1, 2}
             if numbered(items) != numbered(of_gold_items):
                 return _in_any_order(without_numbers(items), without_numbers(of_gold_items))  # 2, 1 for x_1=1, x_2=2
             if named_apart(of_gold_items) and not named_apart(items):
@@ -138,6 +140,10 @@ def _half_plane(answer: kinds.Named) -> kinds.Inequality | None:
             if infinite(high) and variables(low):
                 return kinds.Inequality(difference(name, low), opening == "[")
     return None
+
+
+def _sets_of_one(items: Sequence[kinds.Answer]) -> int:
+    return sum(isinstance(item, kinds.Collection) and len(item.items) == 1 for item in items)
 
 
 def _same_name(first: str, second: str) -> bool:

@@ -111,7 +111,7 @@ def _of_words(text: str) -> kinds.Answer:
     letter = re.fullmatch(r"\(?([A-Za-z])\)?", inner)
     if letter:
         return kinds.Expression(Variable(letter[1]))
-    if any(map(str.isdigit, inner)) or re.fullmatch(r"[A-Z](\s*,\s*(and )?[A-Z])+", inner):
+    if any(map(str.isdigit, inner)) or re.fullmatch(r"[A-Z]((\s*,\s*(and\s+)?|\s+and\s+)[A-Z])+", inner):
         with suppress(Unreadable):
             return read(inner)
     if not inner:

@@ -112,6 +112,8 @@ def _normal(text: str) -> str | None:
             continue
         if _WORD.fullmatch(word):
             lower = word.lower()
+            if "%" in word[1:]:
+                return None
             if (lower in _NO_UNITS and word not in ("A", "K")) or lower.endswith(("ths", "illion", "illions", "fold")):
                 if lower == "squared" and names:
                     names[-1] += "^2"
