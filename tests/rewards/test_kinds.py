@@ -413,6 +413,188 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["A, C", "C, A", r"\text{A and C}"],
         [],
     ),
+    r"x \in(-\infty,-1] \cup[3,+\infty)": (
+        [r"(-\infty,-1]\cup[3,\infty)", r"x\le-1\text{ or }x\ge3"],
+        [r"(-\infty,-1)\cup(3,\infty)"],
+    ),
+    r"(-\infty;-1]\cup[3;+\infty)": (
+        [r"(-\infty,-1]\cup[3,\infty)"],
+        [],
+    ),
+    "(1 ; 2)": (
+        ["(1,2)"],
+        ["(2,1)"],
+    ),
+    "(x ; y)=(1 ; 2)": (
+        ["(1,2)", "(x,y)=(1,2)", "x=1,y=2"],
+        ["(2,1)", "(y,x)=(1,2)"],
+    ),
+    "(2;-1),(-3;4)": (
+        ["(2,-1),(-3,4)", "(-3,4),(2,-1)", "(2,-1);(-3,4)"],
+        ["(2,-1)", "(-1,2),(-3,4)"],
+    ),
+    "x_{1}=2, y_{1}=1 ; x_{2}=3,y_2=0": (
+        ["(2,1),(3,0)", "(3,0),(2,1)"],
+        ["(2,0),(3,1)", "(1,2),(0,3)"],
+    ),
+    r"\frac{\pi}{6}+\frac{\pi k}{3}, k \in \mathbb{Z}": (
+        [r"\frac{\pi}{6}+\frac{k\pi}{3}", r"x=\frac{\pi}{6}+\frac{\pi k}{3}, k\in\mathbb{Z}",
+         r"x=\frac{\pi}{6}+\frac{\pi k}{3}"],
+        [r"\frac{\pi}{3}+\frac{\pi k}{3}"],
+    ),
+    r"x=(-1)^{k} \frac{\pi}{12}+\frac{\pi k}{2}, k \in \mathbb{Z}": (
+        [r"(-1)^k\frac{\pi}{12}+\frac{k\pi}{2}, k\in\mathbb{Z}"],
+        [r"\frac{\pi}{12}+\frac{\pi k}{2}"],
+    ),
+    r"10 \mathrm{~km} / \mathrm{h}": (
+        ["10", r"10\text{ km/h}", r"10\ \mathrm{km/h}", r"10\text{ kilometers per hour}", r"10\text{ kph}"],
+        [r"10\text{ km}", r"10\text{ m/s}"],
+    ),
+    r"\arcsin \frac{3}{5}": (
+        [r"\arcsin(0.6)", r"\sin^{-1}\frac35", r"\arcsin{\frac{3}{5}}", r"\arccos\frac45"],
+        [r"\arccos\frac{3}{5}", r"\sin\frac35"],
+    ),
+    r"\operatorname{arctg} 2": (
+        [r"\arctan 2", r"\operatorname{arctan}2"],
+        [r"\arctan 3", r"\operatorname{tg}2"],
+    ),
+    r"\operatorname{tg} \alpha": (
+        [r"\tan\alpha"],
+        [r"\cot\alpha"],
+    ),
+    r"\operatorname{ctg} \alpha": (
+        [r"\cot\alpha"],
+        [r"\tan\alpha"],
+    ),
+    r"3 \frac{1}{2}": (
+        ["3.5", r"\frac72"],
+        [r"\frac32"],
+    ),
+    r"16 \frac{2}{3} \%": (
+        [r"\frac{50}{3}\%", r"16\frac23"],
+        ["16"],
+    ),
+    "(0 ; 1]": (
+        ["(0,1]", r"0<x\le1"],
+        ["[0,1]"],
+    ),
+    r"[2,+\infty)": (
+        [r"[2,\infty)", r"x\ge2"],
+        [r"(2,\infty)"],
+    ),
+    r"a \in (-\infty ; 0)": (
+        ["a<0", r"(-\infty,0)", r"a\in(-\infty,0)"],
+        [r"a\le0", "x<0"],
+    ),
+    r"\{-1 ; 2\}": (
+        ["-1,2", r"\{-1,2\}", "x=-1,2"],
+        ["-1"],
+    ),
+    "-1 ; 3": (
+        ["-1,3", r"-1\text{ and }3", "3,-1"],
+        ["1,3"],
+    ),
+    r"x \in \emptyset": (
+        [r"\emptyset", r"\text{no solution}"],
+        ["0"],
+    ),
+    r"\overline{abc}=132": (
+        ["132"],
+        ["133"],
+    ),
+    "a=2, b=-3": (
+        ["(2,-3)", "a=2,b=-3", "2,-3"],
+        ["(-3,2)"],
+    ),
+    r"18 \sqrt{3} \mathrm{~cm}^{2}": (
+        [r"18\sqrt3", r"18\sqrt{3}\text{ cm}^2"],
+        [r"18\sqrt2", r"18\sqrt{3}\text{ cm}"],
+    ),
+    r"\frac{a \sqrt{6}}{3}": (
+        [r"\frac{\sqrt6}{3}a", r"a\sqrt{\frac23}", r"\frac{\sqrt{6}a}{3}"],
+        [r"\frac{\sqrt6}{3}"],
+    ),
+    r"120^{\circ}, 60^{\circ}": (
+        [r"60^\circ,120^\circ", r"60^{\circ} \text{ and } 120^{\circ}"],
+        ["60", r"60^\circ"],
+    ),
+    "n=1, n=2": (
+        ["1,2", "n=1,2", r"n\in\{1,2\}", r"n=1\text{ or }n=2", r"n=1\text{ and }n=2"],
+        ["n=1", "n=1,3"],
+    ),
+    r"p=2,q=3\text{ or }p=3,q=2": (
+        ["(2,3),(3,2)", "(p,q)=(2,3),(3,2)", r"(p,q)\in\{(2,3),(3,2)\}"],
+        ["(2,3)", "(2,2),(3,3)"],
+    ),
+    "(a,b)=(2,3)": (
+        ["(2,3)", "a=2,b=3"],
+        ["(3,2)", "(b,a)=(2,3)"],
+    ),
+    "P(x)=x^2+1": (
+        ["x^2+1"],
+        ["x^2-1", "Q(x)=x^2+1"],
+    ),
+    "f(n)=n+1": (
+        ["n+1"],
+        ["n-1", "f(n)=n"],
+    ),
+    "f(x)=cx": (
+        ["cx"],
+        ["x", "f(x)=c+x"],
+    ),
+    r"\frac{1}{3}\ln\left|\frac{x-1}{x+2}\right|+C": (
+        [r"\frac13\ln\left|\frac{x-1}{x+2}\right|+C", r"\frac{1}{3}(\ln|x-1|-\ln|x+2|)+C"],
+        [r"\ln\left|\frac{x-1}{x+2}\right|+C"],
+    ),
+    r"\frac{2019}{2020}": (
+        ["2019/2020"],
+        ["2020/2019", "0.9995"],
+    ),
+    "2^{100}-1": (
+        ["1267650600228229401496703205375"],
+        ["2^{100}", "2^{99}-1", "2^{100}+1"],
+    ),
+    r"\frac{(2n)!}{n!(n+1)!}": (
+        [],
+        [r"\binom{2n}{n}"],
+    ),
+    r"\sqrt{a^2+b^2}": (
+        ["(a^2+b^2)^{1/2}"],
+        ["a+b"],
+    ),
+    r"x>-\frac{1}{2}": (
+        [r"(-\frac12,\infty)", "x>-0.5", r"-\frac12<x"],
+        [r"x\ge-\frac12", r"x>\frac12"],
+    ),
+    r"-1<a<0 \text{ or } a>2": (
+        [r"(-1,0)\cup(2,\infty)", r"a\in(-1,0)\cup(2,\infty)"],
+        ["-1<a<0", "(-1,0)"],
+    ),
+    r"m \leq 1 \text{ and } m \neq 0": (
+        [r"(-\infty,0)\cup(0,1]", r"m\le1,m\ne0"],
+        [r"m\le1"],
+    ),
+    r"1\text{ and }-\frac12": (
+        [r"1,-\frac12"],
+        ["1"],
+    ),
+    r"\text{No}": (
+        ["No", "no", r"\text{no}"],
+        ["Yes"],
+    ),
+    r"y=\pm\frac{3}{4}x": (
+        [r"y=\frac34x,y=-\frac34x", r"y=\frac{3}{4}x \text{ and } y=-\frac{3}{4}x", r"y=\pm\frac{3x}{4}",
+         r"\pm\frac34x"],
+        [r"y=\frac34x", r"y=\pm\frac43x", r"x=\pm\frac34y"],
+    ),
+    "x-2y+1=0": (
+        ["2y=x+1", "x-2y=-1", r"y=\frac{x+1}{2}", r"y=\frac12x+\frac12", "-x+2y-1=0"],
+        ["x+2y+1=0", "x-2y-1=0"],
+    ),
+    r"\left(\frac{3}{2},+\infty\right)": (
+        [r"(1.5,\infty)", r"x>\frac32"],
+        [r"[\frac32,\infty)"],
+    ),
 }  # fmt: skip
 
 

@@ -220,15 +220,16 @@ def _distance(a: Node, b: Node, point: Mapping[str, float], digits: int) -> Any:
 
 def _digits(a: Node, b: Node) -> int:
     """With how many digits two expressions are to be compared."""
-    digits, functions = 0.0, 1
+    digits, functions, gammas = 0.0, 1, 0
     for part in (*walk(a), *walk(b)):
         if isinstance(part, Call | Power | Constant):
-            is_gamma = isinstance(part, Call) and part.name in ("factorial", "binomial")
-            functions += 100 if is_gamma and exact(part) is None else 1  # it takes so much longer
+            functions += 1
+            gammas += isinstance(part, Call) and part.name in ("factorial", "binomial") and exact(part) is None
         value = exact(part)
         if value is not None:
             digits = max(digits, (value.numerator.bit_length() + value.denominator.bit_length()) * math.log10(2))
     needed = _SPARE_DIGITS + 2 * math.ceil(digits)
+    functions += gammas * min(100, needed // 4)  # they take so much longer
     if needed * functions > _MOST_WORK:
         raise TooMuch(f"{functions} functions of numbers of {digits:.0f} digits")
     return needed

@@ -17,8 +17,9 @@ def name_of(tokens: Sequence[Token]) -> str | None:
     texts = [token.text for token in tokens]
     if [token.kind for token in tokens] == ["words"]:
         return texts[0].strip().casefold() or None
-    if encloses(tokens) and texts[0] == "(" and (names := split_at(tokens[1:-1], ",")):
-        return "".join(texts) if all(map(name_of, names)) else None
+    if encloses(tokens) and texts[0] == "(" and (parts := split_at(tokens[1:-1], ",", ";")):
+        names = [name_of(part) for part in parts]
+        return f"({','.join(filter(None, names))})" if all(names) else None
     if texts[:1] == ["m"] and texts[1:2] == ["\\angle"]:
         texts = texts[1:]
     if texts and texts[0] in ("\\angle", "\\triangle"):

@@ -69,6 +69,7 @@ _SAME: Final = {
     **dict.fromkeys([r"\Bbb"], r"\mathbb"),
     **dict.fromkeys([r"\operatorname*"], r"\operatorname"),
     **dict.fromkeys([r"\lg"], r"\log"),
+    **{r"\tg": r"\tan", r"\ctg": r"\cot", r"\arctg": r"\arctan", r"\arcctg": r"\arccot", r"\cosec": r"\csc"},
     **dict.fromkeys([r"\varphi"], r"\phi"),
     **dict.fromkeys([r"\varepsilon"], r"\epsilon"),
 }
@@ -150,8 +151,8 @@ def tokenize(text: str) -> list[Token]:
         kind = match.lastgroup
         if match["words"] is not None:
             inner, alphabet = match["inner"], match["alphabet"]
-            if alphabet and inner in FUNCTIONS | OPERATIONS:
-                tokens.append(Token("command", f"\\{inner}", space))
+            if alphabet and (name := _SAME.get(f"\\{inner}", f"\\{inner}")[1:]) in FUNCTIONS | OPERATIONS:
+                tokens.append(Token("command", f"\\{name}", space))
             elif (
                 match["alphabet"]
                 and len(inner) == 1

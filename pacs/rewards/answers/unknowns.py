@@ -47,7 +47,7 @@ def without_numbers(items: Sequence[kinds.Answer]) -> list[kinds.Answer]:
 
 def names_of(name: str) -> list[str]:
     """Those in the name of a point, (x,y); none in another name."""
-    return name[1:-1].replace("{", "").replace("}", "").split(",") if name.startswith("(") else []
+    return name[1:-1].split(",") if name.startswith("(") else []
 
 
 def in_order(names: Sequence[str]) -> list[str]:
