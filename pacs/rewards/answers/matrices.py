@@ -1,4 +1,4 @@
-r"""Reads what stands between \begin and \\end: a matrix, whose entries are answers, or a system, of one a line."""
+r"""Reads what stands between \begin and \end: a matrix, whose entries are answers, or a system, of one a line."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,9 +13,9 @@ from pacs.rewards.answers.tokens import Token, joined
 _MATRICES: Final = frozenset(["matrix", "pmatrix", "bmatrix", "Bmatrix", "smallmatrix"])
 _DETERMINANTS: Final = frozenset(["vmatrix", "Vmatrix"])
 #: Environments of lines; a star is typed, and is read as a dot.
-_SYSTEMS: Final = frozenset(
-    ["cases", "dcases", "aligned", "align", "align\\cdot", "gathered", "split", "array", "matrix"]
-)
+_SYSTEMS: Final = frozenset(["cases", "dcases", "aligned", "align", "align\\cdot", "gathered", "split"])
+#: Matrices, unless a brace opens them or all their lines are relations.
+_LOOSE: Final = frozenset(["array", "matrix"])
 _IF: Final = frozenset(["if", "for", "when", "where", "otherwise", "else"])
 _ELSE: Final = frozenset(["otherwise", "else"])
 _COMMA: Final = Token("other", ",")
@@ -69,16 +69,13 @@ def _lines(tokens: list[Token]) -> list[list[Token]] | None:
         return None
     behind, end = first(tokens, "}"), len(tokens) - 1 - first(tokens[::-1], "\\end")
     environment, inner = joined(tokens[start + 1 : behind]).strip("{"), tokens[behind + 1 : end]
-    if environment not in _SYSTEMS or joined(tokens[end + 1 :]) != f"{{{environment}}}":
+    if environment not in _SYSTEMS | _LOOSE or joined(tokens[end + 1 :]) != f"{{{environment}}}":
         return None
     if environment == "array" and inner[:1] and inner[0].text == "{":
         inner = inner[first(inner, "}") + 1 :]
     lines = [line for line in split_at(inner, "\\\\") or [inner] if line]
-    return (
-        lines
-        if lines and (environment not in ("array", "matrix") or braced or all(map(_has_relation, lines)))
-        else None
-    )
+    is_system = braced or environment not in _LOOSE or all(map(_has_relation, lines))
+    return lines if lines and is_system else None
 
 
 def _without_stop(line: list[Token]) -> list[Token]:

@@ -15,6 +15,7 @@ from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.expression import Constant, Number, Variable, negative
 from pacs.rewards.answers.field import Field
 from pacs.rewards.answers.refusals import Unreadable, refuse
+from pacs.rewards.answers.signs import bracket
 from pacs.rewards.answers.tokens import Token, joined
 
 _INFINITY: Final = Constant("infinity")
@@ -52,25 +53,23 @@ def set_of(letter: str, which: str) -> kinds.Answer | None:
         case "":
             return REALS
         case "positive" | "nonnegative":
-            return kinds.Bracketed("(["[which == "nonnegative"], (_ZERO, high), ")")
+            return kinds.Bracketed("(" if which == "positive" else "[", (_ZERO, high), ")")
         case "negative" | "nonpositive":
-            return kinds.Bracketed("(", (low, _ZERO), ")]"[which == "nonpositive"])
+            return kinds.Bracketed("(", (low, _ZERO), ")" if which == "negative" else "]")
         case "nonzero":
             return without([_ZERO])
     return None
 
 
 def of_size(sign: str, bound: kinds.Expression) -> kinds.Answer:
-    """The numbers whose absolute value is below (above, ...) a number. Raises Unreadable if that is below 0."""
-    place, opposite = _place(bound), kinds.Expression(negative(bound.node))
-    closed = sign in ("\\le", "\\ge")
+    """The numbers whose absolute value is below (above, ...) a number. Raises Unreadable if none is, or every one."""
+    place, opposite, (low, high) = _place(bound), kinds.Expression(negative(bound.node)), REALS.items
+    if place < 0 or (place == 0 and sign != ">"):
+        raise Unreadable("a size that no number has, or every one")
     if sign in ("<", "\\le"):
-        return kinds.Bracketed("(["[closed], (opposite, bound), ")]"[closed]) if place > 0 else refuse("no size")
-    if place < 0 or (closed and place == 0):
-        raise Unreadable("the size of every number")
-    low, high = REALS.items
-    beyond = kinds.Bracketed("(", (low, opposite), ")]"[closed]), kinds.Bracketed("(["[closed], (bound, high), ")")
-    return kinds.Union(beyond)
+        return kinds.Bracketed(bracket(sign, "(["), (opposite, bound), bracket(sign, ")]"))
+    below = kinds.Bracketed("(", (low, opposite), bracket(sign, ")]"))
+    return kinds.Union((below, kinds.Bracketed(bracket(sign, "(["), (bound, high), ")")))
 
 
 def both_of_size(size: kinds.Answer) -> list[kinds.Answer]:
