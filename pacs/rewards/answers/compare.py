@@ -34,8 +34,8 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
                 return compare(value, of_gold)
             if (names := names_of(first)) and sorted(names) == sorted(names_of(second)):
                 return compare(ordered(value, names, names_of(second)), of_gold)
-            bounds = _half_plane(answer), _half_plane(gold)  # y<2x+1 and x>(y-1)/2
-            return compare(*bounds) if bounds[0] and bounds[1] else "wrong"
+            bound, of_gold_bound = _half_plane(answer), _half_plane(gold)  # y<2x+1 and x>(y-1)/2
+            return compare(bound, of_gold_bound) if bound and of_gold_bound else "wrong"
         case kinds.Named(name, kinds.Expression(node)), kinds.Equation():
             return compare(kinds.Equation(Sum((Variable(name), negative(node)))), gold)
         case kinds.Equation(), kinds.Named(name, kinds.Expression(node)):

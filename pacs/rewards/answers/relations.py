@@ -36,7 +36,7 @@ def relation(tokens: list[Token], read: Reader) -> kinds.Answer:
     if not all(sides):
         raise Unreadable(f"one side of {found[0]!r} is missing")
     if len(found) == 1:
-        return _two_sides(found[0], *sides, read)
+        return _two_sides(found[0], sides[0], sides[1], read)
     if (
         len(found) == 2
         and (found[0] in ("<", "\\le")) == (found[1] in ("<", "\\le"))
