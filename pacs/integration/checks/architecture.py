@@ -5,7 +5,6 @@ the worker finds before the first rollout: `pacs.integration.probe.layout`.
 """
 
 import copy
-import inspect
 import math
 from collections.abc import Iterator
 
@@ -20,24 +19,11 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
-from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.models import read_model_config
-from pacs.integration.checks.positions import chunk_problems, position_problems
+from pacs.integration.checks.silent import attention_of, silent_problems
 from pacs.verl_keys.config import sequence_parallel_size
 
 MODEL = "actor_rollout_ref.model"
-#: Kinds of layers (`layer_types`) in which a token gets something of all earlier ones other than by attention to them.
-RECURRENT_LAYERS = {
-    "linear_attention",
-    "conv",
-    "mamba",
-    "hybrid",
-    "recurrent",
-    "compressed_sparse_attention",
-    "heavily_compressed_attention",
-}
-#: Model types whose layers verl replaces by its own that are told where each packed sequence begins.
-PACKED_BY_VERL = ("qwen3_5", "qwen3_5_moe")
 
 
 def architecture_problems(config: DictConfig) -> Iterator[str]:
@@ -81,7 +67,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
     named = f"{named} ({model_class.__name__})"
     yield from (f"{named} {problem}" for problem in _engine_problems(built, settings, config))
     yield from (f"{named} {problem}" for problem in _transfer_problem(built, config))
-    yield from (f"{named} {problem}" for problem in _silent_problems(built, settings, config))
+    yield from (f"{named} {problem}" for problem in silent_problems(built, settings, config))
 
 
 def _with_overrides(settings: PreTrainedConfig, model: DictConfig) -> PreTrainedConfig:
@@ -152,7 +138,6 @@ def _attention_heads(settings: PreTrainedConfig) -> tuple[int, int]:
 
 def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
     """What FSDP2 and the attention kernels ask of a model."""
-    roles = config.actor_rollout_ref
     wrap = "actor_rollout_ref.actor.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
     classes = OmegaConf.select(config, wrap)
     if not classes and not built._no_split_modules:
@@ -164,7 +149,7 @@ def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
             f"+{wrap}=[...], and the same for actor_rollout_ref.ref; what it has of repeated layers is "
             f"{', '.join(sorted(layers)) or 'not known'}."
         )
-    attention = (roles.model.get("override_config") or {}).get("attn_implementation", "flash_attention_2")
+    attention = attention_of(config)
     supported = [
         *(["sdpa"] if built._supports_sdpa else []),
         *(["flash_attention_2"] if built._supports_flash_attn else []),
@@ -174,6 +159,13 @@ def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config:
         yield (
             f"has no {attention}: set {MODEL}.override_config.attn_implementation={supported[0]} (with + before it "
             "where the key is not there yet)."
+        )
+    kernels = built._compatible_flash_implementations
+    if attention in supported and attention.startswith("flash") and kernels and attention not in kernels:
+        yield (
+            f"has no {attention}: transformers would fetch {kernels[0]} from the Hub in its place. Set "
+            f"{MODEL}.override_config.attn_implementation=eager (with + before it where the key is not there yet), or "
+            "that kernel (not tried here)."
         )
     if sequence_parallel_size(config) > 1 and not attention.startswith("flash"):
         yield (
@@ -195,54 +187,6 @@ def _transfer_problem(built: PreTrainedModel, config: DictConfig) -> Iterator[st
             f"has a weight of {needed} MiB ({name}), and on a CPU vLLM is sent no more at a time than "
             f"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes={bucket}: set it to {needed}."
         )
-
-
-def _silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
-    """What gives wrong log-probabilities and gradients, and no message."""
-    model = config.actor_rollout_ref.model
-    if model.use_remove_padding and (why := _why_not_packed(built, settings)):
-        yield f"cannot be trained on packed sequences: {why}. Set {MODEL}.use_remove_padding=false."
-    if model.use_fused_kernels and (left_out := fused_head_problem(type(built), settings)):
-        yield f"{left_out}. Set {MODEL}.use_fused_kernels=false."
-    yield from (*position_problems(settings, config), *chunk_problems(settings, config))
-    if rates := _dropout_rates(built, settings):
-        mend = " ".join(f"+{MODEL}.override_config.{key}=0" for key in rates)
-        yield (
-            f"has dropout ({', '.join(f'{key}={rate}' for key, rate in rates.items())}), so that an update would see "
-            f"other log-probabilities than those it is scored by: set {mend}."
-        )
-
-
-def _why_not_packed(built: PreTrainedModel, settings: PreTrainedConfig) -> str | None:
-    """What leads from one packed sequence into the next; None if nothing that is known."""
-    if settings.model_type in PACKED_BY_VERL:
-        return None
-    decoder = built.get_decoder() or built
-    convolutions = {type(module).__name__ for module in decoder.modules() if isinstance(module, nn.Conv1d)}
-    layers = RECURRENT_LAYERS & set(getattr(settings.get_text_config(), "layer_types", None) or ())
-    if convolutions or layers or built._is_stateful:
-        what = ", ".join(sorted(convolutions | layers)) or "a recurrent state"
-        return f"its layers carry numbers from one token to the next ({what}), and so from one sequence into the next"
-    if "position_ids" not in inspect.signature(type(built).forward).parameters:
-        return "its forward pass takes no position_ids, by which alone attention knows where a packed sequence begins"
-    return None
-
-
-def _dropout_rates(built: PreTrainedModel, settings: PreTrainedConfig) -> dict[str, float]:
-    """Settings of the model that make its layers drop numbers in training."""
-    rates = {
-        value
-        for module in built.modules()
-        for name, value in [*vars(module).items(), *([("dropout", module.p)] if isinstance(module, nn.Dropout) else [])]
-        if "drop" in name and isinstance(value, float) and value > 0
-    }
-    text = settings.get_text_config().to_dict()
-    unused = ("classifier", "summary", "head")
-    return {
-        key: value
-        for key, value in text.items()
-        if "drop" in key and isinstance(value, float) and value in rates and not key.startswith(unused)
-    }
 
 
 def _in_a_line(error: Exception) -> str:

@@ -83,8 +83,9 @@ def _without_weights(model_class: type[PreTrainedModel], config: PreTrainedConfi
     """The model with a small vocabulary, on the meta device."""
     config = copy.deepcopy(config)
     text = config.get_text_config()
-    text.vocab_size, text.pad_token_id = VOCABULARY, 0
-    text.bos_token_id = text.eos_token_id = None
+    text.vocab_size = VOCABULARY
+    # Within the vocabulary, and numbers: some configs take no None.
+    text.pad_token_id = text.bos_token_id = text.eos_token_id = 0
     # A class of its own: verl puts the fused forward pass into the model's class, for the whole process.
     own_class: Any = type(model_class.__name__, (model_class,), {"__module__": model_class.__module__})
     with torch.device("meta"):

@@ -4,7 +4,8 @@ A few short sequences of random tokens go through the engine twice: one at a tim
 and as the run has them: packed or padded, in its micro-batches, with its head, its attention, its precision and its
 ranks, at its temperature, in training mode too. A model whose sequences leak into each other when they are packed, or
 of whose head the fused one leaves something out, would train on wrong gradients without a word; here it ends the run
-before the first rollout. Weights, optimizer and random states are as before.
+before the first rollout. So does a model whose tokens see later ones of their own row. Weights, optimizer and random
+states are as before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -66,9 +67,15 @@ def check_layout(engine: Any, temperature: float, model: str = "actor_rollout_re
 def _compare(engine: Any, layout: Layout, temperature: float, model: str) -> None:
     probe = _Probe(engine, temperature)
     try:
+        ahead = probe.ahead()
         complaint = probe.complaint(layout)
     except Exception as error:
         raise LayoutError(f"{_named(engine, layout)}: the forward pass fails: {error!r}") from error
+    if ahead is not None:
+        raise LayoutError(
+            f"{_named(engine, layout)}: {ahead} Set +{model}.override_config.attn_implementation=eager (without + "
+            "where the key is there), or choose another model."
+        )
     if complaint is not None:
         mend = next((each for each in simpler(layout) if probe.complaint(each) is None), None)
         raise LayoutError(f"{_named(engine, layout)}: {complaint} {_advice(layout, mend, model)}")
@@ -123,6 +130,16 @@ class _Probe:
                 f"(dropout), by {unlike}."
             )
         return None
+
+    def ahead(self) -> str | None:
+        """What is wrong if tokens see later ones, in a row alone; None if they do not."""
+        row, kept = self.rows[0], len(self.rows[0]) // 2
+        other_end = torch.cat([row[:kept], self.others[0][kept:]])
+        padded = Layout(packed=False, fused=False, shared=False)
+        with self._mode("eval"):
+            ours, theirs = ([values[: kept - 1]] for values in self._values([row, other_end], padded, ALONE))
+        unlike = self._differ(ours, theirs, ALIKE)
+        return f"log-probabilities of tokens change with those after them, by {unlike}." if unlike else None
 
     @contextmanager
     def _mode(self, mode: str) -> Iterator[None]:

@@ -15,8 +15,9 @@ from verl.utils.experimental import torch_functional
 from pacs import cli
 from pacs.composing import compose_run
 from pacs.integration.checks import ConfigError, check_model
-from pacs.integration.checks.architecture import PACKED_BY_VERL, architecture_problems
+from pacs.integration.checks.architecture import architecture_problems
 from pacs.integration.checks.fused_head import fused_head_problem
+from pacs.integration.checks.silent import PACKED_BY_VERL
 from tests.integration.probe.families import tiny_config
 from tests.integration.probe.families_case import composed
 
@@ -39,7 +40,9 @@ def problems(
     return list(architecture_problems(composed(folder, family, layout, *overrides, **settings)))
 
 
-@pytest.mark.parametrize("family", ["qwen2", "qwen3", "qwen3_moe", "llama", "mistral", "gemma3_text", "phi3", "olmo2"])
+@pytest.mark.parametrize(
+    "family", ["qwen2", "qwen3", "qwen3_moe", "llama", "mistral", "gemma3_text", "phi3", "olmo2", "cwm"]
+)
 def test_families_without_such_parts_are_let_through(family: str, tmp_path: Path) -> None:
     assert problems(write(tmp_path, family), family) == []
 

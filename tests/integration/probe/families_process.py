@@ -100,6 +100,8 @@ def main() -> None:
             results[name] = result_of(config, expected, rank, ranks)
         except (AttributeError, TypeError, ValueError, AssertionError, RuntimeError, NotImplementedError) as error:
             results[name] = {"fails": repr(error).splitlines()[0][:200]}
+        if rank == 0:
+            print(f"{name}: {results[name]}", flush=True)
     if rank == 0:
         torch.save(results, FOLDER / f"results_{ranks}.pt")
     torch.distributed.barrier()

@@ -147,7 +147,9 @@ def write_cases(folder: Path, ranks: int, ways: dict[str, list[tuple[str, str, s
     torch.save(cases, folder / f"cases_{ranks}.pt")
 
 
-def run_ranks(folder: Path, ranks: int, device: str = "cpu", process: str = "worker.worker_process") -> Any:
+def run_ranks(
+    folder: Path, ranks: int, device: str = "cpu", process: str = "worker.worker_process", seconds: float = 500
+) -> Any:
     """What `process`, a module of these tests, has written to results_{ranks}.pt, run as one process a rank."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -165,7 +167,7 @@ def run_ranks(folder: Path, ranks: int, device: str = "cpu", process: str = "wor
         command = [sys.executable, "-m", f"tests.integration.{process}", str(folder), device]
         processes.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
     try:
-        outputs = [process.communicate(timeout=500)[0].decode() for process in processes]
+        outputs = [process.communicate(timeout=seconds)[0].decode() for process in processes]
     finally:
         for process in processes:
             process.kill()

@@ -158,10 +158,17 @@ def autograd_loss(
     temperature: float = 1.0,
 ) -> torch.Tensor:
     """The loss of `rows` (PACS: Eq. 8) in one pass, given log pi_ref of each."""
+    return loss_of(response_log_probs(model, rows, temperature), reference, rows, config)
+
+
+def loss_of(
+    log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Method
+) -> torch.Tensor:
+    """The same, given log pi of each row's response, too."""
     ids = {uid: i for i, uid in enumerate(dict.fromkeys(row.uid for row in rows))}
     masks = [torch.tensor(row.mask, dtype=torch.bool) for row in rows]
     batch = Batch(
-        log_probs=pad_sequence(response_log_probs(model, rows, temperature), batch_first=True),
+        log_probs=pad_sequence(log_probs, batch_first=True),
         ref_log_probs=pad_sequence(reference, batch_first=True),
         response_mask=pad_sequence(masks, batch_first=True),
         labels=torch.tensor([int(row.label) for row in rows]),
