@@ -1,0 +1,33 @@
+"""What is kept of a run's checkpoints, against the sentence of the docstring said naively, for any number to keep."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from pacs.checkpoints.folder import REFERENCES, prune
+from tests.checkpoints.test_checkpoints import save, save_reference
+
+
+def numbers(folder: Path) -> set[int]:
+    return {int(path.name.rpartition("_")[2]) for path in folder.glob("global_step_*")}
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3, 5, None])
+def test_the_newest_by_number_stay_with_their_references(keep: int | None, tmp_path: Path) -> None:
+    """Of none to four complete ones: more are asked for than there are, just as many, or fewer."""
+    draw = random.Random(0)
+    for case in range(5):
+        folder = tmp_path / str(case)
+        steps = draw.sample([8, 9, 10, 99, 100, 101], case)
+        references = {step: draw.choice([None, "step_0-aa", f"step_{step}-b"]) for step in steps}
+        for name in {"step_0-aa", "step_7-unnamed", *filter(None, references.values())}:
+            save_reference(folder, name)
+        for step in steps:
+            save(folder, step, reference=references[step])
+        gone = prune(folder, keep=keep)
+        kept = set(sorted(steps, reverse=True)[: len(steps) if keep is None else keep])
+        assert numbers(folder) == kept
+        named = {references[step] for step in kept} - {None}
+        assert {path.name for path in (folder / REFERENCES).iterdir()} == named
+        assert {path.name for path in gone} & {f"global_step_{step}" for step in kept} == set()
