@@ -132,7 +132,9 @@ def test_a_copy_on_every_node_is_shared_by_its_ranks_alone() -> None:
     work = step_of("trainer.nnodes=2", f"{ACTOR}.fsdp_config.fsdp_size=8")
     assert parts_of(work, "update")["weights"] == 4 * PARAMETERS / 8
     assert sync_bytes(work) == 4 * PARAMETERS * 7 / 8
-    tight = replace(work, policy=replace(work.policy, micro_batch_tokens=400_000))
+    # An update that half of the state would fit: more nodes have more copies, and no smaller ones.
+    few = replace(work.policy, micro_batch_tokens=1024, forward_tokens=1024)
+    tight = replace(work, device=replace(work.device, memory_bytes=18 * 2**30), policy=few)
     (phase,) = [phase for phase in phases(tight) if phase.name == "update"]
     assert not phase.fits
     assert not [mend for mend in find_mends(tight, phase) if "nnodes" in mend]
