@@ -123,6 +123,18 @@ def test_the_time_that_is_left_is_that_of_the_steps_that_are_left(
     assert "left" not in said[3]
 
 
+def test_the_time_that_is_left_is_told_by_the_last_twenty_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run whose responses grow longer is not told the pace of its first hour."""
+    log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=60)
+    for step in range(1, 51):
+        log.log({"timing_s/step": 10.0 * step}, step)
+    log.finish()
+    said = capsys.readouterr().out.splitlines()[-1].rpartition(", ")[2]
+    assert said == f"about {duration((400 + 410) / 2 * 10)} left"
+
+
 def test_only_steps_that_are_alike_in_a_row_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=9)
     for step, score in enumerate((1.0, 1.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0), start=1):
