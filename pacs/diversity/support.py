@@ -83,13 +83,13 @@ def together(parts: Sequence[Support]) -> Support:
     )
 
 
-def threshold(k: int, zeta: float = ZETA) -> float:
-    """Epsilon = 1 - zeta^(1/k): an answer that none of k samples gives is as rare as this, with confidence 1 - zeta.
+def threshold(k: int) -> float:
+    """Epsilon = 1 - zeta^(1/k): an answer that none of k samples gives is as rare as this, with confidence 1 - `ZETA`.
 
     All k miss a likelier one with a probability below zeta. Appendix C.4 has the bound -log(zeta) / k, which is a
     little above it, and for small k above 1.
     """
-    return float(1 - zeta ** (1 / k))
+    return float(1 - ZETA ** (1 / k))
 
 
 def _ratio(part: float, whole: float) -> float | None:

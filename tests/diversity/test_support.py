@@ -60,6 +60,25 @@ def test_the_first_k_samples_decide_the_entropies_too() -> None:
     assert "token_entropy" not in found.entropies
 
 
+def test_what_is_counted_is_of_as_many_samples_as_the_largest_k() -> None:
+    """Whatever the order of the ks, and of both models; more samples are there, and not read."""
+    base = make_task({"a": [WRONG, RIGHT, RIGHT, RIGHT], "b": [WRONG] * 4})
+    model = make_task({"a": [RIGHT, RIGHT, WRONG, RIGHT], "b": [RIGHT, RIGHT, RIGHT, WRONG]})
+    found = compare(base, model, [3, 1])
+    assert found.right == {"a": (2, 2), "b": (0, 3)}
+    assert found.k == 3
+
+
+@pytest.mark.parametrize("recorded", [(0.5, None), (None, 0.25), (0.5, 0.25)])
+def test_an_entropy_that_one_model_lacks_is_compared_with_nothing(recorded: tuple[float | None, float | None]) -> None:
+    base, model = (make_task({"a": [Response("r", token_entropy=entropy)] * 2}) for entropy in recorded)
+    found = compare(base, model, [2]).entropies
+    assert found.keys() == {"answer_entropy", "token_entropy"} - ({"token_entropy"} if None in recorded else set())
+    if None not in recorded:
+        one = found["token_entropy"]
+        assert (one.base.mean, one.model.mean, one.difference.mean) == (0.5, 0.25, -0.25)
+
+
 def test_the_threshold() -> None:
     """The paper's example: 3.66e-4 at k = 8192."""
     assert threshold(8192) == pytest.approx(3.66e-4, abs=1e-6)

@@ -33,7 +33,7 @@ def test_a_task_has_the_share_of_the_time_that_its_tokens_have(tmp_path: Path, m
     clock.start()
     time.now += 8
     clock.tick()  # nothing has come yet: this time is that of what comes next
-    for task, tokens in (("a", 100), ("b", 200), ("a", 100)):
+    for task, tokens in (("a", 100), ("b", 100), ("a", 200)):
         clock.sampled(task, tokens)
     time.now += 4
     clock.tick()
@@ -41,8 +41,8 @@ def test_a_task_has_the_share_of_the_time_that_its_tokens_have(tmp_path: Path, m
     time.now += 3
     clock.tick()
     clock.write()
-    assert read_timing(tmp_path, "a") == Timing(12 / 2, 200)
-    assert read_timing(tmp_path, "b") == Timing(12 / 2 + 3, 250)
+    assert read_timing(tmp_path, "a") == Timing(12 * 3 / 4, 300)
+    assert read_timing(tmp_path, "b") == Timing(12 / 4 + 3, 150)
 
 
 def test_the_times_of_earlier_starts_are_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
