@@ -16,9 +16,9 @@ from pacs.runs.read import METRICS, Run, read_run
 from pacs.verl_keys import names
 from pacs.verl_keys.metrics import SCORE, VALIDATION
 
-#: The methods by their primary configs: in words, and the paper.
 #: Keys of `pacs` that say how a run is watched and kept.
 NOT_OF_THE_METHOD = ("metrics", "run_dir", "sample_groups", "faults", "resume", "rollouts", "reasoning")
+#: The methods by their primary configs: in words, and the paper.
 METHODS = {
     "pacs": ("PACS, RLVR as supervised learning", "2509.02522"),
     "pacs_paper": ("PACS, RLVR as supervised learning", "2509.02522"),

@@ -56,7 +56,7 @@ def keys_named(config: DictConfig) -> set[str]:
     return {problem.split("=")[0].split()[0] for problem in batch_problems(config)}
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [1, 2, 6])
 @pytest.mark.parametrize("nodes", [1, 2])
 @pytest.mark.parametrize("shared", [1, 2])
 def test_a_mini_batch_is_dealt_out_to_the_ranks_of_all_nodes(nodes: int, shared: int, n: int) -> None:
