@@ -28,7 +28,7 @@ trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
   math-verify==0.9.0 latex2sympy2_extended==1.11.0 sympy==1.14.0 antlr4-python3-runtime==4.9.3
-cat >"$folder/numbers.py" <<'PYTHON'
+cat >"$folder/graded.py" <<'PYTHON'
 import sys
 
 from math_verify import parse, verify
@@ -65,4 +65,4 @@ for (gold, answer), seen in GRADED.items():
     changed |= found != seen
 sys.exit(changed)
 PYTHON
-"$folder/venv/bin/python" "$folder/numbers.py" 2>/dev/null
+"$folder/venv/bin/python" "$folder/graded.py" 2>/dev/null
