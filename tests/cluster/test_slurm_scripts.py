@@ -134,6 +134,21 @@ def test_it_is_to_be_submitted_from_the_checkout(tmp_path: Path) -> None:
     assert "submit this from the checkout: sbatch --nodes=N scripts/slurm/train.sbatch" in printed
 
 
+def test_a_node_has_cuda_s_devices_alone(tmp_path: Path) -> None:
+    """Slurm 22.05 sets all but HIP's for a GPU of gres.conf without Flags=, and verl's worker dies of them."""
+    others = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
+    python = tmp_path / "python"  # in the place of the node's own part, what it would have
+    python.write_text(f'#!/bin/bash\n[[ $* == *pacs.cluster* ]] && exec env\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    slurm = {"SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "0,1"}
+    path = {"PATH": f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    env = os.environ | slurm | path | dict.fromkeys(others, "0,1")
+    said = subprocess.run(["bash", ROOT / "scripts/slurm/node.sh"], env=env, capture_output=True, text=True, check=True)
+    found = dict(line.split("=", 1) for line in said.stdout.splitlines() if "=" in line)
+    assert found["CUDA_VISIBLE_DEVICES"] == "0,1"
+    assert [name for name in others if name in found] == []
+
+
 def node(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pacs.cluster", "--nodes", "2", "--meet", str(folder), *options]
     return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=60)
