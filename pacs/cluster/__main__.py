@@ -15,6 +15,7 @@ from pathlib import Path
 from pacs.base.terminal import print
 from pacs.cluster.address import INTERFACE, own_address
 from pacs.cluster.head import lead
+from pacs.cluster.logical import logical_resources
 from pacs.cluster.member import follow, reach
 from pacs.cluster.ray_node import RayNode
 from pacs.cluster.rendezvous import ClusterError, Rendezvous
@@ -61,12 +62,13 @@ def _take_part(meeting: Rendezvous, train: Sequence[str], join_seconds: float) -
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(meeting.secret)}
     os.environ.pop("RAY_AUTH_TOKEN", None)  # it would come first
     try:
+        resources = logical_resources(train)
         if meeting.node == 0:
-            ray = RayNode(own_address(os.environ.get(INTERFACE), alone=meeting.nodes == 1), head=None)
+            ray = RayNode(own_address(os.environ.get(INTERFACE), alone=meeting.nodes == 1), None, resources)
             status = lead(meeting, ray, train, join_seconds=join_seconds)
         else:
             head = meeting.wait_for_head(join_seconds)
-            ray = RayNode(reach(meeting, head, join_seconds), head=head)
+            ray = RayNode(reach(meeting, head, join_seconds), head, resources)
             follow(meeting, ray, join_seconds=join_seconds)
             status = FINISHED
         return status

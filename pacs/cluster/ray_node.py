@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -42,9 +43,10 @@ class RayNode:
     Args:
         address: this node's.
         head: the address of the head's Ray ("host:port"); None: this is the head.
+        resources: arguments of `ray start`; the user's own come after them, and count.
     """
 
-    def __init__(self, address: str, head: str | None) -> None:
+    def __init__(self, address: str, head: str | None, resources: Sequence[str]) -> None:
         self.token, self.before = uuid4().hex, segments_there()
         self.folder = _short_folder()
         where = _head_arguments(address) if head is None else (f"--address={head}",)
@@ -58,7 +60,7 @@ class RayNode:
             environment.setdefault("NCCL_SOCKET_IFNAME", interface)
         command = [
             sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
-            f"--node-ip-address={address}", f"--temp-dir={self.folder}", *where, *PORTS,
+            f"--node-ip-address={address}", f"--temp-dir={self.folder}", *where, *PORTS, *resources,
             *os.environ.get(ARGUMENTS, "").split(),
         ]  # fmt: skip
         # In a session of its own: a Ctrl-C is to reach the run first.

@@ -120,6 +120,12 @@ def ranks(config: DictConfig) -> int:
     return ranks_per_node(config) * nodes(config)
 
 
+def actor_slots(config: DictConfig) -> int | None:
+    """Ray's CPUs of a machine, which are slots for actors; None: as many as it has cores."""
+    slots: int | None = config.ray_kwargs.ray_init.num_cpus
+    return slots
+
+
 def sequence_parallel_size(config: DictConfig) -> int:
     """Ranks that share a sequence: verl's older key if it is above 1, else that of the engine, as verl has it."""
     actor = config.actor_rollout_ref.actor

@@ -50,7 +50,6 @@ class Job:
         environment |= {
             "PATH": f"{machines.bin}:{Path(sys.executable).parent}:{environment['PATH']}",
             "PACS_MEET": str(folder / "meet"),
-            "PACS_RAY_ARGS": "--num-gpus=1 --num-cpus=16",  # what Ray does not find on a machine without a GPU
             "TMPDIR": str(machines.temporary),
             "SLURM_JOB_ID": "77",
             "SLURM_JOB_NUM_NODES": "2",
@@ -117,14 +116,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
     return RealRun(task, tmp_path_factory.mktemp("run") / "run", *settings)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_wrong_input_is_refused_before_it_starts(machines: Machines, run: RealRun, tmp_path: Path) -> None:
     """More nodes than there are, and a run's folder that is another one on the second machine."""
     run.folder.mkdir(parents=True)
     job = Job(machines, tmp_path, *arguments(run), "trainer.nnodes=4", OWN_DISK=str(run.folder))
-    assert job.ends(110) == 2
+    assert job.ends(230) == 2
     said = job.printed()
     assert "trainer.nnodes=4 and trainer.n_gpus_per_node=1, but the Ray cluster has 2 nodes" in said
+    gpus = ", ".join(f"{name}: 1" for name in machines.names)  # logical ones: the machine has none
+    assert f"(GPUs of each: {gpus}): ask for fewer, or start it on more (sbatch --nodes=4)" in said
     assert f"pacs.run_dir={run.folder} is not the same folder on {machines.names[1]}" in said
 
 

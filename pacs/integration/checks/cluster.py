@@ -49,9 +49,17 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
     gpus = [(node["NodeManagerHostname"], int(node["Resources"].get("GPU", 0))) for node in nodes.living_nodes()]
     if sum(count >= each for _, count in gpus) < wanted:
         has = ", ".join(f"{host}: {count}" for host, count in sorted(gpus))
+        if len(gpus) < wanted:
+            mend = f"start it on more (sbatch --nodes={wanted})"
+        elif config.trainer.device == "cpu":  # which pacs.cluster has done for a node of its own
+            slots = config.ray_kwargs.ray_init.num_cpus
+            logical = f"--num-gpus={each}" + (f" --num-cpus={slots}" if slots is not None else "")
+            mend = f"start Ray on each node with {logical}, logical GPUs of which each is a rank on the CPU"
+        else:
+            mend = f"start it on nodes with more GPUs (sbatch --gpus-per-node={each})"
         yield (
             f"trainer.nnodes={wanted} and trainer.n_gpus_per_node={each}, but the Ray cluster has {len(gpus)} nodes "
-            f"(GPUs of each: {has}): ask for fewer, or start it on more (sbatch --nodes={wanted})."
+            f"(GPUs of each: {has}): ask for fewer, or {mend}."
         )
 
 
