@@ -109,7 +109,7 @@ def test_a_task_on_each_node_with_the_arguments_as_they_are(tmp_path: Path) -> N
     batch.ended()
     (said,) = batch.log.read_text().splitlines()
     assert "--nodes=2 --ntasks=2 --ntasks-per-node=1 --cpu-bind=none " in said
-    assert " --wait=1080 " in said  # a node that fails before it joins is named by the head, after PACS_JOIN_SECONDS
+    assert " --wait=1380 " in said  # PACS_JOIN_SECONDS, and the time in which Slurm finds out that a node has died
     assert " --container-image=pacs.sqsh --mpi=none bash scripts/slurm/node.sh recipe=arithmetic " in said
     assert said.endswith("trainer.experiment_name=a b")
 
