@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.table import format_table
 from pacs.algorithm import (
     Pacs,
+    batch_constants,
     score_responses,
     sequence_log_ratios,
-    weigh_rows,
 )
 from pacs.base.arguments import positive
 
@@ -56,7 +56,7 @@ def time_rows(rows: int, group: int, repeats: int) -> dict[str, float]:
     calls: dict[str, Callable[[], object]] = {
         f"score_responses, {estimator}": whole(Pacs(estimator=estimator)) for estimator in ESTIMATORS
     }
-    calls["  weigh_rows"] = lambda: weigh_rows(labels, ids, Pacs())
+    calls["  batch_constants"] = lambda: batch_constants(labels, ids, Pacs())
     return {name: median_ms(call, repeats) for name, call in calls.items()}
 
 

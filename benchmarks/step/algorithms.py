@@ -18,7 +18,6 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from benchmarks.step.batch import Batch
 from pacs.algorithm import Pacs
-from pacs.integration import fields
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from pacs.integration.worker.workers import PacsWorker
 
@@ -84,14 +83,14 @@ def pacs(
         batch: the rollouts.
         entropy: calculate it in the update's passes.
         after_reset: the reference is the policy, as in the step that follows a reset.
-        split: the strategy (`fields.STRATEGY`), and settings of verl's micro-batches.
+        split: the strategy (`"pacs_strategy"`), and settings of verl's micro-batches.
     """
     clock, data = Clock(), batch.data.copy()
     with clock.phase("advantages"):
         groups, padding = dense_ids(batch.prompt_ids), torch.zeros(len(data), dtype=torch.bool)
         data.update(step_rows(groups, padding, batch.labels, Pacs()).as_fields())
-    split |= {fields.REFERENCE_IS_POLICY: after_reset, fields.LEARNING_RATE_FACTOR: 1.0, "calculate_entropy": entropy}
-    if split[fields.STRATEGY] == "grouped":
+    split |= {"pacs_reference_is_policy": after_reset, "pacs_learning_rate_factor": 1.0, "calculate_entropy": entropy}
+    if split["pacs_strategy"] == "grouped":
         split["force_group_size"] = batch.group
     with clock.phase("actor update"):
         output = worker.update_actor(_with_settings(data, batch, **split))

@@ -20,7 +20,6 @@ from benchmarks.step.memory import read_peak, start_peak
 from benchmarks.step.rollouts import make_rollouts
 from benchmarks.step.workers import pacs_worker
 from pacs.composing import compose_run
-from pacs.integration import fields
 from pacs.integration.strategy import choose
 
 
@@ -71,7 +70,7 @@ def main(folder: Path, how: str) -> None:
     with {"allocated": allocated, "resident": resident}[how]() as found:
         worker = pacs_worker(config.actor_rollout_ref)
         for _ in range(2):  # Adam has no moments before the first update
-            split = {fields.STRATEGY: strategy.strategy, "max_token_len_per_gpu": budget}
+            split = {"pacs_strategy": strategy.strategy, "max_token_len_per_gpu": budget}
             pacs(worker, batch, entropy=True, **split)
     (folder / f"{how}.json").write_text(json.dumps(found))
     say(f"{how}: {found['peak']:,} bytes")

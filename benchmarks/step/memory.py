@@ -20,7 +20,6 @@ from benchmarks.step.child import say
 from benchmarks.step.rollouts import Rollouts
 from benchmarks.step.settings import Settings
 from benchmarks.step.workers import make_critic, make_pacs, make_verl
-from pacs.integration import fields
 
 #: A step's one mini-batch holds all rows: room for groups of every size in micro-batches.
 MINI_BATCHES = 1
@@ -42,7 +41,7 @@ def make_steps(name: str, settings: Settings, folder: Path) -> tuple[Any, dict[s
         """A step with groups of that size; `grouped` needs a micro-batch that holds the largest possible one."""
         budget = settings.token_budget(group if strategy == "grouped" else settings.responses)
         regrouped = make_batch(rollouts, group, MINI_BATCHES)
-        split = {fields.STRATEGY: strategy, "max_token_len_per_gpu": budget}
+        split = {"pacs_strategy": strategy, "max_token_len_per_gpu": budget}
         return partial(pacs, pacs_worker, regrouped, entropy=entropy, **split)
 
     steps = {}

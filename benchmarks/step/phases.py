@@ -17,7 +17,6 @@ from benchmarks.step.child import say
 from benchmarks.step.memory import read_peak, start_peak
 from benchmarks.step.workers import pacs_worker
 from pacs.composing import compose_run
-from pacs.integration import fields
 from pacs.integration.worker.row_values import packing_noise
 
 #: The names of `algorithms.pacs` for the plan's phases.
@@ -62,7 +61,7 @@ def main(folder: Path) -> None:
     say("the worker is ready")
 
     def step() -> dict[str, float]:
-        return pacs(worker, batch, entropy=True, **{fields.STRATEGY: "cached"})
+        return pacs(worker, batch, entropy=True, **{"pacs_strategy": "cached"})
 
     step()
     seconds: dict[str, list[float]] = {name: [] for name in PHASES}

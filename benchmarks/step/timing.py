@@ -12,7 +12,6 @@ from benchmarks.step.child import say
 from benchmarks.step.rollouts import Rollouts, pad_responses
 from benchmarks.step.settings import Settings
 from benchmarks.step.workers import make_critic, make_pacs, make_padded, make_verl
-from pacs.integration import fields
 
 MINI_BATCHES = 2
 
@@ -27,10 +26,10 @@ def make_steps(settings: Settings, folder: Path) -> dict[str, Callable[[], dict[
     rollouts, group = Rollouts.load(folder), settings.responses
     batch = make_batch(rollouts, group, MINI_BATCHES)
     padded = make_batch(pad_responses(rollouts, settings.longest_response), group, MINI_BATCHES)
-    grouped = partial(pacs, pacs_worker, batch, **{fields.STRATEGY: "grouped"})
-    cached = partial(pacs, pacs_worker, batch, **{fields.STRATEGY: "cached"})
+    grouped = partial(pacs, pacs_worker, batch, **{"pacs_strategy": "grouped"})
+    cached = partial(pacs, pacs_worker, batch, **{"pacs_strategy": "cached"})
     # Where groups are forced, verl counts a static micro-batch in groups.
-    static = {fields.STRATEGY: "grouped", "micro_batch_size_per_gpu": 1}
+    static = {"pacs_strategy": "grouped", "micro_batch_size_per_gpu": 1}
     return {
         "GRPO": partial(grpo, verl_worker, batch),
         "PPO": partial(ppo, verl_worker, critic, batch),

@@ -5,21 +5,26 @@ groups may differ in size, and rows may come in any order. Everything is calcula
 where the inputs are.
 """
 
+from pacs.algorithm.constants import batch_constants, credit_means
+from pacs.algorithm.correction import CorrectionConfig, scale_gradient, token_weights
 from pacs.algorithm.groups import check_whole_groups
 from pacs.algorithm.kit import check_method
-from pacs.algorithm.log_ratio import sequence_log_ratios, token_values_of
-from pacs.algorithm.method import Method, MetricsConfig, Rows, UpdateConfig
+from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
+from pacs.algorithm.method import Method, MetricsConfig, UpdateConfig
 from pacs.algorithm.names import METHODS, method_of
 from pacs.algorithm.pacs import Pacs
 from pacs.algorithm.reference import ReferenceConfig, ReferenceSchedule, ResetEvent
+from pacs.algorithm.row_losses import ROW_COLUMNS, row_columns
+from pacs.algorithm.rows import Constants, Rows, TrainBatch
 from pacs.algorithm.settings import Settings
-from pacs.algorithm.solve import ROW_COLUMNS, row_columns, weigh_rows
 from pacs.algorithm.surrogate import advantage_loss, surrogate_loss
 from pacs.algorithm.update import method_loss, score_responses
 
 __all__ = [
     "METHODS",
     "ROW_COLUMNS",
+    "Constants",
+    "CorrectionConfig",
     "Method",
     "MetricsConfig",
     "Pacs",
@@ -28,16 +33,20 @@ __all__ = [
     "ResetEvent",
     "Rows",
     "Settings",
+    "TrainBatch",
     "UpdateConfig",
     "advantage_loss",
+    "batch_constants",
     "check_method",
     "check_whole_groups",
+    "credit_means",
+    "credited_objectives",
     "method_loss",
     "method_of",
     "row_columns",
+    "scale_gradient",
     "score_responses",
     "sequence_log_ratios",
     "surrogate_loss",
-    "token_values_of",
-    "weigh_rows",
+    "token_weights",
 ]

@@ -6,7 +6,8 @@ import torch
 from pydantic import Field
 
 from pacs.algorithm.class_balance import in_mixed_group
-from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.method import Method
+from pacs.algorithm.rows import Rows
 
 #: A token's ratio is at most e to this, as in PPO's loss.
 LARGEST_LOG_RATIO = 20.0
@@ -55,7 +56,7 @@ class Disco(Method):
         """The divergence is the mini-batch's."""
         return self.kl_weight > 0
 
-    def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    def token_objective(self, log_ratios: torch.Tensor, credit: torch.Tensor) -> torch.Tensor:
         """The ratio."""
         return log_ratios.clamp(max=LARGEST_LOG_RATIO).exp()
 

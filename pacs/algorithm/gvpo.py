@@ -3,7 +3,8 @@
 import torch
 from pydantic import Field
 
-from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.method import Method
+from pacs.algorithm.rows import Rows
 
 
 class Gvpo(Method):

@@ -1,13 +1,11 @@
 """A test kit for a method of one's own: what every method must hold, tried on random rows. No model is needed."""
 
-from functools import partial
-
 import torch
 
+from pacs.algorithm.constants import credit_means
 from pacs.algorithm.kit_case import Case, random_case
-from pacs.algorithm.log_ratio import sequence_log_ratios, token_values_of
+from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
 from pacs.algorithm.method import Method
-from pacs.algorithm.solve import weigh_rows
 from pacs.algorithm.surrogate import advantage_loss
 from pacs.algorithm.update import score_responses
 
@@ -43,7 +41,7 @@ def check_method(method: Method, *, detached: bool = False, seed: int = 0) -> No
     if not method.whole_mini_batch:
         _groups_by_themselves(case, method, whole, own)
     order = torch.randperm(len(case.labels), generator=torch.Generator().manual_seed(seed))
-    columns = (case.log_probs, case.ref_log_probs, case.mask, case.labels, 11 - 2 * case.groups)
+    columns = (case.log_probs, case.ref_log_probs, case.mask, case.labels, 11 - 2 * case.groups, case.stream)
     other = Case(*(column[order] for column in columns))
     _same(other.gradient(method, other.log_probs), own[order], "the order of rows and the ids of groups do not matter")
 
@@ -82,10 +80,10 @@ def _cached(case: Case, method: Method) -> torch.Tensor:
     leaf = case.log_probs.clone().requires_grad_()
     log_ratios = sequence_log_ratios(case.log_probs, case.ref_log_probs, case.mask)
     likelihoods = (case.log_probs * case.mask).sum(dim=1) if method.needs_log_likelihoods else None
-    row_mask = case.taking_part(method)
-    weights = weigh_rows(case.labels, case.groups, method, row_mask)[1]
-    function = partial(method.token_values, weights=weights[:, None])
-    values = token_values_of(leaf, case.ref_log_probs, case.mask, function) if method.tokenwise else None
+    constants = case.constants(method)
+    objectives = None
+    if method.tokenwise:
+        objectives = credited_objectives(leaf, case.ref_log_probs, case.mask, method, constants.credit)
     scored = score_responses(
         log_ratios,
         case.mask.sum(dim=1),
@@ -93,10 +91,12 @@ def _cached(case: Case, method: Method) -> torch.Tensor:
         case.groups,
         method,
         log_likelihoods=likelihoods,
-        token_sums=None if values is None else values.sum(dim=1),
-        row_mask=row_mask,
+        token_sums=None if objectives is None else objectives.sum(dim=1),
+        row_mask=case.taking_part(method),
+        coefficients=constants.coefficients,
+        credit=credit_means(constants.credit, case.mask),
     )
-    loss = advantage_loss(leaf, values, case.mask, scored)
+    loss = advantage_loss(leaf, objectives, case.mask, scored, denominator=constants.shares.sum())
     return torch.autograd.grad(loss, leaf)[0]
 
 

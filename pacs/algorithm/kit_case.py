@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import torch
 
+from pacs.algorithm.constants import batch_constants
 from pacs.algorithm.method import Method
-from pacs.algorithm.solve import weigh_rows
+from pacs.algorithm.rows import Constants
 from pacs.algorithm.update import method_loss
 
 #: Tokens of a response at most.
@@ -23,15 +24,22 @@ class Case:
     mask: torch.Tensor  # (B, T) bool
     labels: torch.Tensor  # (B,)
     groups: torch.Tensor  # (B,)
+    stream: torch.Tensor  # (B, T), each of those that a method reads
 
     def taking_part(self, method: Method) -> torch.Tensor:
         """(B,) bool: as in a run, a response whose group is too small for the method is left out."""
         return self.groups.bincount()[self.groups] >= method.smallest_group
 
+    def constants(self, method: Method) -> Constants:
+        """Those of all rows."""
+        streams = {name: self.stream * (1 + place) for place, name in enumerate(method.READS)}
+        return batch_constants(
+            self.labels, self.groups, method, self.taking_part(method), response_mask=self.mask, streams=streams
+        )
+
     def loss(self, method: Method, log_probs: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
         """The loss of all rows, or of some whole groups as a micro-batch of them."""
-        row_mask = self.taking_part(method)
-        counted, weights = weigh_rows(self.labels, self.groups, method, row_mask)
+        row_mask, constants = self.taking_part(method), self.constants(method)
         chosen = torch.arange(len(self.labels)) if rows is None else rows
         return method_loss(
             log_probs[chosen],
@@ -41,8 +49,8 @@ class Case:
             self.groups[chosen],
             method,
             row_mask=row_mask[chosen],
-            denominator=counted.sum(),
-            weights=weights[chosen],
+            denominator=constants.shares.sum(),
+            constants=constants.of(chosen),
             allow_not_finite=True,
         )[0]
 
@@ -62,4 +70,7 @@ def random_case(seed: int) -> Case:
     lengths = torch.randint(1, T + 1, (rows,), generator=generator)
     mask = torch.arange(T) < lengths[:, None]
     labels = torch.tensor(sum(LABELS, ()), dtype=torch.float64)
-    return Case(log_probs, log_probs + noise, mask, labels, torch.arange(len(LABELS)).repeat_interleave(sizes))
+    mask[:, 1] &= torch.rand(rows, generator=generator) < 0.8  # holes, as between two turns
+    stream = torch.rand(rows, T, generator=generator, dtype=torch.float64)
+    groups = torch.arange(len(LABELS)).repeat_interleave(sizes)
+    return Case(log_probs, log_probs + noise, mask, labels, groups, stream)

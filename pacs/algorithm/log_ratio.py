@@ -1,11 +1,11 @@
 """The log-probability ratio of each response to the reference: what the reward proxy (Eq. 7) is made of."""
 
-from collections.abc import Callable
 from typing import NoReturn
 
 import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
+from pacs.algorithm.method import Method
 
 CPU_PART_TOKENS = 2**16
 
@@ -46,28 +46,34 @@ def sequence_log_ratios(
     return ratios
 
 
-def token_values_of(
+def credited_objectives(
     log_probs: torch.Tensor,
     ref_log_probs: torch.Tensor,
     mask: torch.Tensor,
-    function: Callable[[torch.Tensor], torch.Tensor],
+    method: Method,
+    credit: torch.Tensor | None,
 ) -> torch.Tensor:
-    """f(log pi_theta(o_it) - log pi_ref(o_it)) of every token under the mask.
+    """c_it * g(d_it, c_it) of every token under the mask, with d = log pi_theta - log pi_ref; their sums are a loss's.
 
     Args:
         log_probs: (B, T), with the gradient; see `sequence_log_ratios`.
         ref_log_probs: (B, T), a constant.
         mask: (B, T) bool.
-        function: f, from (B, T) to (B, T).
+        method: g is its `token_objective`.
+        credit: c, (B,) or (B, T); None: 1.
 
     Returns:
-        (B, T) float32 or float64, 0 outside the mask; NaN where a log-probability under it is not finite.
+        (B, T) float32 or float64; 0 outside the mask and where the credit is 0, whatever stands there; NaN where a
+        log-probability is not finite elsewhere.
     """
     dtype = at_least_float32(log_probs, ref_log_probs)
-    # Selected before f as well: of what stands outside the mask it may not be finite.
+    credits = torch.ones(len(mask), 1, dtype=dtype, device=mask.device) if credit is None else credit.to(dtype)
+    credits = credits[:, None] if credits.dim() == 1 else credits
+    mask = mask & (credits != 0)
+    # Selected before g as well: of what stands outside the mask it may not be finite.
     ratios = select(log_probs, mask, dtype) - select(ref_log_probs.detach(), mask, dtype)
-    not_finite = (ratios - ratios).detach()  # f may be finite where the log-ratio is not
-    return select(function(ratios) + not_finite, mask, dtype)
+    not_finite = (ratios - ratios).detach()  # g may be finite where the log-ratio is not
+    return select(credits * (method.token_objective(ratios, credits) + not_finite), mask, dtype)
 
 
 def nan_if_not_finite(ratios: torch.Tensor) -> torch.Tensor:

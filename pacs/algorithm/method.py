@@ -1,19 +1,17 @@
 """What a method is: settings, and one function from what is known of each response to its loss."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
 
+from pacs.algorithm.correction import CorrectionConfig
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.reference import ReferenceConfig
+from pacs.algorithm.rows import Rows, TrainBatch
 from pacs.algorithm.settings import Settings
 
-#: The column of a `tokenwise` method's rows that has the part of `effective_advantage` which is by `Rows.token_sums`:
-#: token t has f'(d_t) times that.
-TOKEN_ADVANTAGE = "token_advantage"
 NEVER = "a whole number of steps, or null for never"
 
 
@@ -22,6 +20,8 @@ class UpdateConfig(Settings):
 
     #: grouped: autograd through whole groups; cached: effective advantages first; auto: grouped where groups fit.
     strategy: Literal["auto", "grouped", "cached"] = "auto"
+    #: Of the gap between the policy and the engine that sampled.
+    correction: CorrectionConfig = CorrectionConfig()
 
 
 class MetricsConfig(Settings):
@@ -33,34 +33,12 @@ class MetricsConfig(Settings):
     old_log_prob_every: Annotated[int, Field(ge=1)] | None = Field(default=None, description=NEVER)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """B responses in whole groups, as a method's loss sees them; rows that take no part are 0 throughout.
-
-    Attributes:
-        log_ratios: (B,) sum_t m_t d_t with d_t = log pi_theta - log pi_ref, in nats; carries the gradient.
-        log_likelihoods: (B,) sum_t m_t log pi_theta; carries the gradient. None unless `needs_log_likelihoods`.
-        token_sums: (B,) sum_t m_t f(d_t), f being `Method.token_values`; carries the gradient. None unless `tokenwise`.
-        lengths: (B,) tokens of each response.
-        labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`.
-        weights: (B,) `Method.weights` over the whole train batch; 0 in rows that do not count.
-        groups: of all rows that take part.
-    """
-
-    log_ratios: torch.Tensor
-    log_likelihoods: torch.Tensor | None
-    token_sums: torch.Tensor | None
-    lengths: torch.Tensor
-    labels: torch.Tensor
-    weights: torch.Tensor
-    groups: Groups
-
-
 class Method(Settings, ABC):
     """A method that trains on verified responses: a subclass has its settings as fields, and its loss.
 
-    The update is L = (1/N) sum_i losses_i, N the rows that count. Its gradient is taken by autograd, through the whole
-    groups of a micro-batch (`update.strategy=grouped`) or by way of A_i = -dlosses/dlog pi(o_i) (`cached`).
+    The update is L = (1/N) sum_i losses_i, N the rows that count, or what `shares` says of them. Its gradient is taken
+    by autograd, through the whole groups of a micro-batch (`update.strategy=grouped`) or by way of
+    A_i = -dlosses/dlog pi(o_i) (`cached`).
     """
 
     #: When the reference is replaced.
@@ -72,6 +50,8 @@ class Method(Settings, ABC):
 
     #: Names of what `columns` adds to the table of rows.
     COLUMNS: ClassVar[tuple[str, ...]] = ()
+    #: Names of the (B, T) streams that `credit` reads, as `rollout_log_probs`, `entropy` or `values`.
+    READS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def smallest_group(self) -> int:
@@ -103,10 +83,11 @@ class Method(Settings, ABC):
         """Whether a row's loss depends on other groups of its mini-batch, too: then only `cached` is exact."""
         return False
 
-    def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """(B, T) f(d_t) of (B, T) log-ratios d_t of a token, for rows of (B, 1) weights; by default d_t itself.
+    def token_objective(self, log_ratios: torch.Tensor, credit: torch.Tensor) -> torch.Tensor:
+        """(B, T) g(d_t, c_t) of (B, T) log-ratios d_t and of credit c_t, (B, 1) or (B, T); by default d_t itself.
 
-        f'(0) is 1, so that `effective_advantage` is what it is elsewhere where policy and reference agree.
+        `Rows.token_sums` is the sum of c_t g. dg/dd is 1 at d_t = 0, so that credit is the effective advantage where
+        policy and reference agree. Only the sign of credit should choose among objectives.
         """
         return log_ratios
 
@@ -114,16 +95,30 @@ class Method(Settings, ABC):
         """The groups with only the rows that count in N, for (B,) labels."""
         return groups
 
-    def weights(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
-        """(B,) w_i, 0 in rows that do not count; calculated once over the whole train batch, before it is split."""
+    def shares(self, lengths: torch.Tensor, counted: Groups) -> torch.Tensor:
+        """(B,) what each row adds to N, 0 in rows that do not count; by default 1, for a mean over responses."""
+        return counted.rows.double()
+
+    def coefficients(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+        """(B,) constants that `losses` multiplies by, such as class weights, from the whole train batch; by default 1.
+
+        0 in rows that have no loss, which are those that do not count at least.
+        """
         return counted.rows.to(labels.dtype)
+
+    def credit(self, batch: TrainBatch) -> torch.Tensor | None:
+        """(B,) or (B, T) constants of the whole train batch, such as advantages; None: the method gives none.
+
+        (B, T) has one for each token, and 0 outside the mask. A token of credit 0 has no part in `Rows.token_sums`.
+        """
+        return None
 
     @abstractmethod
     def losses(self, rows: Rows) -> torch.Tensor:
         """(B,) losses, with the gradient. A group's may depend on all of its rows, and on no other group's.
 
-        Rows of weight 0 are left out of the sum, and a group without any weight reaches no gradient; other weights act
-        as far as the losses multiply by `rows.weights`.
+        Rows of coefficient 0 are left out of the sum, and a group without any other reaches no gradient; other
+        coefficients act as far as the losses multiply by `rows.coefficients`.
         """
 
     def columns(self, rows: Rows) -> dict[str, torch.Tensor]:

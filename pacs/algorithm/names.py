@@ -8,14 +8,11 @@ from pydantic import PydanticUserError
 
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
-from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.method import Method
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import Pacs, PacsAuthors, PacsPaper
-from pacs.algorithm.pass_at_k import PassAtK
-from pacs.algorithm.raft import Raft
+from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
-from pacs.algorithm.reinforce_rej import ReinforceRej
 from pacs.algorithm.settings import nearest_word
 
 METHODS: dict[str, type[Method]] = {

@@ -6,7 +6,8 @@ import torch
 
 from pacs.algorithm.class_balance import in_mixed_group
 from pacs.algorithm.groups import Groups
-from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.method import Method
+from pacs.algorithm.rows import Rows, TrainBatch
 
 #: rho of a wrong response is at most e to this, in nats.
 LARGEST_LOG_RATIO = 10.0
@@ -44,25 +45,27 @@ class Nft(Method):
         """Mixed groups."""
         return groups.keep(in_mixed_group(labels, groups))
 
-    def weights(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+    def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B,) R - q, the effective advantage where policy and reference agree."""
-        pass_rates = counted.sum(labels) / counted.sizes.clamp(min=1)
-        return torch.where(counted.rows, labels - counted.of_rows(pass_rates.clamp(*PASS_RATES)), 0)
+        counted = batch.groups
+        pass_rates = counted.sum(batch.labels) / counted.sizes.clamp(min=1)
+        return torch.where(counted.rows, batch.labels - counted.of_rows(pass_rates.clamp(*PASS_RATES)), 0)
 
-    def token_values(self, log_ratios: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """log rho of right responses; of wrong ones -((1-q)/q) log max(1, (1 - q rho)/(1-q)), whose q is -weights.
+    def token_objective(self, log_ratios: torch.Tensor, credit: torch.Tensor) -> torch.Tensor:
+        """log rho of right responses; of wrong ones -((1-q)/q) log max(1, (1 - q rho)/(1-q)), whose q is -credit.
 
         As the authors' code has it, log rho is no more than `LARGEST_LOG_RATIO` in both.
         """
-        right = weights >= 0
-        q = torch.where(right, 0.5, -weights)
+        right = credit >= 0
+        q = torch.where(right, 0.5, -credit)
         bounded = log_ratios.clamp(max=LARGEST_LOG_RATIO)
         left = (1 - q * bounded.exp()) / (1 - q)
         at_least_one = left + (left.clamp(min=1) - left).detach()
         return torch.where(right, bounded, -(1 - q) / q * at_least_one.log())
 
     def losses(self, rows: Rows) -> torch.Tensor:
-        """(B,) -(R - q) times the sum of `token_values`, or their value at the response's ratio."""
+        """(B,) -(R - q) times the sum of `token_objective`, or its value at the response's ratio."""
         if rows.token_sums is not None:
-            return -rows.weights * rows.token_sums
-        return -rows.weights * self.token_values(rows.log_ratios[:, None], rows.weights[:, None])[:, 0]
+            return -rows.token_sums
+        assert rows.credit is not None
+        return -rows.credit * self.token_objective(rows.log_ratios[:, None], rows.credit[:, None])[:, 0]

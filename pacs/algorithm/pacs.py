@@ -8,8 +8,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from pacs.algorithm.class_balance import Objective, Scope, class_weights, in_mixed_group, row_weights
 from pacs.algorithm.groups import Groups
-from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.method import Method
 from pacs.algorithm.reference import ReferenceConfig
+from pacs.algorithm.rows import Rows
 from pacs.algorithm.scores import SMALLEST_GROUP, Estimator, falls_back, group_scores
 
 
@@ -62,7 +63,7 @@ class Pacs(Method):
         """All rows, less single-class groups if they are dropped."""
         return groups.keep(in_mixed_group(labels, groups)) if self.single_class_groups == "drop" else groups
 
-    def weights(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+    def coefficients(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
         """w_i of Eq. 8."""
         return row_weights(labels, counted, self.objective, self.weight_scope)
 
@@ -87,9 +88,9 @@ class Pacs(Method):
         compared, l_j depends on o_i, too: the exact term has sum_j w_j l_j in the place of w_i l_i (docs/theory.md).
         """
         scores = group_scores(self.rewards(rows), rows.groups, self.estimator)
-        # Selected before the operation: without a comparison, a row of no weight may not be finite beside others.
-        weighed = torch.where(rows.weights != 0, scores, 0)
-        losses = rows.weights * binary_cross_entropy_with_logits(weighed, self.targets(rows), reduction="none")
+        # Selected before the operation: without a comparison, a row of coefficient 0 may not be finite beside others.
+        weighed = torch.where(rows.coefficients != 0, scores, 0)
+        losses = rows.coefficients * binary_cross_entropy_with_logits(weighed, self.targets(rows), reduction="none")
         if rows.log_likelihoods is not None:
             losses = losses + losses.detach() * (rows.log_likelihoods - rows.log_likelihoods.detach())
         return losses

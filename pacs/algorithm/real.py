@@ -7,8 +7,9 @@ from pydantic import Field
 
 from pacs.algorithm.class_balance import Objective, in_mixed_group
 from pacs.algorithm.groups import Groups
-from pacs.algorithm.method import Method, Rows
+from pacs.algorithm.method import Method
 from pacs.algorithm.pacs import Pacs
+from pacs.algorithm.rows import Rows
 from pacs.algorithm.scores import Estimator
 
 

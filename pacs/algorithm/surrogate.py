@@ -7,7 +7,7 @@ import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
 from pacs.algorithm.log_ratio import select
-from pacs.algorithm.method import TOKEN_ADVANTAGE
+from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 
 
 def surrogate_loss(
@@ -50,7 +50,7 @@ def surrogate_loss(
 
 def advantage_loss(
     log_probs: torch.Tensor,
-    token_values: torch.Tensor | None,
+    objectives: torch.Tensor | None,
     response_mask: torch.Tensor,
     columns: Mapping[str, torch.Tensor],
     *,
@@ -60,17 +60,22 @@ def advantage_loss(
 
     Args:
         log_probs: (B, T), with gradient.
-        token_values: (B, T) `token_values_of` the same tokens, with gradient; None of a method that is not `tokenwise`.
+        objectives: (B, T) `credited_objectives` of the same tokens, with gradient; None of a method that is not
+            `tokenwise`.
         response_mask: (B, T).
         columns: what `score_responses` says of the rows.
         denominator: as for `surrogate_loss`.
     """
-    whole, counted = columns["effective_advantage"], columns["counted"]
-    if token_values is None:
-        return surrogate_loss(log_probs, response_mask, whole, counted=counted, denominator=denominator)
-    by_tokens = columns[TOKEN_ADVANTAGE]
-    rest = surrogate_loss(log_probs, response_mask, whole - by_tokens, counted=counted, denominator=denominator)
-    return rest + surrogate_loss(token_values, response_mask, by_tokens, counted=counted, denominator=denominator)
+    counted = columns["counted"]
+    if objectives is None:
+        advantages = columns["effective_advantage"]
+        return surrogate_loss(log_probs, response_mask, advantages, counted=counted, denominator=denominator)
+    parts = ((log_probs, columns[SEQUENCE_ADVANTAGE]), (objectives, columns[TOKEN_ADVANTAGE]))
+    losses = [
+        surrogate_loss(values, response_mask, advantages, counted=counted, denominator=denominator)
+        for values, advantages in parts
+    ]
+    return losses[0] + losses[1]
 
 
 def denominator_of(given: float | torch.Tensor | None, counted: torch.Tensor) -> float | torch.Tensor:

@@ -1,18 +1,18 @@
 """The gradient of a method's loss, in two ways that agree: through whole groups, or by effective advantages.
 
 `grouped`: `method_loss` of micro-batches of whole groups, by autograd. `cached`: `score_responses` of all rows, with no
-model in the graph, which gives each response one number A_i, then `surrogate_loss` of any rows whatever.
+model in the graph, which gives each response its A_i, then `surrogate_loss` of any rows whatever.
 """
-
-from functools import partial
 
 import torch
 
-from pacs.algorithm.checks import at_least_float32, check_shape
+from pacs.algorithm.checks import at_least_float32, check_shape, checked_labels
+from pacs.algorithm.constants import constants_of, credit_means
 from pacs.algorithm.groups import make_groups
-from pacs.algorithm.log_ratio import nan_if_not_finite, select, sequence_log_ratios, token_values_of
-from pacs.algorithm.method import Method, Rows
-from pacs.algorithm.solve import solve, weighed_groups
+from pacs.algorithm.log_ratio import credited_objectives, nan_if_not_finite, select, sequence_log_ratios
+from pacs.algorithm.method import Method
+from pacs.algorithm.row_losses import row_losses
+from pacs.algorithm.rows import Constants, Rows
 from pacs.algorithm.surrogate import denominator_of
 
 
@@ -26,7 +26,7 @@ def method_loss(
     *,
     row_mask: torch.Tensor | None = None,
     denominator: float | torch.Tensor | None = None,
-    weights: torch.Tensor | None = None,
+    constants: Constants | None = None,
     allow_not_finite: bool = False,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """L = (1/N) * sum_i losses_i over whole groups; for PACS that is Eq. 8.
@@ -39,14 +39,14 @@ def method_loss(
         group_ids: (B,) int64; groups must be whole, since a loss may need its whole group.
         method: with its settings.
         row_mask: (B,) bool or number; rows that are 0 (padding) have no influence, whatever they hold.
-        denominator: N, by default the number of rows given that count. For a micro-batch, the number over the whole
-            mini-batch: the losses of any split into whole groups then sum to that of the mini-batch. 0 only where no
-            row counts. A tensor has one element (and costs a host sync).
-        weights: (B,) those of `weigh_rows`, used as they are in rows that count; by default of the rows given. Needed
-            where they depend on more than these rows. A row of weight 0 has no loss, but its group is compared with it.
+        denominator: N, by default the sum of `Constants.shares` of the rows given. For a micro-batch, the sum over the
+            whole mini-batch: the losses of any split into whole groups then sum to that of the mini-batch. 0 only where
+            no row counts. A tensor has one element (and costs a host sync).
+        constants: those of these rows by `batch_constants` over the whole train batch; by default of the rows given.
+            A row of coefficient 0 has no loss, but its group is compared with it.
         allow_not_finite: give a loss and a gradient of NaN where a log-probability under the mask is not finite,
             instead of an error: for a caller that skips such an update. The other groups' rows stay as they are. In a
-            group without a weight (a dropped one) it has no influence, as in `surrogate_loss`.
+            group without a coefficient (a dropped one) it has no influence, as in `surrogate_loss`.
 
     Returns:
         The loss, 0-dimensional, float32 or float64 if a log-probability is; and what is known of each row
@@ -63,14 +63,21 @@ def method_loss(
     mask = (response_mask != 0) & groups.rows[:, None]
     log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask, allow_not_finite=allow_not_finite)
     likelihoods = select(log_probs, mask, log_ratios.dtype).sum(dim=1) if method.needs_log_likelihoods else None
-    targets, counted, weights = weighed_groups(method, labels, groups, weights, log_ratios.dtype)
+    lengths = mask.sum(dim=1)
+    targets = checked_labels(labels, groups, log_ratios.dtype, soft=method.soft_labels)
+    counted = method.counted(targets, groups)
+    given = constants_of(method, targets, counted, lengths, mask, {}) if constants is None else constants
+    check_shape("coefficients", given.coefficients, group_ids.shape)
+    coefficients = torch.where(counted.rows, given.coefficients.to(log_ratios.dtype), 0)
     sums = None
     if method.tokenwise:
-        values = token_values_of(log_probs, ref_log_probs, mask, partial(method.token_values, weights=weights[:, None]))
-        sums = values.sum(dim=1)
-    rows = Rows(log_ratios, likelihoods, sums, mask.sum(dim=1), targets, weights, groups)
-    losses, columns = solve(method, rows, counted)
-    return losses.sum() / denominator_of(denominator, counted.rows), columns
+        sums = credited_objectives(log_probs, ref_log_probs, mask, method, given.credit).sum(dim=1)
+    credit = credit_means(given.credit, mask)
+    rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
+    losses, columns = row_losses(method, rows, counted)
+    return losses.sum() / denominator_of(
+        given.shares.sum() if denominator is None else denominator, counted.rows
+    ), columns
 
 
 def score_responses(
@@ -83,21 +90,23 @@ def score_responses(
     log_likelihoods: torch.Tensor | None = None,
     token_sums: torch.Tensor | None = None,
     row_mask: torch.Tensor | None = None,
-    weights: torch.Tensor | None = None,
+    coefficients: torch.Tensor | None = None,
+    credit: torch.Tensor | None = None,
 ) -> dict[str, torch.Tensor]:
     """The first half of gradient caching: every row's loss and effective advantage, without a model in the graph.
 
     Args:
         log_ratios: (B,) sum_t m_it * (log pi_theta - log pi_ref) at the current weights; one that is not finite makes
-            the losses and advantages of its group NaN, unless no row of the group has a weight.
+            the losses and advantages of its group NaN, unless no row of the group has a coefficient.
         lengths: (B,) tokens of each response.
         labels: (B,) of any dtype, 0 or 1.
         group_ids: (B,) int64; groups must be whole, so that with several ranks all their rows are given here.
         method: with its settings.
         log_likelihoods: (B,) sum_t m_it * log pi_theta; where the method needs them.
-        token_sums: (B,) the sum over t of `token_values_of` the method's `token_values`; where it is `tokenwise`.
+        token_sums: (B,) the sum over t of `credited_objectives`; where the method is `tokenwise`.
         row_mask: (B,) bool or number; rows that are 0 (padding) have no influence.
-        weights: (B,) w_i, by default `method.weights` of the rows given.
+        coefficients: (B,) those of `Constants`, by default of the rows given.
+        credit: (B,) `credit_means` of that of `Constants`; by default, with `coefficients`, of the rows given.
 
     Returns:
         `row_columns`, each (B,) float32, or float64 if `log_ratios` is.
@@ -120,8 +129,15 @@ def score_responses(
         check_shape(name, values, group_ids.shape)
         taking_part = torch.where(groups.rows, values.detach().to(at_least_float32(log_ratios)), 0)
         given[name] = nan_if_not_finite(taking_part)
-    own = given["log_ratios"]
-    targets, counted, weights = weighed_groups(method, labels, groups, weights, own.dtype)
+    log_ratios = given["log_ratios"]
     lengths = torch.where(groups.rows, lengths, 0)
-    rows = Rows(own, given.get("log_likelihoods"), given.get("token_sums"), lengths, targets, weights, groups)
-    return solve(method, rows, counted)[1]
+    targets = checked_labels(labels, groups, log_ratios.dtype, soft=method.soft_labels)
+    counted = method.counted(targets, groups)
+    if coefficients is None:
+        constants = constants_of(method, targets, counted, lengths, None, {})
+        coefficients, credit = constants.coefficients, constants.credit
+    check_shape("coefficients", coefficients, group_ids.shape)
+    coefficients = torch.where(counted.rows, coefficients.detach().to(log_ratios.dtype), 0)
+    likelihoods, sums = given.get("log_likelihoods"), given.get("token_sums")
+    rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
+    return row_losses(method, rows, counted)[1]

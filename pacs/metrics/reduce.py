@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 import torch
 
 from pacs.algorithm import ROW_COLUMNS
-from pacs.algorithm.method import TOKEN_ADVANTAGE
+from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics.entry import Metric
 from pacs.metrics.over import (
     BIN,
@@ -31,7 +31,7 @@ from pacs.metrics.registry import OURS
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
-COLUMNS_OF_A_METHOD = frozenset({TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
+COLUMNS_OF_A_METHOD = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OPTIONAL_UPDATE_COLUMNS = COLUMNS_OF_A_METHOD | {"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
 
 SATURATED_RESIDUAL = 0.01
@@ -76,7 +76,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
             tokens               tokens of the response
             effective_advantage  A
-            token_advantage      the part of A by the sums of a token's own function; not reduced
+            sequence_advantage   the part of A by sums that weigh all tokens alike; not reduced
+            token_advantage      the factor of the sums of a token's own objective; not reduced
             grpo_fallback        1 if the row's group fell back to dr_grpo
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats

@@ -6,9 +6,9 @@ import math
 import torch
 from transformers import PreTrainedModel
 
-from pacs.algorithm import Method, ReferenceSchedule, method_loss, weigh_rows
-from recipes.laboratory.policy_gradient import PolicyGradient
-from recipes.laboratory.ppo import Ppo, Values, policy_loss
+from pacs.algorithm import Method, ReferenceSchedule, batch_constants, method_loss
+from pacs.algorithm.aggregated import Aggregated
+from recipes.laboratory.ppo import ADVANTAGES, Ppo, Values
 from recipes.laboratory.reading import log_probs
 from recipes.laboratory.rollouts import Batch
 from recipes.laboratory.sampling import Samples
@@ -34,8 +34,9 @@ class Learner:
     def __init__(
         self, policy: PreTrainedModel, settings: Settings, method: Method, max_response_tokens: int, clock: Clock
     ) -> None:
+        if isinstance(method, Aggregated):
+            method = method.model_copy(update={"max_response_tokens": max_response_tokens})
         self._policy, self._settings, self._method, self._clock = policy, settings, method, clock
-        self._max_response_tokens = max_response_tokens
         self._schedule = ReferenceSchedule(method.reference)
         self._reference = copy.deepcopy(policy) if self._schedule.needs_model else None
         self._values = Values(policy, method, settings.clip_grad) if isinstance(method, Ppo) else None
@@ -47,11 +48,11 @@ class Learner:
         Raises:
             ValueError: the policy has diverged: a log-probability is not finite.
         """
-        weights = (
-            self._values.judge(batch.samples, batch.labels)
-            if self._values is not None
-            else weigh_rows(batch.labels, batch.groups, self._method)[1]
-        )
+        streams = {}
+        if self._values is not None:
+            streams[ADVANTAGES] = self._values.judge(batch.samples, batch.labels)
+        mask = batch.samples.response_mask
+        constants = batch_constants(batch.labels, batch.groups, self._method, response_mask=mask, streams=streams)
         # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
         own_samples = self._settings.staleness == 0
         by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
@@ -65,37 +66,23 @@ class Learner:
             own = log_probs(self._policy, part)
             if number == 0 and (at_start is not None or (own_samples and not by_model)):
                 reference = own.detach()  # the same to the last bit, so that its scores are 0
-            loss, known = self._loss(own, reference, part, batch, rows, weights[rows])
+            known_before = constants.of(rows)
+            if self._values is not None:
+                self._values.update(part, rows, float(known_before.shares.sum()))
+            loss, known = method_loss(
+                own,
+                reference,
+                part.response_mask,
+                batch.labels[rows],
+                batch.groups[rows],
+                self._method,
+                constants=known_before.cut(part.response_mask.shape[1]),
+            )
             losses.append(loss.item())
             norms.append(self._descend(step, loss))
             columns.append(known)
         rows_known = {name: torch.cat([known[name] for known in columns]) for name in columns[0]}
         return Updated(losses, norms, rows_known, self._reset(step, rows_known))
-
-    def _loss(
-        self,
-        own: torch.Tensor,
-        reference: torch.Tensor,
-        part: Samples,
-        batch: Batch,
-        rows: torch.Tensor,
-        weights: torch.Tensor,
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """A mini-batch's loss, and what is known of its rows."""
-        method, mask, labels = self._method, part.response_mask, batch.labels[rows]
-        denominator = None  # the rows that count
-        if isinstance(method, PolicyGradient):
-            denominator = method.denominator(mask, self._max_response_tokens)
-        if self._values is None:
-            return method_loss(
-                own, reference, mask, labels, batch.groups[rows], method, denominator=denominator, weights=weights
-            )
-        assert isinstance(method, Ppo)
-        assert denominator is not None
-        self._values.update(part, rows, denominator)
-        loss = policy_loss(own, reference, weights[:, : mask.shape[1]], mask, method, denominator)
-        log_ratios = torch.where(mask, own.detach() - reference, 0).sum(1)
-        return loss, {"log_ratio": log_ratios, "correct": labels}
 
     def _at_start(self, samples: Samples) -> torch.Tensor | None:
         """log pi of stale samples by the policy before the step's first update: the reference where `reset_every` is 1.

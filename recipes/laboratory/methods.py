@@ -12,12 +12,12 @@ from pacs.base.suggestions import did_you_mean
 if TYPE_CHECKING:
     from recipes.laboratory.settings import Settings
 
-#: Those of the laboratory alone, by import path.
+#: Those that `pacs train` runs by verl's own losses, and ours here, by import path.
 BASELINES = {
-    "grpo": "recipes.laboratory.policy_gradient.Grpo",
-    "dr_grpo": "recipes.laboratory.policy_gradient.DrGrpo",
-    "rloo": "recipes.laboratory.policy_gradient.Rloo",
-    "dapo": "recipes.laboratory.policy_gradient.Dapo",
+    "grpo": "pacs.algorithm.aggregated.Grpo",
+    "dr_grpo": "pacs.algorithm.aggregated.DrGrpo",
+    "rloo": "pacs.algorithm.aggregated.Rloo",
+    "dapo": "recipes.laboratory.dapo.Dapo",
     "ppo": "recipes.laboratory.ppo.Ppo",
 }
 METHODS = (*TRAINED_BY_SCORES, *BASELINES)

@@ -7,20 +7,36 @@ from pydantic import Field
 from torch import nn
 from transformers import PreTrainedModel
 
-from recipes.laboratory.policy_gradient import PolicyGradient
+from pacs.algorithm import TrainBatch
+from pacs.algorithm.aggregated import Aggregated
 from recipes.laboratory.reading import before_each_token
 from recipes.laboratory.sampling import Samples
 
 WHITENING_EPSILON = 1e-8
 
 
-class Ppo(PolicyGradient):
+#: The stream of a critic's advantages.
+ADVANTAGES = "advantages"
+
+
+class Ppo(Aggregated):
     """Token losses -A_t rho_t, with the advantages of a `Critic`, by GAE at gamma = lambda = 1, whitened."""
+
+    READS = (ADVANTAGES,)
 
     #: Learning rate of the critic's Adam.
     critic_lr: float = Field(default=1e-3, gt=0, description="a number above 0")
     #: How far a value may move in a step before its loss no longer falls.
     clip_value: float = Field(default=0.5, gt=0, description="verl's default is 0.5")
+
+    @property
+    def smallest_group(self) -> int:
+        """It compares no responses."""
+        return 1
+
+    def credit(self, batch: TrainBatch) -> torch.Tensor:
+        """(B, T) of `advantages_and_returns`."""
+        return batch.streams[ADVANTAGES]
 
 
 class Critic(nn.Module):
@@ -94,20 +110,6 @@ def advantages_and_returns(
     scale = (known.var() + WHITENING_EPSILON).rsqrt()
     advantages = torch.where(response_mask, (returns - values - known.mean()) * scale, 0)
     return advantages, torch.where(response_mask, returns, 0)
-
-
-def policy_loss(
-    log_probs: torch.Tensor,
-    old_log_probs: torch.Tensor,
-    advantages: torch.Tensor,
-    response_mask: torch.Tensor,
-    method: Ppo,
-    denominator: float,
-) -> torch.Tensor:
-    """-(1/N) sum_it A_it rho_it, where rho is `method.token_values` of the log-ratios; all (B, T)."""
-    log_ratios = torch.where(response_mask, log_probs - old_log_probs, 0)
-    losses = -advantages * method.token_values(log_ratios, advantages)
-    return torch.where(response_mask, losses, 0).sum() / denominator
 
 
 def value_loss(

@@ -9,7 +9,7 @@ import torch
 
 from pacs.algorithm import Method
 from recipes.laboratory.beginning import Beginning
-from recipes.laboratory.policy_gradient import Dapo
+from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.sampling import Samples, joined, sample
 from recipes.laboratory.settings import Settings
 from recipes.starts.read import grade

@@ -8,8 +8,8 @@ import torch
 from pacs.algorithm import Method, Pacs, score_responses
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
-from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.nft import Nft
+from pacs.algorithm.policy_gradient import MaxRl
 from pacs.algorithm.real import Real, RealBce
 from recipes.objectives.climbed import TAU
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 
 from pacs.algorithm import Method, Pacs
+from pacs.algorithm.aggregated import Rloo
 from pacs.base.terminal import print
-from recipes.laboratory.policy_gradient import Rloo
 from recipes.theory.enumeration import Groups, all_groups, log_softmax, sampled_gradient
 from recipes.theory.kept import read_runs, write_runs
 

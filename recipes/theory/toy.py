@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from pacs.algorithm import Method, Pacs, ReferenceConfig, method_loss
-from pacs.algorithm.maxrl import MaxRl
+from pacs.algorithm.aggregated import Grpo, Rloo
+from pacs.algorithm.policy_gradient import MaxRl
 from pacs.base.terminal import print
-from recipes.laboratory.policy_gradient import Grpo, Rloo
 from recipes.theory.kept import read_runs, write_runs
 from recipes.theory.toy_task import WORLDS, Prompts, Task, World
 

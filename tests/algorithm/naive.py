@@ -1,11 +1,11 @@
 """The equations once more, a row at a time in Python, to hold the vectorised ones to; and test batches."""
 
 from dataclasses import dataclass, replace
-from itertools import product
 
 import torch
 
-from pacs.algorithm import Pacs
+from pacs.algorithm import Constants, Method, Pacs, batch_constants
+from tests.pairwise import pairwise
 
 ESTIMATORS = ["rloo", "grpo", "dr_grpo", "none"]
 WEIGHTS = [
@@ -25,7 +25,7 @@ ALL_CONFIGS = [
         single_class_groups=c,
         policy_gradient_term=p,
     )
-    for e, (o, s), n, c, p in product(ESTIMATORS, WEIGHTS, [False, True], ["keep", "drop"], [False, True])
+    for e, (o, s), n, c, p in pairwise(ESTIMATORS, WEIGHTS, [False, True], ["keep", "drop"], [False, True])
 ]
 
 
@@ -50,6 +50,11 @@ class Batch:
     @property
     def log_likelihoods(self) -> torch.Tensor:
         return torch.where(self.response_mask & self.row_mask[:, None], self.log_probs, 0).sum(dim=1)
+
+    def constants(self, method: Method, coefficients: torch.Tensor | None = None) -> Constants:
+        """Those of all rows, with other coefficients if they are given."""
+        own = batch_constants(self.labels, self.group_ids, method, self.row_mask, response_mask=self.response_mask)
+        return own if coefficients is None else replace(own, coefficients=coefficients)
 
     def take(self, rows: torch.Tensor) -> "Batch":
         return Batch(*(value[rows] for value in vars(self).values()))

@@ -9,12 +9,9 @@ import torch
 from pacs.algorithm import Method
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
-from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.pass_at_k import PassAtK
-from pacs.algorithm.raft import Raft
+from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real
-from pacs.algorithm.reinforce_rej import ReinforceRej
 
 from .naive import Batch
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pacs.algorithm.method import TOKEN_ADVANTAGE
+from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.algorithm.surrogate import advantage_loss
 
 
@@ -12,12 +12,13 @@ def test_both_parts_are_divided(denominator: float | None) -> None:
     draw = torch.Generator().manual_seed(3)
     log_probs, values = (torch.randn(4, 5, generator=draw, dtype=torch.float64) for _ in range(2))
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0]])
-    whole, by_tokens = (torch.randn(4, generator=draw, dtype=torch.float64) for _ in range(2))
+    whole, by_all, by_tokens = (torch.randn(4, generator=draw, dtype=torch.float64) for _ in range(3))
     counted = torch.tensor([True, True, False, True])
-    columns = {"effective_advantage": whole, TOKEN_ADVANTAGE: by_tokens, "counted": counted}
+    columns = {"effective_advantage": whole, SEQUENCE_ADVANTAGE: by_all, TOKEN_ADVANTAGE: by_tokens}
+    columns["counted"] = counted
     loss = advantage_loss(log_probs, values, mask, columns, denominator=denominator)
     total = sum(
-        (whole[i] - by_tokens[i]) * log_probs[i, t] + by_tokens[i] * values[i, t]
+        by_all[i] * log_probs[i, t] + by_tokens[i] * values[i, t]
         for i in range(4)
         for t in range(5)
         if counted[i] and mask[i, t]

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.algorithm import Pacs, method_loss, score_responses, sequence_log_ratios, weigh_rows
+from pacs.algorithm import Pacs, batch_constants, method_loss, score_responses, sequence_log_ratios
 
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch
 
@@ -28,7 +28,7 @@ def effective_advantages(
     method = Pacs(beta=beta, estimator=estimator, normalize_by_length=lengths is not None)
     given = torch.ones(len(ids)) if lengths is None else lengths
     log_ratios = rewards / beta * given.clamp(min=1)
-    rows = score_responses(log_ratios, given, labels, ids, method, row_mask=row_mask, weights=weights)
+    rows = score_responses(log_ratios, given, labels, ids, method, row_mask=row_mask, coefficients=weights)
     return rows["effective_advantage"]
 
 
@@ -36,16 +36,16 @@ def advantages_of(batch: Batch, config: Pacs) -> torch.Tensor:
     """As a trainer calls it, from the log-probabilities at the current weights."""
     mask = batch.response_mask & batch.row_mask[:, None]
     log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask)
-    _, weights = weigh_rows(batch.labels.double(), batch.group_ids, config, batch.row_mask)
+    weights = batch_constants(batch.labels.double(), batch.group_ids, config, batch.row_mask).coefficients
     rest = mask.sum(dim=1), batch.labels, batch.group_ids, config
-    return score_responses(log_ratios, *rest, row_mask=batch.row_mask, weights=weights)["effective_advantage"]
+    return score_responses(log_ratios, *rest, row_mask=batch.row_mask, coefficients=weights)["effective_advantage"]
 
 
 def autograd_advantages(batch: Batch, config: Pacs) -> torch.Tensor:
     """-N * dL/dlog pi at every position: (B, T)."""
     leaf = batch.log_probs.clone().requires_grad_()
     loss, _ = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
-    return -weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)[0].sum() * gradient(loss, leaf)
+    return -batch.constants(config).counted.sum() * gradient(loss, leaf)
 
 
 def assert_equals_autograd(batch: Batch, config: Pacs, rtol: float, atol: float) -> None:
@@ -135,7 +135,7 @@ def test_in_a_group_of_one_class_they_vanish_at_the_reference() -> None:
 
     def advantages(labels: list[int], estimator: str) -> list[float]:
         given = torch.tensor(labels)
-        _, weights = weigh_rows(given, ids, Pacs())
+        weights = batch_constants(given, ids, Pacs()).coefficients
         return effective_advantages(rewards, given, weights, ids, beta=1.0, estimator=estimator).tolist()
 
     assert advantages([1, 1, 1, 1], "rloo") == [0, 0, 0, 0]
@@ -184,14 +184,14 @@ def test_wrong_arguments_are_refused() -> None:
         "labels": torch.ones(3),
         "group_ids": torch.tensor([1, 1, 1]),
         "method": Pacs(),
-        "weights": torch.ones(3),
+        "coefficients": torch.ones(3),
     }
 
     def refused(match: str, **changed: object) -> None:
         with pytest.raises(ValueError, match=match):
             score_responses(**(good | changed))
 
-    for name in ("log_ratios", "lengths", "labels", "weights"):
+    for name in ("log_ratios", "lengths", "labels", "coefficients"):
         refused(rf"{name} has shape \(1,\)", **{name: torch.ones(1)})
     refused("others \\(2.0\\)", labels=torch.full((3,), 2.0))
     refused("group 5 has 1 row", group_ids=torch.tensor([1, 1, 5]))

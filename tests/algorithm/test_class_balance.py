@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from pacs.algorithm import weigh_rows
+from pacs.algorithm import batch_constants
 
 from .naive import WEIGHTS, Pacs, make_batch, naive_weight
 
@@ -17,7 +17,7 @@ def class_balance_weights(
     scope: str = "group",
     row_mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    return weigh_rows(labels, ids, Pacs(objective=objective, weight_scope=scope), row_mask)[1]
+    return batch_constants(labels, ids, Pacs(objective=objective, weight_scope=scope), row_mask).coefficients
 
 
 def test_by_hand() -> None:

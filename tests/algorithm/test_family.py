@@ -10,14 +10,11 @@ import torch
 from pacs.algorithm import Method, Pacs, check_method, method_loss, score_responses
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
-from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.names import METHODS
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import PacsAuthors, PacsPaper
-from pacs.algorithm.pass_at_k import PassAtK
-from pacs.algorithm.raft import Raft
+from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
-from pacs.algorithm.reinforce_rej import ReinforceRej
 
 from .naive import make_batch
 from .naive_family import NAIVE, groups_of

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.algorithm import Pacs, method_loss, weigh_rows
+from pacs.algorithm import Constants, Pacs, method_loss
 
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch, naive_loss
 
@@ -220,13 +220,12 @@ def test_an_empty_batch_is_a_zero() -> None:
     assert grad.shape == (0, 6)
 
 
-def test_given_weights_are_used_as_they_are() -> None:
+def test_given_coefficients_are_used_as_they_are() -> None:
     """Except in rows that do not count: there even a NaN weighs nothing."""
     batch = make_batch(seed=6)
     config = Pacs(single_class_groups="drop")
-    counted, _ = weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)
-    weights = torch.where(counted, 2.5, float("nan"))
-    loss, grad = loss_and_gradient(batch, config, weights=weights)
+    coefficients = torch.where(batch.constants(config).counted, 2.5, float("nan"))
+    loss, grad = loss_and_gradient(batch, config, constants=batch.constants(config, coefficients))
     unweighted = config.model_copy(update={"objective": "pass_rate"})
     expected, expected_grad = loss_and_gradient(batch, unweighted)
     torch.testing.assert_close(loss, 2.5 * expected, rtol=1e-12, atol=0)
@@ -279,11 +278,13 @@ def test_masks_of_any_dtype(dtype: torch.dtype) -> None:
     assert torch.equal(grad, other_grad)
 
 
-@pytest.mark.parametrize("name", ["labels", "response_mask", "ref_log_probs", "weights", "row_mask"])
+@pytest.mark.parametrize("name", ["labels", "response_mask", "ref_log_probs", "coefficients", "row_mask"])
 def test_other_shapes_are_refused(name: str) -> None:
     batch = make_batch()
-    arguments = dict(vars(batch)) | {"weights": torch.ones(22)}
+    arguments = dict(vars(batch)) | {"coefficients": torch.ones(22)}
     arguments[name] = arguments[name][:1]
+    ones = torch.ones(22)
+    arguments["constants"] = Constants(ones == 1, ones, arguments.pop("coefficients"))
     with pytest.raises(ValueError, match=rf"{name} has shape \(1,"):
         method_loss(**arguments, method=Pacs())
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,12 +13,11 @@ from pacs.algorithm import (
     Pacs,
     Rows,
     advantage_loss,
+    credited_objectives,
     method_loss,
     score_responses,
     sequence_log_ratios,
     surrogate_loss,
-    token_values_of,
-    weigh_rows,
 )
 from pacs.algorithm.kit_case import random_case
 
@@ -79,12 +77,12 @@ def score(batch: Batch, config: Pacs, weights: torch.Tensor | None = None) -> di
     mask = batch.response_mask & batch.row_mask[:, None]
     log_ratios = sequence_log_ratios(batch.log_probs, batch.ref_log_probs, mask, allow_not_finite=True)
     rest = batch.labels, batch.group_ids, config
-    given = {"log_likelihoods": batch.log_likelihoods, "row_mask": batch.row_mask, "weights": weights}
+    given = {"log_likelihoods": batch.log_likelihoods, "row_mask": batch.row_mask, "coefficients": weights}
     return score_responses(log_ratios, mask.sum(dim=1), *rest, **given)
 
 
 def grouped(batch: Batch, config: Pacs, weights: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
-    loss, grad, _ = loss_gradient_rows(batch, config, weights=weights, allow_not_finite=True)
+    loss, grad, _ = loss_gradient_rows(batch, config, constants=batch.constants(config, weights), allow_not_finite=True)
     return loss, grad
 
 
@@ -140,18 +138,17 @@ def test_in_a_group_without_a_weight_it_is_harmless(config: Pacs, value: float) 
 
 @pytest.mark.parametrize("method", [method for method, _ in SETTINGS], ids=name)
 def test_both_strategies_skip_the_same_updates(method: Method) -> None:
-    """Of the neighbours, whose weights are 0 in some groups: whichever row is not finite."""
+    """Of the neighbours, whose coefficients are 0 in some groups: whichever row is not finite."""
     case = random_case(0)
     mask, took_part = case.mask, case.taking_part(method)
-    weights = weigh_rows(case.labels, case.groups, method, took_part)[1]
-    acting = torch.zeros(len(weights)).index_add(0, case.groups, (weights != 0).float())[case.groups] > 0
+    constants = case.constants(method)
+    acting = (constants.coefficients != 0).float()
+    acting = torch.zeros(len(acting)).index_add(0, case.groups, acting)[case.groups] > 0
     for row in range(len(case.labels)):
         log_probs = case.log_probs.clone()
         log_probs[row, 0] = math.nan
         grouped_loss = case.loss(method, log_probs)
-        values = token_values_of(
-            log_probs, case.ref_log_probs, mask, partial(method.token_values, weights=weights[:, None])
-        )
+        values = credited_objectives(log_probs, case.ref_log_probs, mask, method, constants.credit)
         columns = score_responses(
             sequence_log_ratios(log_probs, case.ref_log_probs, mask, allow_not_finite=True),
             mask.sum(dim=1),
@@ -205,7 +202,7 @@ def test_a_row_without_a_weight_is_compared_with_the_others(config: Pacs, strate
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_reward_that_is_not_finite_gives_a_dropped_group_no_advantage(estimator: str, value: float) -> None:
     batch, config = make_batch(), Pacs(estimator=estimator, single_class_groups="drop")
-    counted, weights = weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)
+    counted, weights = batch.constants(config).counted, batch.constants(config).coefficients
     rewards = torch.linspace(-1, 1, len(batch.labels))
     rest = {"beta": 1.0, "estimator": estimator, "row_mask": batch.row_mask}
     clean = effective_advantages(rewards, batch.labels, weights, batch.group_ids, **rest)

@@ -6,11 +6,9 @@ import torch
 from pacs.algorithm import Method, Pacs, method_loss, score_responses
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
-from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.pass_at_k import PassAtK
+from pacs.algorithm.policy_gradient import MaxRl, PassAtK, ReinforceRej
 from pacs.algorithm.real import Real
-from pacs.algorithm.reinforce_rej import ReinforceRej
 
 GENERATOR = torch.Generator().manual_seed(4)
 #: Two groups of five, an uneven one, one that is all wrong, and one that is all right.

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from pacs.algorithm import (
     Pacs,
+    batch_constants,
     check_whole_groups,
     method_loss,
     row_columns,
     score_responses,
     sequence_log_ratios,
     surrogate_loss,
-    weigh_rows,
 )
 
 from .naive import ALL_CONFIGS, config_name, gradient, make_batch
@@ -32,8 +32,8 @@ def test_micro_batches_sum_to_the_mini_batch(config: Pacs, parts: list[int], see
     whole, whole_rows = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
     whole_gradient = gradient(whole, leaf)
 
-    # As a trainer does it: N and the weights come from the mini-batch, before the split.
-    counted, weights = weigh_rows(batch.labels.double(), batch.group_ids, config, batch.row_mask)
+    # As a trainer does it: N and the coefficients come from the mini-batch, before the split.
+    constants = batch_constants(batch.labels.double(), batch.group_ids, config, batch.row_mask)
     _, index = torch.unique(batch.group_ids, return_inverse=True)
     part_of_row = torch.tensor(parts)[index]
     losses, gradients = [], []
@@ -46,8 +46,8 @@ def test_micro_batches_sum_to_the_mini_batch(config: Pacs, parts: list[int], see
             *micro.inputs[1:],
             config,
             row_mask=micro.row_mask,
-            denominator=counted.sum(),
-            weights=weights[rows] if config.weight_scope == "batch" else None,
+            denominator=constants.shares.sum(),
+            constants=constants.of(rows) if config.weight_scope == "batch" else None,
         )
         losses.append(loss)
         for name, value in micro_rows.items():
@@ -111,7 +111,7 @@ def test_rows_that_lack_a_part_of_their_group_are_refused() -> None:
 
 
 def test_scope_batch_needs_its_weights_from_before_the_split() -> None:
-    """Counted in each micro-batch, the weights are others, and so is the loss: why `weights` can be given."""
+    """Counted in each micro-batch, the weights are others, and so is the loss: why `constants` can be given."""
     config = Pacs(weight_scope="batch")
     batch = make_batch(seed=1)
     whole, _ = method_loss(*batch.inputs, config, row_mask=batch.row_mask)
@@ -124,9 +124,10 @@ def test_scope_batch_needs_its_weights_from_before_the_split() -> None:
 @pytest.mark.parametrize("config", ALL_CONFIGS, ids=config_name)
 def test_rows_that_do_not_count_have_no_part_in_the_weights(config: Pacs) -> None:
     batch = make_batch()
-    counted, weights = weigh_rows(batch.labels, batch.group_ids, config, batch.row_mask)
+    constants = batch.constants(config)
+    counted, weights = constants.counted, constants.coefficients
     assert 0 < counted.sum() < len(counted)
     kept = batch.take(counted.nonzero().squeeze(1))
-    alone = weigh_rows(kept.labels, kept.group_ids, config)[1]
+    alone = batch_constants(kept.labels, kept.group_ids, config).coefficients
     torch.testing.assert_close(weights[counted], alone)
     assert (weights[~counted] == 0).all()

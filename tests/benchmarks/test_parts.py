@@ -44,7 +44,7 @@ def test_help_shows_the_command(script: str) -> None:
 
 def test_the_loss_benchmark_prints_both_tables() -> None:
     printed = run("loss.py", "--rows", "64", "--tokens", "16", "--repeats", "2")
-    for name in ("score_responses, rloo", "weigh_rows", "sequence_log_ratios"):
+    for name in ("score_responses, rloo", "batch_constants", "sequence_log_ratios"):
         assert name in printed
 
 

@@ -16,7 +16,6 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from pacs.algorithm import Pacs, ReferenceConfig
-from pacs.integration import fields
 from recipes import minimal
 from recipes.arithmetic.make import _source_hash
 from recipes.arithmetic.measure import Prompts, Responses
@@ -85,7 +84,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, list[Row]]:
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
     halves = deal_out(whole_groups(), groups_per_mini_batch=PROMPTS // 2, ranks=1, whole_groups=True)
-    split = {fields.STRATEGY: "cached", "use_dynamic_bsz": False, "micro_batch_size_per_gpu": 4}
+    split = {"pacs_strategy": "cached", "use_dynamic_bsz": False, "micro_batch_size_per_gpu": 4}
     case = {
         "family": "qwen3",
         "layout": "packed",

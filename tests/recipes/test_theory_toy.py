@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pacs.algorithm import Method, Pacs, ReferenceConfig, method_loss
-from recipes.laboratory.policy_gradient import Grpo
+from pacs.algorithm.aggregated import Grpo
 from recipes.theory import few, ranking, toy
 from recipes.theory.kept import read_runs
 from recipes.theory.section_toy import interval

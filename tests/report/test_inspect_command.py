@@ -8,7 +8,7 @@ import torch
 
 from pacs import cli
 from pacs.commands.inspect import EITHER, GROUP, POLICY, REFERENCE, ROLLOUT, cause_of
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.worker.not_finite import write_evidence
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.worker.poison_case import ROWS, batch_of, loss_of, returned
@@ -65,7 +65,7 @@ def test_the_worst_rows_come_first(tmp_path, capsys):
     group.remove(BAD)
     by_size = [sorted(rows, key=lambda i: -size[i]) for rows in (group, others)]
     assert [int(line[0]) for line in shown] == [BAD, *by_size[0], *by_size[1]]
-    group_id = int(batch_of("grouped", {})[fields.GROUP_IDS][BAD])
+    group_id = int(batch_of("grouped", {})["pacs_group_ids"][BAD])
     assert shown[0][1:4] == ["2", "reference", str(group_id)]
     assert "nan" in shown[0]
     assert shown[-1][2] == "–"
@@ -131,12 +131,12 @@ def test_the_cause_of_a_row(values, cause):
 def test_each_row_is_listed_once_however_many_passes(tmp_path, capsys):
     """Two epochs: the pass that was not finite is the one that is shown."""
     batch = batch_of("grouped", {})
-    clean = loss_of(batch, {})[2][fields.TABLES]
-    names, values = loss_of(batch_of("grouped", {BAD: -INF}), {})[2][fields.TABLES]
+    clean = loss_of(batch, {})[2][exchange.TABLES]
+    names, values = loss_of(batch_of("grouped", {BAD: -INF}), {})[2][exchange.TABLES]
     again = values.clone()
     again[names.index("update")] += 1
-    step = returned({fields.TABLES: clean}, [1.0, 1.0, 1.0, NAN])
-    step[fields.TABLES].append((names, again))
+    step = returned({exchange.TABLES: clean}, [1.0, 1.0, 1.0, NAN])
+    step[exchange.TABLES].append((names, again))
     file = write_evidence(tmp_path, step=1, skipped_in_a_row=1, batch=batch, padding=PADDING, returned=step)
     assert torch.load(file, weights_only=True)["passes"]["row"].shape == (16,)
     assert run_command(file, "--rows", 50) == 0

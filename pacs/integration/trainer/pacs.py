@@ -22,8 +22,8 @@ from verl.utils.seqlen_balancing import calculate_workload, log_seqlen_unbalance
 from pacs.algorithm import ReferenceSchedule, method_of
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
-from pacs.integration import fields
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
+from pacs.integration.exchange import TABLES, StepSettings, tables_of
 from pacs.integration.schema import algorithm_section
 from pacs.integration.strategy import Choice, choose
 from pacs.integration.trainer.base import SynchronousTrainer
@@ -33,6 +33,9 @@ from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.not_finite import BATCH_FIELDS, SkippedUpdates, poison_error, write_evidence
 from pacs.integration.worker.workers import PacsWorker
 from pacs.metrics import gradient_metrics, update_metrics
+
+#: Streams that verl's pass of log pi_old writes.
+OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy"})
 
 
 @register_trainer("pacs")
@@ -105,19 +108,29 @@ class PacsTrainer(SynchronousTrainer):
 
     def _wants_old_log_probs(self) -> bool:
         every = self.method.metrics.old_log_prob_every
-        return every is not None and self.global_steps % every == 0
+        wanted = every is not None and self.global_steps % every == 0
+        return wanted or not OF_OLD_LOG_PROBS.isdisjoint(self.method.READS)
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Labels, groups and weights of the whole train batch, which the loss on the workers needs."""
         grades = self.grading.grade(batch)
-        rows = step_rows(grades.group_ids, ~grades.sampled, grades.rewards, self.method)
-        metrics.update(self.grading.metrics(grades, rows.alone))
+        rows, alone = step_rows(
+            grades.group_ids, ~grades.sampled, grades.rewards, self.method, grades.tokens, self._streams(batch)
+        )
+        metrics.update(self.grading.metrics(grades, alone))
         # verl's metrics read advantages; PACS has none on this side, and `_compute_metrics` leaves them out.
         none = torch.zeros(len(batch), 1)
-        columns = rows.as_fields() | {"advantages": none, "returns": none}
+        columns = rows.pack() | {"advantages": none, "returns": none}
         return tq.kv_batch_put(
             keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(columns, batch_size=len(batch))
         )
+
+    def _streams(self, batch: Any) -> Any:
+        """What the method reads of each token, jagged; None where it reads nothing."""
+        if not self.method.READS:
+            return None
+        names = ["response_mask", *self.method.READS]
+        return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=names)
 
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Update the policy on every mini-batch, then reset the reference if a trigger fires."""
@@ -132,10 +145,12 @@ class PacsTrainer(SynchronousTrainer):
                 "seed": actor.data_loader_seed,
                 "dataloader_kwargs": {"shuffle": False},
                 "temperature": self.config.actor_rollout_ref.rollout.temperature,
-                fields.STRATEGY: self.choice.strategy,
-                fields.REFERENCE_IS_POLICY: self.reference.is_policy,
-                fields.LEARNING_RATE_FACTOR: self.reference.learning_rate_factor(self.global_steps),
             }
+            | StepSettings(
+                strategy=self.choice.strategy,
+                reference_is_policy=self.reference.is_policy,
+                learning_rate_factor=self.reference.learning_rate_factor(self.global_steps),
+            ).pack()
         )
         if self.choice.strategy == "grouped":
             batch.extra_info["force_group_size"] = n
@@ -167,8 +182,7 @@ class PacsTrainer(SynchronousTrainer):
     def _update_metrics(self, returned: dict[str, Any]) -> dict[str, float]:
         """The workers' metrics under the names they are logged by."""
         clip = self.config.actor_rollout_ref.actor.optim.clip_grad
-        tables = [dict(zip(names, values, strict=True)) for names, values in returned.pop(fields.TABLES)]
-        ours: dict[str, float] = update_metrics(tables) | {
+        ours: dict[str, float] = update_metrics(tables_of(returned)) | {
             "pacs/update/cached_fraction": float(self.choice.strategy == "cached"),
             "pacs/update/learning_rate_mean": returned.pop("learning_rate"),
             "perf/mfu/actor": float(np.mean(returned.pop("mfu"))),
@@ -177,7 +191,7 @@ class PacsTrainer(SynchronousTrainer):
         for name in ("timing_s/reference_pass", "timing_s/policy_pass"):
             ours[name] = returned.pop(name)
         # The value of the loss function is the surrogate's under `cached`; pacs/loss_mean is Eq. 8's.
-        del returned["loss"]
+        del returned["loss"], returned[TABLES]
         return ours | {f"actor/{name}": value for name, value in reduce_metrics(returned).items()}
 
     def _after_updates(self, metrics: dict[str, Any]) -> None:

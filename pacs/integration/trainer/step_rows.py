@@ -1,77 +1,70 @@
-"""A step's rows as PACS sees them: which group each is in, what it weighs, and whether it counts."""
+"""A step's rows as a method sees them: which group each is in, whether it counts, its coefficient and its credit."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from pacs.algorithm import Method, weigh_rows
-from pacs.integration import fields
+from pacs.algorithm import Method, batch_constants
+from pacs.integration.exchange import RowFields
 
 
-@dataclass(frozen=True)
-class StepRows:
-    """All rows of a train batch, before any split; each tensor is (B,).
-
-    Attributes:
-        labels: float, the verifier's 0 or 1; 0 in padding.
-        group_ids: int64, the number of the row's prompt.
-        group_sizes: int64, how many rows of its group take part.
-        padding: bool, rows that fill the batch up.
-        alone: bool, responses of which too few others are left to compare them with (`Method.smallest_group`).
-        counted: bool, rows that count in N.
-        weights: float, w_i of Eq. 8 over the whole train batch.
-    """
-
-    labels: torch.Tensor
-    group_ids: torch.Tensor
-    group_sizes: torch.Tensor
-    padding: torch.Tensor
-    alone: torch.Tensor
-    counted: torch.Tensor
-    weights: torch.Tensor
-
-    def as_fields(self) -> dict[str, torch.Tensor]:
-        """What the workers need of each row, under the names of `fields`."""
-        return {
-            fields.ROW: torch.arange(len(self.labels)),
-            fields.LABELS: self.labels,
-            fields.GROUP_IDS: self.group_ids,
-            fields.GROUP_SIZES: self.group_sizes,
-            fields.WEIGHTS: self.weights,
-            fields.ROW_MASK: ~self.padding & ~self.alone,
-            fields.COUNTED: self.counted,
-        }
-
-
-def step_rows(group_ids: torch.Tensor, padding: torch.Tensor, rewards: torch.Tensor, method: Method) -> StepRows:
-    """Group, check and weigh the rows of a train batch.
+def step_rows(
+    group_ids: torch.Tensor,
+    padding: torch.Tensor,
+    rewards: torch.Tensor,
+    method: Method,
+    lengths: torch.Tensor,
+    tokens: Mapping[str, torch.Tensor] | None = None,
+) -> tuple[RowFields, torch.Tensor]:
+    """Group, check and credit the rows of a train batch.
 
     Args:
         group_ids: (B,) int64, the number of the row's prompt.
         padding: (B,) bool, the row fills the batch up.
         rewards: (B,) the reward function's scores.
         method: with its settings.
+        lengths: (B,) tokens of each response.
+        tokens: jagged (B, T) each, `response_mask` and what `method.READS`; None of a method that reads nothing.
+
+    Returns:
+        What the workers need; and (B,) bool, responses of which too few others are left to compare them with
+        (`Method.smallest_group`).
 
     Raises:
-        ValueError: a reward other than 0 and 1.
+        ValueError: a reward other than 0 and 1; a stream that is not finite.
     """
     sizes = torch.bincount(group_ids[~padding], minlength=int(group_ids.max()) + 1)[group_ids]
     alone = ~padding & (sizes < method.smallest_group)
     row_mask = ~padding & ~alone
     check_labels(rewards[row_mask], method)
     labels = torch.where(padding, 0, rewards)
-    counted, weights = weigh_rows(labels, group_ids, method, row_mask)
-    return StepRows(
+    streams = {name: values.to_padded_tensor(0) for name, values in (tokens or {}).items()}
+    mask = streams.pop("response_mask", None)
+    constants = batch_constants(
+        labels, group_ids, method, row_mask, response_mask=mask, lengths=lengths, streams=streams
+    )
+    credit = constants.credit
+    if tokens and credit is not None and credit.dim() == 2:
+        credit = like(tokens["response_mask"], credit)
+    rows = RowFields(
+        row=torch.arange(len(labels)),
         labels=labels,
         group_ids=group_ids,
         group_sizes=sizes,
-        padding=padding,
-        alone=alone,
-        counted=counted,
-        weights=weights,
+        row_mask=row_mask,
+        counted=constants.counted,
+        shares=constants.shares,
+        coefficients=constants.coefficients,
+        credit=credit,
     )
+    return rows, alone
+
+
+def like(jagged: torch.Tensor, padded: torch.Tensor) -> torch.Tensor:
+    """(B, T) `padded` as a jagged tensor of the lengths of another."""
+    rows = [values[: len(row)] for row, values in zip(jagged.unbind(), padded, strict=True)]
+    return torch.nested.as_nested_tensor(rows, layout=torch.jagged)
 
 
 def prompt_uid(row_key: str) -> str:

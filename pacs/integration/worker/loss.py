@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 from verl.workers.utils.padding import no_padding_2_padding
 
-from pacs.algorithm import Method, advantage_loss, check_whole_groups, method_loss, row_columns, token_values_of
-from pacs.integration import fields
-
-#: log pi of each response token as vLLM gave it (jagged); verl's name.
-ROLLOUT = "rollout_log_probs"
+from pacs.algorithm import (
+    Method,
+    advantage_loss,
+    check_whole_groups,
+    credited_objectives,
+    method_loss,
+    row_columns,
+    scale_gradient,
+    token_weights,
+)
+from pacs.integration.exchange import REFERENCE, ROLLOUT, SCORED, TABLES, MiniBatch, RowFields, StepSettings
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class PacsPolicyLoss:
 
         Args:
             model_output: verl's; `log_probs` (and `entropy`, if it was asked for) are jagged over prompt and response.
-            data: a TensorDict with the names of `fields`.
+            data: a TensorDict with the names of `pacs.integration.exchange`.
             dp_group: unused; verl passes it.
 
         Raises:
@@ -43,37 +48,47 @@ class PacsPolicyLoss:
         """
         log_probs = no_padding_2_padding(model_output["log_probs"], data)
         mask = data["response_mask"].to_padded_tensor(0) != 0
-        own = data[fields.SELF_REFERENCE]
-        reference = log_probs.detach() if own else data[fields.REFERENCE].to_padded_tensor(0)
-        if data[fields.STRATEGY] == "cached":
-            rows = dict(zip(row_columns(self.method), data[fields.SCORED].unbind(dim=1), strict=True))
-            values = None
+        fields, step, mini_batch = RowFields.unpack(data), StepSettings.unpack(data), MiniBatch.unpack(data)
+        reference = log_probs.detach() if mini_batch.self_reference else data[REFERENCE].to_padded_tensor(0)
+        trained = self._corrected(log_probs, reference, mask, data)
+        constants = fields.constants()
+        if step.strategy == "cached":
+            rows = dict(zip(row_columns(self.method), data[SCORED].unbind(dim=1), strict=True))
+            objectives = None
             if self.method.tokenwise:
-                function = partial(self.method.token_values, weights=data[fields.WEIGHTS][:, None])
-                values = token_values_of(log_probs, reference, mask, function)
-            loss = advantage_loss(log_probs, values, mask, rows, denominator=data[fields.DENOMINATOR])
+                objectives = credited_objectives(trained, reference, mask, self.method, constants.credit)
+            loss = advantage_loss(trained, objectives, mask, rows, denominator=mini_batch.denominator)
         else:
-            check_whole_groups(data[fields.GROUP_IDS], data[fields.GROUP_SIZES], data[fields.ROW_MASK])
+            check_whole_groups(fields.group_ids, fields.group_sizes, fields.row_mask)
             loss, rows = method_loss(
-                log_probs,
+                trained,
                 reference,
                 mask,
-                data[fields.LABELS],
-                data[fields.GROUP_IDS],
+                fields.labels,
+                fields.group_ids,
                 self.method,
-                row_mask=data[fields.ROW_MASK],
-                denominator=data[fields.DENOMINATOR],
-                weights=data[fields.WEIGHTS],
+                row_mask=fields.row_mask,
+                denominator=mini_batch.denominator,
+                constants=constants,
                 allow_not_finite=True,
             )
         # A loss may be infinite where its gradient is not, as the surrogate's at log pi = -inf.
         loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
-        row = data[fields.ROW]
-        table = rows | {"row": row, "update": torch.full_like(row, data[fields.UPDATE])}
+        table = rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
         table |= self._token_columns(model_output, data, log_probs.detach(), mask)
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
-        return loss * data["dp_size"], {fields.TABLES: (tuple(table), values)}
+        return loss * data["dp_size"], {TABLES: (tuple(table), values)}
+
+    def _corrected(
+        self, log_probs: torch.Tensor, old_log_probs: torch.Tensor, mask: torch.Tensor, data: Any
+    ) -> torch.Tensor:
+        """`log_probs`, with the gradient of each token multiplied by what `update.correction` says."""
+        correction = self.method.update.correction
+        if correction.kind == "none":
+            return log_probs
+        rollout = data[ROLLOUT].to_padded_tensor(0)
+        return scale_gradient(log_probs, token_weights(old_log_probs, rollout, mask, correction))
 
     @torch.no_grad()
     def _token_columns(

@@ -12,17 +12,17 @@ import torch
 
 from pacs.base.errors import UserError
 from pacs.checkpoints.torch_file import UnsafeFile, read_torch_file
-from pacs.integration import fields
+from pacs.integration.exchange import TABLES
 
 #: What of a train batch the evidence is made from; verl's names and ours.
 BATCH_FIELDS = (
     "prompts",
     "responses",
     "response_mask",
-    fields.LABELS,
-    fields.WEIGHTS,
-    fields.GROUP_IDS,
-    fields.COUNTED,
+    "pacs_labels",
+    "pacs_coefficients",
+    "pacs_group_ids",
+    "pacs_counted",
 )
 
 
@@ -110,9 +110,9 @@ def write_evidence(
         run_dir: the run's folder.
         step: the global step.
         skipped_in_a_row: updates in a row that were skipped.
-        batch: `BATCH_FIELDS` of all rows, in the order in which `fields.ROW` numbers them; the first three jagged.
+        batch: `BATCH_FIELDS` of all rows, in the order in which `RowFields.row` numbers them; the first three jagged.
         padding: which rows fill the batch up.
-        returned: the workers' metrics: `grad_norm`, `learning_rate`, and the tables under `fields.TABLES`.
+        returned: the workers' metrics: `grad_norm`, `learning_rate`, and the tables under `TABLES`.
         tokenizer: decodes the tokens, special ones included.
 
     Returns:
@@ -124,8 +124,8 @@ def write_evidence(
     prompts, responses, masks = (
         [row.clone() for row in batch[name].unbind()] for name in ("prompts", "responses", "response_mask")
     )
-    names = returned[fields.TABLES][0][0]
-    passes = torch.cat([values for _, values in returned[fields.TABLES]], dim=1)
+    names = returned[TABLES][0][0]
+    passes = torch.cat([values for _, values in returned[TABLES]], dim=1)
     evidence = Evidence(
         step=step,
         skipped_in_a_row=skipped_in_a_row,
@@ -136,10 +136,10 @@ def write_evidence(
         prompt_texts=[tokenizer.decode(row) for row in prompts] if tokenizer else [],
         response_texts=[tokenizer.decode(row) for row in responses] if tokenizer else [],
         response_tokens=torch.stack([mask.sum() for mask in masks]),
-        labels=batch[fields.LABELS].clone(),
-        weights=batch[fields.WEIGHTS].clone(),
-        group_ids=batch[fields.GROUP_IDS].clone(),
-        counted=batch[fields.COUNTED].clone(),
+        labels=batch["pacs_labels"].clone(),
+        weights=batch["pacs_coefficients"].clone(),
+        group_ids=batch["pacs_group_ids"].clone(),
+        counted=batch["pacs_counted"].clone(),
         padding=torch.tensor(padding, dtype=torch.bool),
         passes={name: column.clone() for name, column in zip(names, passes, strict=True)},
     )

@@ -1,6 +1,6 @@
 """verl's workers with what PACS adds: scores before the gradient pass, and a reference that can be reset."""
 
-from functools import partial
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,11 +12,41 @@ from verl.utils.device import get_torch_device
 from verl.utils.profiler import DistProfiler
 from verl.workers.utils.padding import response_from_nested
 
-from pacs.algorithm import check_whole_groups, row_columns, score_responses, sequence_log_ratios, token_values_of
-from pacs.integration import fields
+from pacs.algorithm import (
+    check_whole_groups,
+    credit_means,
+    credited_objectives,
+    row_columns,
+    score_responses,
+    sequence_log_ratios,
+)
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
+from pacs.integration.exchange import REFERENCE, SCORED, TABLES, MiniBatch, RowFields, StepSettings
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the scores of a mini-batch need of each of its rows: (B,) each, gathered from all ranks."""
+
+    log_ratios: torch.Tensor
+    log_likelihoods: torch.Tensor
+    token_sums: torch.Tensor
+    lengths: torch.Tensor
+    labels: torch.Tensor
+    coefficients: torch.Tensor
+    credit: torch.Tensor
+    row_mask: torch.Tensor
+    group_ids: torch.Tensor
+    group_sizes: torch.Tensor
+
+    def gathered(self, device: str, ranks: int, group: Any) -> "Sums":
+        """Those of all ranks, in float64 on the host."""
+        mine = torch.stack([column.double() for column in astuple(self)]).to(device)
+        parts = [torch.empty_like(mine) for _ in range(ranks)]
+        torch.distributed.all_gather(parts, mine, group=group)
+        return Sums(*torch.cat(parts, dim=1).cpu())
 
 
 class PacsTrainingWorker(DurableTrainingWorker):
@@ -30,23 +60,19 @@ class PacsTrainingWorker(DurableTrainingWorker):
         self.policy_pass_seconds = 0.0
         output = super().train_mini_batch(data)
         if output is not None and self.engine.get_data_parallel_rank() > 0:
-            tu.get(output, "metrics").pop(fields.TABLES)
+            tu.get(output, "metrics").pop(TABLES)
         return output
 
     def train_batch(self, data: Any) -> Any:
-        """Run verl's update on one mini-batch, with Eq. 8's N (rows that count, over all ranks) beside the data."""
-        count = data[fields.COUNTED].sum().to(torch.int64).to(self.device_name)
-        torch.distributed.all_reduce(count, group=self.engine.get_data_parallel_group())
-        tu.assign_non_tensor(
-            data,
-            **{
-                fields.DENOMINATOR: max(int(count), 1),
-                fields.UPDATE: self.updates,
-                fields.SELF_REFERENCE: self.updates == 0 and data[fields.REFERENCE_IS_POLICY],
-            },
-        )
-        if data[fields.STRATEGY] == "cached":
-            data[fields.SCORED] = self._score(data)
+        """Run verl's update on one mini-batch, with N of Eq. 8 (over all ranks) beside the data."""
+        n = data["pacs_shares"].sum().to(self.device_name)
+        torch.distributed.all_reduce(n, group=self.engine.get_data_parallel_group())
+        step = StepSettings.unpack(data)
+        own_reference = self.updates == 0 and step.reference_is_policy
+        mini_batch = MiniBatch(denominator=float(n) or 1.0, update=self.updates, self_reference=own_reference)
+        tu.assign_non_tensor(data, **mini_batch.pack())
+        if step.strategy == "cached":
+            data[SCORED] = self._score(data, own_reference)
         self.updates += 1
         return super().train_batch(data)
 
@@ -73,55 +99,47 @@ class PacsTrainingWorker(DurableTrainingWorker):
         log_probs: torch.Tensor = output["model_output"]["log_probs"].to(mask.device, torch.float32)
         return response_from_nested(log_probs, mask)  # type: ignore[no-any-return]
 
-    def _score(self, data: Any) -> torch.Tensor:
+    def _score(self, data: Any, own_reference: bool) -> torch.Tensor:
         """`row_columns` of this rank's rows at the current weights: (B, C). A group's rows may be on any rank."""
         mask = data["response_mask"].to_padded_tensor(0) != 0
-        method, own_reference = self.loss_fn.method, data[fields.SELF_REFERENCE]
+        method, fields = self.loss_fn.method, RowFields.unpack(data)
+        constants = fields.constants()
         current = torch.zeros(mask.shape)
         if method.needs_log_likelihoods or not own_reference:
             start = perf_counter()
             current = self.log_probs(data, disable_auto_offload=True).to_padded_tensor(0)
             self.policy_pass_seconds += perf_counter() - start
-        reference = current if own_reference else data[fields.REFERENCE].to_padded_tensor(0)
-        # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
-        log_ratios = sequence_log_ratios(current, reference, mask, allow_not_finite=True)
-        token_sums = torch.zeros(len(data))
+        reference = current if own_reference else data[REFERENCE].to_padded_tensor(0)
+        none = torch.zeros(len(data))
+        credit = credit_means(constants.credit, mask)
+        token_sums = none
         if method.tokenwise:
-            function = partial(method.token_values, weights=data[fields.WEIGHTS][:, None])
-            token_sums = token_values_of(current, reference, mask, function).sum(dim=1)
-        own = torch.stack(
-            [
-                column.double()
-                for column in (
-                    log_ratios,
-                    torch.where(mask, current, 0).sum(dim=1),
-                    token_sums,
-                    mask.sum(dim=1),
-                    data[fields.LABELS],
-                    data[fields.WEIGHTS],
-                    data[fields.ROW_MASK],
-                    data[fields.GROUP_IDS],
-                    data[fields.GROUP_SIZES],
-                )
-            ]
-        ).to(self.device_name)
-        group = self.engine.get_data_parallel_group()
-        ranks = [torch.empty_like(own) for _ in range(self.engine.get_data_parallel_size())]
-        torch.distributed.all_gather(ranks, own, group=group)
-        log_ratios, log_likelihoods, token_sums, lengths, labels, weights, row_mask, group_ids, group_sizes = torch.cat(
-            ranks, dim=1
-        ).cpu()
-        check_whole_groups(group_ids.long(), group_sizes.long(), row_mask)
-        columns = score_responses(
-            log_ratios,
-            lengths,
-            labels,
-            group_ids.long(),
-            method,
-            log_likelihoods=log_likelihoods,
+            token_sums = credited_objectives(current, reference, mask, method, constants.credit).sum(dim=1)
+        rows = Sums(
+            # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
+            log_ratios=sequence_log_ratios(current, reference, mask, allow_not_finite=True),
+            log_likelihoods=torch.where(mask, current, 0).sum(dim=1),
             token_sums=token_sums,
-            row_mask=row_mask,
-            weights=weights,
+            lengths=mask.sum(dim=1),
+            labels=fields.labels,
+            coefficients=constants.coefficients,
+            credit=none if credit is None else credit,
+            row_mask=fields.row_mask,
+            group_ids=fields.group_ids,
+            group_sizes=fields.group_sizes,
+        ).gathered(self.device_name, self.engine.get_data_parallel_size(), self.engine.get_data_parallel_group())
+        check_whole_groups(rows.group_ids.long(), rows.group_sizes.long(), rows.row_mask)
+        columns = score_responses(
+            rows.log_ratios,
+            rows.lengths,
+            rows.labels,
+            rows.group_ids.long(),
+            method,
+            log_likelihoods=rows.log_likelihoods,
+            token_sums=rows.token_sums,
+            row_mask=rows.row_mask,
+            coefficients=rows.coefficients,
+            credit=None if credit is None else rows.credit,
         )
         first = self.engine.get_data_parallel_rank() * len(data)
         return torch.stack([columns[name][first : first + len(data)] for name in row_columns(method)], dim=1).float()
@@ -139,9 +157,9 @@ class PacsWorker(ProbedWorker):
         """The reference's log-probabilities as far as they are needed, then verl's update on every mini-batch."""
         tu.maybe_fix_3d_position_ids(data)
         start = perf_counter()
-        data[fields.REFERENCE] = self._reference_log_probs(data)
+        data[REFERENCE] = self._reference_log_probs(data)
         reference_seconds = perf_counter() - start
-        rate = self._scale_learning_rate(data[fields.LEARNING_RATE_FACTOR])
+        rate = self._scale_learning_rate(StepSettings.unpack(data).learning_rate_factor)
         # Not through verl's update_actor: its profiler would start a second time in this process.
         output = self.actor.train_mini_batch(data)
         if output is None:
@@ -162,7 +180,7 @@ class PacsWorker(ProbedWorker):
         all rows but the first mini-batch's: those have r = 0, and their values here are 0 and not read.
         """
         reference: PacsTrainingWorker = self.ref
-        if not data[fields.REFERENCE_IS_POLICY]:
+        if not StepSettings.unpack(data).reference_is_policy:
             return reference.log_probs(data)
         # A further epoch reads the first mini-batch's too.
         first = data["mini_batch_size"] // self.actor.engine.get_data_parallel_size() if data["epochs"] == 1 else 0

@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import ActorRolloutRefWorker
 
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.probe.layout import LayoutError, check_layout
 from pacs.integration.worker.loss import PacsPolicyLoss
@@ -53,7 +53,7 @@ def taken_gradient(worker: PacsWorker, temperature: float, rank: int, ranks: int
     parts = deal_out(ROWS, groups_per_mini_batch=8, ranks=ranks, whole_groups=False)
     data = as_tensordict(parts, rank, CONFIG)
     reference = [reference_log_probs(row) for row in parts[rank]]
-    data[fields.REFERENCE] = torch.nested.as_nested_tensor(reference, layout=torch.jagged)
+    data[exchange.REFERENCE] = torch.nested.as_nested_tensor(reference, layout=torch.jagged)
     tu.assign_non_tensor(
         data,
         temperature=temperature,
@@ -61,7 +61,7 @@ def taken_gradient(worker: PacsWorker, temperature: float, rank: int, ranks: int
         mini_batch_size=sum(map(len, parts)),
         epochs=1,
         dataloader_kwargs={"shuffle": False},
-        **{fields.STRATEGY: "cached", fields.REFERENCE_IS_POLICY: False, fields.LEARNING_RATE_FACTOR: 1.0},
+        **{"pacs_strategy": "cached", "pacs_reference_is_policy": False, "pacs_learning_rate_factor": 1.0},
     )
     seen: dict[str, torch.Tensor] = {}
 

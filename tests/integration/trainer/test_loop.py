@@ -11,7 +11,6 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
-from pacs.integration import fields
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
 from pacs.integration.trainer import pacs as pacs_trainer
@@ -102,7 +101,7 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
     monkeypatch.setattr(pacs_trainer.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
     metrics: dict[str, Any] = {}
     made._compute_advantage(KVBatchMeta(partition_id="train", keys=list("abc"), tags=[{}] * 3), metrics)
-    assert put[fields.LABELS].tolist() == [0.75, 0.0, 0.5]
+    assert put["pacs_labels"].tolist() == [0.75, 0.0, 0.5]
     assert (metrics["pacs/rows/correct_count"], metrics["pacs/rows/wrong_count"]) == (2, 1)
 
 

@@ -18,7 +18,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from pacs.algorithm import Pacs, ReferenceConfig, ReferenceSchedule, row_columns
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
 from pacs.integration.checkpoints.shard_checks import check_shards
 from pacs.integration.trainer.grading import said_of_all
@@ -217,8 +217,8 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
     assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
     assert rows.weights.tolist() == [1.5, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
     written = rows.as_fields()
-    assert written[fields.GROUP_SIZES].tolist() == [3, 3, 3, 1, 2, 2, 0, 0]
-    assert written[fields.ROW_MASK].tolist() == [True, True, True, False, True, True, False, False]
+    assert written["pacs_group_sizes"].tolist() == [3, 3, 3, 1, 2, 2, 0, 0]
+    assert written["pacs_row_mask"].tolist() == [True, True, True, False, True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def returned(norms: list[float]) -> dict:
     row = torch.tensor([1.0])
     names = (*row_columns(Pacs()), "entropy")
     return {
-        fields.TABLES: [(names, torch.stack([row] * len(names)))],
+        exchange.TABLES: [(names, torch.stack([row] * len(names)))],
         "grad_norm": norms,
         "learning_rate": 1e-3,
         "mfu": [0.1, 0.3],
@@ -277,7 +277,7 @@ def test_a_threshold_sees_what_the_workers_returned(
     trainer.global_steps, trainer.actor_rollout_wg = 1, Workers()
     row = {"counted": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}
     row |= {"effective_advantage": 0, "mixed": 1, "grpo_fallback": 0}
-    given = returned([1.0]) | {fields.TABLES: [(tuple(row), torch.tensor(list(row.values()))[:, None])]}
+    given = returned([1.0]) | {exchange.TABLES: [(tuple(row), torch.tensor(list(row.values()))[:, None])]}
     metrics = trainer._update_metrics(given)
     trainer._after_updates(metrics)
     assert [(event.trigger, event.value) for event in trainer.reference.events] == ([(trigger, value)] if value else [])

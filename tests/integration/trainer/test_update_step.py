@@ -15,7 +15,7 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 from pacs.algorithm import Pacs, row_columns
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.trainer.base import SynchronousTrainer
 from pacs.integration.trainer.pacs import PacsTrainer
 from pacs.integration.worker.workers import PacsWorker
@@ -36,7 +36,7 @@ class Workers:
         names = row_columns(Pacs())
         return {
             "metrics": {
-                fields.TABLES: [(names, torch.zeros(len(names), 1))],
+                exchange.TABLES: [(names, torch.zeros(len(names), 1))],
                 "grad_norm": [1.0],
                 "learning_rate": 1e-3,
                 "mfu": [0.1],
@@ -80,14 +80,14 @@ RESETS = ("pacs.reference.reset_every=4", "pacs.reference.warmup_steps=2")
 def test_the_kth_of_w_steps_after_a_reset_has_k_of_w_plus_1_of_the_learning_rate(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, *RESETS)
     train(trainer, 8)
-    told = [update[fields.LEARNING_RATE_FACTOR] for update in trainer.actor_rollout_wg.updates]
+    told = [update["pacs_learning_rate_factor"] for update in trainer.actor_rollout_wg.updates]
     assert told == pytest.approx([1, 1, 1, 1, 1 / 3, 2 / 3, 1, 1])
 
 
 def test_the_reference_is_the_policy_in_the_first_step_and_after_each_reset(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, *RESETS)
     train(trainer, 6)
-    told = [update[fields.REFERENCE_IS_POLICY] for update in trainer.actor_rollout_wg.updates]
+    told = [update["pacs_reference_is_policy"] for update in trainer.actor_rollout_wg.updates]
     assert told == [True, False, False, False, True, False]
 
 
@@ -156,7 +156,7 @@ def test_groups_are_kept_together_where_autograd_goes_through_them(
     train(trainer, 1)
     n = trainer.config.actor_rollout_ref.rollout.n
     (told,) = trainer.actor_rollout_wg.updates
-    assert told[fields.STRATEGY] == strategy
+    assert told["pacs_strategy"] == strategy
     assert told.get("force_group_size") == (n if grouped else None)
     assert told.get("micro_batch_size_per_gpu") == (16 // n if grouped else None)
 

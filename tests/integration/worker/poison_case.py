@@ -7,7 +7,7 @@ from tensordict import TensorDict
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, row_columns, score_responses
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.worker.loss import PacsPolicyLoss
 from tests.integration.worker.worker_case import Row, as_tensordict, deal_out, make_rows
 
@@ -34,25 +34,25 @@ def batch_of(strategy: str, reference: dict[int, float], config: Pacs = CONFIG) 
     values = [torch.full((len(row.response),), -2.0).where(torch.tensor(row.mask) == 1, torch.nan) for row in ROWS]
     for row, value in reference.items():
         values[row][first_token(ROWS[row])] = value
-    data[fields.REFERENCE] = jagged(values)
+    data[exchange.REFERENCE] = jagged(values)
     settings = {
-        fields.STRATEGY: strategy,
-        fields.SELF_REFERENCE: False,
-        fields.UPDATE: 2,
-        fields.DENOMINATOR: int(data[fields.COUNTED].sum()),
+        "pacs_strategy": strategy,
+        "pacs_self_reference": False,
+        "pacs_update": 2,
+        "pacs_denominator": int(data["pacs_counted"].sum()),
         "dp_size": 1,
     }
     if strategy == "cached":
         columns = score_responses(
             torch.tensor([(0.5 - 0.1 * i) * sum(row.mask) for i, row in enumerate(ROWS)]),
             torch.tensor([sum(row.mask) for row in ROWS]),
-            data[fields.LABELS],
-            data[fields.GROUP_IDS],
+            data["pacs_labels"],
+            data["pacs_group_ids"],
             config,
             log_likelihoods=torch.tensor([(-1.5 - 0.1 * i) * sum(row.mask) for i, row in enumerate(ROWS)]),
-            row_mask=data[fields.ROW_MASK],
+            row_mask=data["pacs_row_mask"],
         )
-        data[fields.SCORED] = torch.stack([columns[name] for name in row_columns(config)], dim=1).float()
+        data[exchange.SCORED] = torch.stack([columns[name] for name in row_columns(config)], dim=1).float()
     tu.assign_non_tensor(data, **settings)
     return data
 
@@ -85,7 +85,7 @@ def loss_of(
 def returned(table: dict[str, Any], norms: list[float]) -> dict[str, Any]:
     """The workers' metrics of a step of one micro-batch, as verl hands them to the trainer."""
     return {
-        fields.TABLES: [table[fields.TABLES]],
+        exchange.TABLES: [table[exchange.TABLES]],
         "grad_norm": norms,
         "learning_rate": 1e-3,
         "mfu": [0.1],

@@ -7,7 +7,7 @@ import torch
 from torch.distributed.tensor import DTensor
 from verl.utils import tensordict_utils as tu
 
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.workers import PacsWorker
@@ -66,7 +66,7 @@ def run(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
     )
     output = worker.update_actor(data)
     result = {"unchanged": unchanged, "state": state(worker), "returned": dict(tu.get(output, "metrics"))}
-    if fields.TABLES in result["returned"]:
+    if exchange.TABLES in result["returned"]:
         result["metrics"] = returned_metrics(output)
     return result
 

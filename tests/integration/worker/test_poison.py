@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from pacs.algorithm import Pacs
-from pacs.integration import fields
+from pacs.integration import exchange
 from tests.integration.worker.test_worker import RANKS, STATIC, TRIED_RANKS, Results, run_ranks
 from tests.integration.worker.worker_case import Row, deal_out, make_rows, tiny_model
 
@@ -153,7 +153,7 @@ def test_what_the_workers_return_says_of_which_row_it_is(strategy: str, ranks: i
     """Over ranks, mini-batches and dynamic micro-batches: every row once, with its own length, label and update."""
     parts, _ = parts_of(ranks, strategy, POISONS["reference"][2])
     rows = [row for part in parts for row in part]
-    tables = results(ranks)[0]["reference", strategy, "poisoned"]["returned"][fields.TABLES]
+    tables = results(ranks)[0]["reference", strategy, "poisoned"]["returned"][exchange.TABLES]
     names = tables[0][0]
     values = torch.cat([values for _, values in tables], dim=1)
     of_row = values[:, values[names.index("row")].argsort()].tolist()

@@ -10,7 +10,7 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.trainer import pacs as trainer
 from pacs.integration.worker.not_finite import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
 from pacs.metrics import update_metrics
@@ -50,7 +50,7 @@ def test_a_log_probability_that_is_not_finite_is_nan_in_the_gradient(strategy: s
     loss, gradient, metrics = loss_of(batch_of(strategy, {}), {POISONED: value})
     assert loss.isnan()
     assert gradient.isnan().any()
-    names, values = metrics[fields.TABLES]
+    names, values = metrics[exchange.TABLES]
     counted = update_metrics([dict(zip(names, values, strict=True))])["pacs/rows/not_finite_count"]
     assert counted == (len(ITS_GROUP) if strategy == "grouped" else 1)
 
@@ -63,7 +63,7 @@ def test_padding_that_is_not_finite_is_harmless(strategy: str) -> None:
     assert torch.equal(loss, clean_loss)
     assert torch.equal(gradient, clean_gradient)
     assert gradient.abs().max() > 0
-    assert torch.equal(metrics[fields.TABLES][1], clean_metrics[fields.TABLES][1])
+    assert torch.equal(metrics[exchange.TABLES][1], clean_metrics[exchange.TABLES][1])
 
 
 def test_the_evidence_is_what_was_seen(tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ def test_the_evidence_is_what_was_seen(tmp_path: Path) -> None:
     assert evidence.prompt_texts == [tokenizer.decode(row.prompt) for row in ROWS]
     assert evidence.response_tokens.tolist() == [sum(row.mask) for row in ROWS]
     assert evidence.padding.tolist() == PADDING
-    for name, field in {"labels": fields.LABELS, "weights": fields.WEIGHTS, "group_ids": fields.GROUP_IDS}.items():
+    for name, field in {"labels": "pacs_labels", "weights": "pacs_coefficients", "group_ids": "pacs_group_ids"}.items():
         assert torch.equal(getattr(evidence, name), batch[field])
-    names, values = table[fields.TABLES]
+    names, values = table[exchange.TABLES]
     assert tuple(evidence.passes) == names
     for column, expected in zip(evidence.passes.values(), values, strict=True):
         assert torch.equal(column.nan_to_num(-7), expected.nan_to_num(-7))

@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pad_sequence
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Method, Pacs, Rows
-from pacs.integration import fields
+from pacs.integration import exchange
 from tests.algorithm.naive import Batch, naive_loss
 from tests.integration.worker.poison_case import ROWS, batch_of, first_token, loss_of
 from tests.integration.worker.worker_case import rollout_log_probs
@@ -69,7 +69,7 @@ def test_the_gradient_is_the_naive_one_at_the_policys_tokens_and_0_in_the_holes(
 def test_the_columns_are_of_the_policys_tokens(strategy: str) -> None:
     data = batch_of(strategy, {})
     _, _, metrics = loss_of(data, {})
-    names, values = metrics[fields.TABLES]
+    names, values = metrics[exchange.TABLES]
     table = dict(zip(names, values.tolist(), strict=True))
     for i, row in enumerate(ROWS):
         gaps = [abs(log_prob(i) - float(sampled)) for sampled in rollout_log_probs(row) if not math.isnan(sampled)]
@@ -104,7 +104,7 @@ def test_what_is_not_finite_in_a_dropped_group_is_harmless_under_either_strategy
         assert torch.equal(gradient, clean_gradient)
         assert gradient.abs().max() > 1e-2
         if strategy == "grouped":
-            names, values = metrics[fields.TABLES]
+            names, values = metrics[exchange.TABLES]
             assert torch.nonzero(values[names.index("log_ratio")].isnan()).flatten().tolist() == DROPPED[:1]
 
 
@@ -117,7 +117,7 @@ def test_what_the_average_over_ranks_divides_by_is_multiplied_by_before(strategy
 
 def test_a_torn_group_is_refused() -> None:
     data = batch_of("grouped", {})
-    data[fields.GROUP_SIZES] = data[fields.GROUP_SIZES] + 1
+    data["pacs_group_sizes"] = data["pacs_group_sizes"] + 1
     with pytest.raises(ValueError, match=r"3 of the 4 responses of group 0 are here"):
         loss_of(data, {})
 
@@ -125,14 +125,14 @@ def test_a_torn_group_is_refused() -> None:
 def test_weights_are_those_of_the_whole_train_batch() -> None:
     """Not of the rows that happen to be here: twice the weights are twice the gradient."""
     heavier = batch_of("grouped", {})
-    heavier[fields.WEIGHTS] = 2 * heavier[fields.WEIGHTS]
+    heavier["pacs_coefficients"] = 2 * heavier["pacs_coefficients"]
     torch.testing.assert_close(loss_of(heavier, {})[1], 2 * loss_of(batch_of("grouped", {}), {})[1])
 
 
 def test_where_the_reference_is_the_policy_it_is_not_read() -> None:
     """r = 0: sigma(psi) is 1/2 for all, and the loss log 2; the gradient goes through the policy alone."""
     data = batch_of("grouped", dict.fromkeys(range(len(ROWS)), 7.0))
-    tu.assign_non_tensor(data, **{fields.SELF_REFERENCE: True})
+    tu.assign_non_tensor(data, **{"pacs_self_reference": True})
     loss, gradient, _ = loss_of(data, {})
     assert loss.item() == pytest.approx(math.log(2), rel=1e-6)
     assert gradient.abs().max() > 1e-2
@@ -149,7 +149,10 @@ class Squared(Method):
     margin: float = 0.5
 
     def losses(self, rows: Rows) -> torch.Tensor:
-        return rows.weights * (rows.groups.center(rows.labels) - self.margin * rows.groups.center(rows.log_ratios)) ** 2
+        return (
+            rows.coefficients
+            * (rows.groups.center(rows.labels) - self.margin * rows.groups.center(rows.log_ratios)) ** 2
+        )
 
 
 def test_a_method_of_somebody_else_has_its_gradient_under_either_strategy() -> None:
@@ -158,11 +161,11 @@ def test_a_method_of_somebody_else_has_its_gradient_under_either_strategy() -> N
     data = batch_of("grouped", {}, method)
     grouped, cached = (loss_of(batch_of(s, {}, method), {}, method) for s in STRATEGIES)
     torch.testing.assert_close(grouped[1], cached[1], rtol=1e-5, atol=1e-7)
-    names, values = grouped[2][fields.TABLES]
+    names, values = grouped[2][exchange.TABLES]
     rows = dict(zip(names, values, strict=True))
     assert {"score", "grpo_fallback"}.isdisjoint(names)
     for group in (0, 1):
-        members = (data[fields.GROUP_IDS] == group) & data[fields.ROW_MASK]
+        members = (data["pacs_group_ids"] == group) & data["pacs_row_mask"]
         labels, ratios = rows["correct"][members], rows["log_ratio"][members]
         residuals = labels - labels.mean() - 0.3 * (ratios - ratios.mean())
         torch.testing.assert_close(rows["loss"][members], residuals**2)

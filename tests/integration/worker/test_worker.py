@@ -16,12 +16,9 @@ import torch
 from pacs.algorithm import Method, Pacs, ReferenceConfig
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
-from pacs.algorithm.maxrl import MaxRl
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.pass_at_k import PassAtK
-from pacs.algorithm.raft import Raft
+from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real
-from pacs.algorithm.reinforce_rej import ReinforceRej
 from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,

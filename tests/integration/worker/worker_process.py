@@ -16,7 +16,7 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Method, ReferenceSchedule
 from pacs.base.paths import config_dir
-from pacs.integration import fields
+from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.worker.loss import PacsPolicyLoss
 from pacs.integration.worker.workers import PacsWorker
@@ -76,11 +76,11 @@ def step_data(
         "mini_batch_size": sum(map(len, parts)) // mini_batches,
         "epochs": 1,
         "dataloader_kwargs": {"shuffle": False},
-        fields.REFERENCE_IS_POLICY: is_policy,
-        fields.LEARNING_RATE_FACTOR: 1.0,
+        "pacs_reference_is_policy": is_policy,
+        "pacs_learning_rate_factor": 1.0,
         **split,
     }
-    if split[fields.STRATEGY] == "grouped":
+    if split["pacs_strategy"] == "grouped":
         settings["force_group_size"] = GROUP
     tu.assign_non_tensor(data, **settings)
     return data
@@ -88,7 +88,7 @@ def step_data(
 
 def returned_metrics(output: Any) -> dict[str, Any]:
     """On rank 0, what is logged; the others return no tables."""
-    tables = tu.get(output, "metrics").get(fields.TABLES, [])
+    tables = tu.get(output, "metrics").get(exchange.TABLES, [])
     return update_metrics([dict(zip(names, values, strict=True)) for names, values in tables])
 
 
@@ -128,7 +128,7 @@ def three_steps(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str
         for step in (1, 2, 3):
             passes.append([])
             data = step_data(parts, rank, config, 2, is_policy=schedule.is_policy, split=split)
-            factor = {fields.LEARNING_RATE_FACTOR: schedule.learning_rate_factor(step)}
+            factor = {"pacs_learning_rate_factor": schedule.learning_rate_factor(step)}
             tu.assign_non_tensor(data, epochs=epochs, **factor)
             worker.update_actor(data)
             if schedule.after_updates(step, saturated=0.0, log_ratio=0.0):

@@ -16,12 +16,13 @@ from verl.trainer.ppo import core_algos
 from verl.workers.config import ActorConfig
 
 from pacs.algorithm import METHODS as TRAINED_BY_SCORES
-from pacs.algorithm import check_method, method_loss, weigh_rows
+from pacs.algorithm import batch_constants, check_method, method_loss
+from pacs.algorithm.aggregated import Grpo
 from pacs.base.errors import UserError
 from recipes.laboratory import questions
+from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.methods import METHODS, method_named, resolved
-from recipes.laboratory.policy_gradient import Dapo, Grpo
-from recipes.laboratory.ppo import Ppo, advantages_and_returns, policy_loss, value_loss
+from recipes.laboratory.ppo import ADVANTAGES, Ppo, advantages_and_returns, value_loss
 from recipes.laboratory.settings import Settings
 
 CONFIGS = Path(__file__).parents[3] / "configs"
@@ -95,14 +96,11 @@ def verl_loss(case: Case, advantages: torch.Tensor, config: ActorConfig) -> tupl
 @pytest.mark.parametrize("name", ["grpo", "dapo", "dr_grpo", "rloo"])
 def test_the_usual_ones_are_verls(name: str, seed: int) -> None:
     """As the configs of the real stack have them, on ratios far from 1."""
-    case, method = Case(seed), method_named(name, {})
+    case, method = Case(seed), method_named(name, {"max_response_tokens": LIMIT})
     advantages = verl_advantages(name, case)
-    _, weights = weigh_rows(case.labels, case.groups, method)
-    assert torch.allclose(weights[:, None] * case.mask, advantages, rtol=1e-9, atol=1e-12)
-    denominator = method.denominator(case.mask, LIMIT)
-    loss, _ = method_loss(
-        case.own, case.old, case.mask, case.labels, case.groups, method, denominator=denominator, weights=weights
-    )
+    constants = batch_constants(case.labels, case.groups, method, response_mask=case.mask)
+    assert torch.allclose(constants.credit[:, None] * case.mask, advantages, rtol=1e-9, atol=1e-12)
+    loss, _ = method_loss(case.own, case.old, case.mask, case.labels, case.groups, method, constants=constants)
     expected, gradient = verl_loss(case, advantages, verl_actor(name))
     assert loss.item() == pytest.approx(expected, rel=1e-9)
     assert torch.allclose(torch.autograd.grad(loss, case.own)[0], gradient, rtol=1e-9, atol=1e-15)
@@ -110,7 +108,7 @@ def test_the_usual_ones_are_verls(name: str, seed: int) -> None:
 
 def test_without_a_clip_the_ratio_is_as_it_is_and_without_a_ratio_it_is_reinforce() -> None:
     case = Case(seed=2)
-    weights = weigh_rows(case.labels, case.groups, Grpo())[1]
+    weights = batch_constants(case.labels, case.groups, Grpo()).credit
     moved = (case.own - case.old).detach()
     for ratio, by_token in (("unclipped", moved.clamp(-20, 20).exp() * (moved.abs() <= 20)), ("none", 1.0)):
         method = Grpo(ratio=ratio)
@@ -122,7 +120,11 @@ def test_without_a_clip_the_ratio_is_as_it_is_and_without_a_ratio_it_is_reinforc
 @pytest.mark.parametrize("ratio", ["clipped", "unclipped", "none"])
 @pytest.mark.parametrize("name", ["grpo", "dapo", "dr_grpo", "rloo"])
 def test_they_can_be_trained_on(name: str, ratio: str) -> None:
-    check_method(method_named(name, {"ratio": ratio}))
+    check_method(method_named(name, {"ratio": ratio, "max_response_tokens": LIMIT}))
+
+
+def test_ppo_can_be_trained_on() -> None:
+    check_method(Ppo())
 
 
 def test_ppos_advantages_and_losses_are_verls() -> None:
@@ -135,10 +137,11 @@ def test_ppos_advantages_and_losses_are_verls() -> None:
     assert torch.allclose(advantages, expected * mask, rtol=1e-9, atol=1e-12)
     assert torch.allclose(returns, expected_returns * mask, rtol=1e-9, atol=1e-12)
 
-    method = Ppo()
-    tokens = method.denominator(case.mask, LIMIT)
-    assert tokens == int(case.mask.sum())
-    loss = policy_loss(case.own, case.old, advantages, case.mask, method, tokens)
+    method, tokens = Ppo(), int(case.mask.sum())
+    given = {ADVANTAGES: advantages}
+    constants = batch_constants(case.labels, case.groups, method, response_mask=case.mask, streams=given)
+    assert constants.shares.sum() == tokens
+    loss, _ = method_loss(case.own, case.old, case.mask, case.labels, case.groups, method, constants=constants)
     value, gradient = verl_loss(case, expected, verl_actor("ppo"))
     assert loss.item() == pytest.approx(value, rel=1e-9)
     assert torch.allclose(torch.autograd.grad(loss, case.own)[0], gradient, rtol=1e-9, atol=1e-15)

@@ -1,0 +1,46 @@
+"""The gap between the policy and the engine that sampled, taken out of the gradient a token at a time."""
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+
+from pacs.algorithm.checks import check_shape
+from pacs.algorithm.settings import Settings
+
+
+class CorrectionConfig(Settings):
+    """Weights pi_old/mu of tokens, mu being what the engine sampled with: the keys under `pacs.update.correction.`."""
+
+    #: What a token's gradient is multiplied by. none: 1. truncate: min(pi_old/mu, cap). mask: pi_old/mu, but 0 where it
+    #: is above the cap or below 1/cap.
+    kind: Literal["none", "truncate", "mask"] = "none"
+    #: The largest weight.
+    cap: float = Field(default=2.0, gt=1, description="a ratio above 1, as 2.0")
+
+
+def token_weights(
+    old_log_probs: torch.Tensor, rollout_log_probs: torch.Tensor, mask: torch.Tensor, config: CorrectionConfig
+) -> torch.Tensor:
+    """Truncated or masked importance weights of tokens.
+
+    Args:
+        old_log_probs: (B, T) log pi of the policy that was sent to the engine, as the trainer calculates it.
+        rollout_log_probs: (B, T) log mu, as the engine gave it.
+        mask: (B, T) bool, the response's tokens.
+        config: how.
+
+    Returns:
+        (B, T) constants; 1 outside the mask and where a log-probability is not finite, which the loss then says.
+    """
+    check_shape("rollout_log_probs", rollout_log_probs, old_log_probs.shape)
+    ratios = (old_log_probs - rollout_log_probs).detach().exp()
+    weights = ratios.clamp(max=config.cap)
+    if config.kind == "mask":
+        weights = torch.where((ratios > config.cap) | (ratios < 1 / config.cap), 0, ratios)
+    return torch.where(mask & ratios.isfinite(), weights, 1)
+
+
+def scale_gradient(log_probs: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    """(B, T) `log_probs` as they are, whose gradient is multiplied by (B, T) constant `factors`."""
+    return log_probs.detach() + factors * (log_probs - log_probs.detach())

@@ -1,0 +1,111 @@
+"""What the trainer, the workers and the loss hand each other beside verl's own fields of a batch.
+
+    trainer  --RowFields, StepSettings-->  worker  --MiniBatch, REFERENCE, SCORED-->  loss  --TABLES-->  trainer
+
+Each class packs itself under names that begin with "pacs_", and unpacks itself from verl's batch.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+import torch
+
+from pacs.algorithm import Constants
+
+PREFIX = "pacs_"
+#: log pi_ref of each response token (jagged), written by the worker before the updates; verl's name.
+REFERENCE = "ref_log_prob"
+#: log pi of each response token as vLLM gave it (jagged); verl's name.
+ROLLOUT = "rollout_log_probs"
+#: (B, C), `row_columns`: what is known of each row before the gradient pass of `cached`, written by the worker.
+SCORED = f"{PREFIX}scored"
+#: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its
+#: columns, and their values as one (columns, B) tensor.
+TABLES = f"{PREFIX}tables"
+
+
+class Packed:
+    """A dataclass whose fields travel in verl's batch, each under its name with a prefix; None does not travel."""
+
+    def pack(self) -> dict[str, Any]:
+        """The fields by their names in a batch."""
+        return {name: value for name, value in self._named() if value is not None}
+
+    @classmethod
+    def unpack(cls, data: Any) -> Self:
+        """From a batch that holds them."""
+        keys = {field.name: PREFIX + field.name for field in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: data[key] if key in data.keys() else None for name, key in keys.items()})  # noqa: SIM118
+
+    def _named(self) -> list[tuple[str, Any]]:
+        return [(PREFIX + field.name, getattr(self, field.name)) for field in fields(self)]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class RowFields(Packed):
+    """Of B rows, written by the trainer for the whole train batch.
+
+    Attributes:
+        row: (B,) int64, the row's place in the train batch.
+        labels: (B,) float, the verifier's.
+        group_ids: (B,) int64.
+        group_sizes: (B,) int64, rows of the row's group that take part, wherever they are.
+        row_mask: (B,) bool, the row is a response (not padding) and has enough others to be compared with.
+        counted: (B,) bool, the row counts in N.
+        shares: (B,) float64, what the row adds to N.
+        coefficients: (B,) float, `Method.coefficients`.
+        credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
+    """
+
+    row: torch.Tensor
+    labels: torch.Tensor
+    group_ids: torch.Tensor
+    group_sizes: torch.Tensor
+    row_mask: torch.Tensor
+    counted: torch.Tensor
+    shares: torch.Tensor
+    coefficients: torch.Tensor
+    credit: torch.Tensor | None = None
+
+    def constants(self) -> Constants:
+        """Those of the algorithm; credit of tokens padded to (B, T)."""
+        credit = self.credit
+        if credit is not None and credit.is_nested:
+            credit = credit.to_padded_tensor(0)
+        return Constants(self.counted, self.shares, self.coefficients, credit)
+
+
+@dataclass(frozen=True)
+class StepSettings(Packed):
+    """Of a step, the same for all rows, written by the trainer.
+
+    Attributes:
+        strategy: how the gradient is taken.
+        reference_is_policy: the reference is the policy as it is when the step begins.
+        learning_rate_factor: of `ReferenceSchedule`.
+    """
+
+    strategy: Literal["grouped", "cached"]
+    reference_is_policy: bool
+    learning_rate_factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class MiniBatch(Packed):
+    """Of a mini-batch, written by the worker.
+
+    Attributes:
+        denominator: N over all ranks.
+        update: which of the step's updates it is for, from 0.
+        self_reference: whether its reference is the policy as it is now.
+    """
+
+    denominator: float
+    update: int
+    self_reference: bool
+
+
+def tables_of(returned: Mapping[str, Any]) -> list[dict[str, torch.Tensor]]:
+    """The tables of a worker's metrics: of each micro-batch, column -> (B,)."""
+    return [dict(zip(names, values, strict=True)) for names, values in returned[TABLES]]
