@@ -88,7 +88,7 @@ def pacs(
     clock, data = Clock(), batch.data.copy()
     with clock.phase("advantages"):
         groups, padding = dense_ids(batch.prompt_ids), torch.zeros(len(data), dtype=torch.bool)
-        data.update(step_rows(groups, padding, batch.labels, Pacs()).as_fields())
+        data.update(step_rows(groups, padding, batch.labels, Pacs(), torch.ones(len(data)))[0].pack())
     split |= {"pacs_reference_is_policy": after_reset, "pacs_learning_rate_factor": 1.0, "calculate_entropy": entropy}
     if split["pacs_strategy"] == "grouped":
         split["force_group_size"] = batch.group

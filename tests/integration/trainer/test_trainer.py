@@ -211,12 +211,14 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
     uids = ["a", "a", "a", "b", "c", "c", "pad1", "pad2"]
     padding = torch.tensor([False] * 6 + [True] * 2)
     rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
-    rows = step_rows(dense_ids(uids), padding, rewards, Pacs(single_class_groups="drop"))
+    rows, alone = step_rows(dense_ids(uids), padding, rewards, Pacs(single_class_groups="drop"), torch.ones(8))
     assert rows.labels.tolist() == [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
-    assert rows.alone.tolist() == [False, False, False, True, False, False, False, False]
+    assert alone.tolist() == [False, False, False, True, False, False, False, False]
     assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
-    assert rows.weights.tolist() == [1.5, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
-    written = rows.as_fields()
+    assert rows.coefficients.tolist() == [1.5, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
+    written = rows.pack()
+    assert written["pacs_shares"].tolist() == [1.0] * 3 + [0.0] * 5
+    assert "pacs_credit" not in written
     assert written["pacs_group_sizes"].tolist() == [3, 3, 3, 1, 2, 2, 0, 0]
     assert written["pacs_row_mask"].tolist() == [True, True, True, False, True, True, False, False]
 
@@ -226,8 +228,9 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
 )
 def test_a_group_too_small_for_the_estimator_is_dropped(estimator: str, alone: list[int]) -> None:
     rewards = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-    rows = step_rows(dense_ids(list("aaabbc")), torch.zeros(6, dtype=torch.bool), rewards, Pacs(estimator=estimator))
-    assert rows.alone.int().tolist() == alone
+    ids, padding = dense_ids(list("aaabbc")), torch.zeros(6, dtype=torch.bool)
+    rows, left_out = step_rows(ids, padding, rewards, Pacs(estimator=estimator), torch.ones(6))
+    assert left_out.int().tolist() == alone
     assert rows.counted.int().tolist() == [1 - value for value in alone]
 
 

@@ -37,9 +37,11 @@ def batch_of(strategy: str, reference: dict[int, float], config: Pacs = CONFIG) 
     data[exchange.REFERENCE] = jagged(values)
     settings = {
         "pacs_strategy": strategy,
+        "pacs_reference_is_policy": False,
+        "pacs_learning_rate_factor": 1.0,
         "pacs_self_reference": False,
         "pacs_update": 2,
-        "pacs_denominator": int(data["pacs_counted"].sum()),
+        "pacs_denominator": float(data["pacs_shares"].sum()),
         "dp_size": 1,
     }
     if strategy == "cached":

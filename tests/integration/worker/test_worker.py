@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from pacs.algorithm import Method, Pacs, ReferenceConfig
+from pacs.algorithm import CorrectionConfig, Method, Pacs, ReferenceConfig, UpdateConfig
+from pacs.algorithm.aggregated import Grpo
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.nft import Nft
@@ -23,6 +24,7 @@ from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,
     Row,
+    TokenCredit,
     autograd_loss,
     deal_out,
     make_rows,
@@ -63,6 +65,8 @@ FAMILY: dict[str, Method] = {
     "raft": Raft(),
     "reinforce_rej": ReinforceRej(clip_high=0.28, clip_dual=None),
     "pass_at_k": PassAtK(),
+    "credit for each token": TokenCredit(),
+    "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5))),
 }
 STATIC = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}
 #: name -> strategy, settings of verl's micro-batches, whether a group stays on one rank.

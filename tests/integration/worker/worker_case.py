@@ -4,6 +4,7 @@ Shared by the tests of the worker. The reference here is a Hugging Face model, o
 naive loss of tests/algorithm/naive.py: neither verl nor `pacs.algorithm`.
 """
 
+import math
 import random
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,8 @@ from tensordict import TensorDict
 from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
-from pacs.algorithm import Method, Pacs
+from pacs.algorithm import Method, Pacs, TrainBatch, advantages
+from pacs.algorithm.aggregated import Grpo
 from pacs.integration.trainer.batching import padded_row_count, row_order
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from tests.algorithm.naive import Batch, naive_loss
@@ -105,15 +107,22 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         return torch.nested.as_nested_tensor(values, layout=torch.jagged)
 
     batch = [row for part in parts for row in part]
-    step = step_rows(
+    tokens = {
+        "response_mask": jagged([torch.tensor(row.mask) for row in batch]),
+        "rollout_log_probs": jagged([rollout_log_probs(row) for row in batch]),
+    }
+    step, _ = step_rows(
         dense_ids([str(row.uid) for row in batch]),
         torch.tensor([row.uid is None for row in batch]),
         torch.tensor([float(row.label) for row in batch]),
         config,
+        torch.tensor([float(sum(row.mask)) for row in batch]),
+        tokens if config.READS else None,
     )
     first = rank * len(parts[0])
     own = slice(first, first + len(parts[rank]))
     rows = parts[rank]
+    given = {name: jagged(list(v.unbind()[own])) if v.is_nested else v[own] for name, v in step.pack().items()}
     sequences = [torch.tensor(row.prompt + row.response) for row in rows]
     masks = [torch.tensor(row.mask) for row in rows]
     return TensorDict(
@@ -125,10 +134,43 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
             "response_mask": jagged(masks),
             "loss_mask": jagged(masks),
             "rollout_log_probs": jagged([rollout_log_probs(row) for row in rows]),
-            **{name: values[own] for name, values in step.as_fields().items()},
+            **given,
         },
         batch_size=len(rows),
     )
+
+
+class TokenCredit(Grpo):
+    """GRPO's advantage of each token, times the probability that it was sampled with."""
+
+    READS = ("rollout_log_probs",)
+
+    def credit(self, batch: TrainBatch) -> torch.Tensor:
+        return advantages.normalized(batch.labels, batch.groups)[:, None] * batch.streams["rollout_log_probs"].exp()
+
+
+def token_credit_loss(
+    log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Grpo
+) -> torch.Tensor:
+    """That of GRPO and of `TokenCredit`, with a correction where there is one, a token at a time."""
+    total, tokens = torch.zeros(()), 0
+    for row, own, ref in zip(rows, log_probs, reference, strict=True):
+        labels = torch.tensor([float(other.label) for other in rows if other.uid == row.uid])
+        advantage = float((row.label - labels.mean()) / (labels.std() + 1e-6))
+        for t in range(len(row.response)):
+            if not row.mask[t]:
+                continue
+            tokens += 1
+            sampled = float(rollout_log_probs(row)[t])
+            log_prob = own[t]
+            if config.update.correction.kind == "truncate":
+                factor = min(math.exp(float(ref[t]) - sampled), config.update.correction.cap)
+                log_prob = log_prob.detach() + factor * (log_prob - log_prob.detach())
+            credit = advantage * (math.exp(sampled) if isinstance(config, TokenCredit) else 1.0)
+            rho = torch.exp(log_prob - ref[t])
+            objective = torch.minimum(credit * rho, credit * rho.clamp(0.8, 1.2))
+            total = total - (objective if credit >= 0 else objective.clamp(min=3 * credit))
+    return total / tokens
 
 
 def rollout_log_probs(row: Row) -> torch.Tensor:
@@ -175,6 +217,8 @@ def loss_of(
         group_ids=torch.tensor([ids[row.uid] for row in rows]),
         row_mask=torch.ones(len(rows), dtype=torch.bool),
     )
+    if isinstance(config, Grpo):
+        return token_credit_loss(response_log_probs(model, rows, temperature), reference, rows, config)
     if isinstance(config, Pacs):
         return naive_loss(batch, config)
     return NAIVE[type(config)](groups_of(batch, batch.log_probs), config)
