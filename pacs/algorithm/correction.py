@@ -12,9 +12,9 @@ from pacs.algorithm.settings import Settings
 class CorrectionConfig(Settings):
     """Weights pi_old/mu of tokens, mu being what the engine sampled with: the keys under `pacs.update.correction.`."""
 
-    #: What a token's gradient is multiplied by. none: 1. truncate: min(pi_old/mu, cap). mask: pi_old/mu, but 0 where it
-    #: is above the cap or below 1/cap.
-    kind: Literal["none", "truncate", "mask"] = "none"
+    #: What a token's gradient is multiplied by. truncate: min(pi_old/mu, cap). mask: pi_old/mu, but 0 where it is above
+    #: the cap or below 1/cap. None (null): 1.
+    kind: Literal["truncate", "mask"] | None = None
     #: The largest weight.
     cap: float = Field(default=2.0, gt=1, description="a ratio above 1, as 2.0")
 

@@ -75,9 +75,8 @@ def method_loss(
     credit = credit_means(given.credit, mask)
     rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
     losses, columns = row_losses(method, rows, counted)
-    return losses.sum() / denominator_of(
-        given.shares.sum() if denominator is None else denominator, counted.rows
-    ), columns
+    n = given.shares.sum() if denominator is None else denominator
+    return losses.sum() / denominator_of(n, counted.rows), columns
 
 
 def score_responses(

@@ -95,6 +95,7 @@ SWITCHES = {
     "critic": "critic.enable",
     "distillation": "distillation.enabled",
     "reward.reward_model": "reward.reward_model.enable",
+    "pacs.update.correction": "pacs.update.correction.kind",
 }
 #: Where the run ends counts only where the learning rate depends on it.
 STEPS = "trainer.total_training_steps"

@@ -1,5 +1,7 @@
 """Credit for each token: methods of a few lines, held to loops in plain Python, under both strategies and any split."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -12,6 +14,7 @@ from pacs.algorithm import (
     batch_constants,
     check_method,
     credited_objectives,
+    method_loss,
     scale_gradient,
     token_weights,
 )
@@ -180,6 +183,21 @@ def test_what_is_read_has_to_be_there() -> None:
         batch_constants(**given, streams={"values": broken})
     outside = torch.where(case.mask, case.stream, torch.nan)
     assert batch_constants(**given, streams={"values": outside}).credit.isfinite().all()
+
+
+def test_the_effective_advantage_of_a_response_is_its_tokens_mean_at_the_reference() -> None:
+    case, method = random_case(0), EntropyWeighted()
+    same = replace(case, ref_log_probs=case.log_probs)
+    constants = same.constants(method)
+    _, columns = method_loss(
+        same.log_probs, same.log_probs, same.mask, same.labels, same.groups, method,
+        row_mask=same.taking_part(method), constants=constants,
+    )  # fmt: skip
+    assert constants.credit is not None
+    for i in range(len(same.labels)):
+        tokens = [float(constants.credit[i, t]) for t in range(same.mask.shape[1]) if same.mask[i, t]]
+        expected = sum(tokens) / len(tokens) if tokens else 0.0
+        assert float(columns["effective_advantage"][i]) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 # Off-policy correction

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs, method_of
+from pacs.algorithm.aggregated import Aggregated
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.checks.rollout import cut_sampling
 from pacs.integration.checks.unread import LEFT_AS_THEY_ARE, changed
@@ -23,6 +24,8 @@ VERLS = {
     "actor_rollout_ref.actor.policy_loss.loss_mode": "vanilla",
     "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
 }
+#: What a method may read of each token (`Method.READS`): by vLLM, and by verl's pass of log pi_old.
+STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
     "actor_rollout_ref.rollout.quantization",
@@ -66,6 +69,7 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
             "scores that could be saturated, so that it would never reset: leave it out, or use "
             "pacs.reference.reset_at_log_ratio."
         )
+    yield from _token_problems(config, method)
     yield from _reference_problems(config)
     yield from _ignored_settings(config)
     if (cut := cut_sampling(config)) is not None and _sampler_is_reference(method):
@@ -103,6 +107,38 @@ def pacs_warnings(config: DictConfig) -> Iterator[str]:
 def _sampler_is_reference(method: Method) -> bool:
     """Whether the method's ratios are meant to be to the policy that sampled: of PACS, with a reset in every step."""
     return method.compares_with_sampler or (isinstance(method, Pacs) and method.reference.reset_every == 1)
+
+
+def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
+    """What is needed of each token, and would not be there."""
+    by_engine = config.actor_rollout_ref.rollout.calculate_log_probs
+    kind = method.update.correction.kind
+    if kind is not None and method.reference.reset_every != 1:
+        yield (
+            f"pacs.update.correction.kind={kind}: its weights are of the policy that was sent to vLLM, which is kept "
+            "where it is the reference alone: set pacs.reference.reset_every=1, or leave the correction out."
+        )
+    if kind is not None and not by_engine:
+        yield (
+            f"pacs.update.correction.kind={kind} needs vLLM's own log-probabilities: set "
+            "actor_rollout_ref.rollout.calculate_log_probs=true."
+        )
+    for name in method.READS:
+        if name not in STREAMS:
+            yield (
+                f"pacs.method={config.pacs.method} reads {name} of each token, which this trainer does not make; there "
+                f"are {', '.join(STREAMS)}."
+            )
+        elif name == "rollout_log_probs" and not by_engine:
+            yield (
+                f"pacs.method={config.pacs.method} reads rollout_log_probs: set "
+                "actor_rollout_ref.rollout.calculate_log_probs=true."
+            )
+    if isinstance(method, Aggregated) and method.aggregation.endswith("norm") and method.max_response_tokens is None:
+        yield (
+            f"pacs.aggregation={method.aggregation} divides by the most tokens that a response may have: set "
+            "pacs.max_response_tokens=${data.max_response_length}."
+        )
 
 
 def _reference_problems(config: DictConfig) -> Iterator[str]:

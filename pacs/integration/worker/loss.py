@@ -85,7 +85,7 @@ class PacsPolicyLoss:
     ) -> torch.Tensor:
         """`log_probs`, with the gradient of each token multiplied by what `update.correction` says."""
         correction = self.method.update.correction
-        if correction.kind == "none":
+        if correction.kind is None:
             return log_probs
         rollout = data[ROLLOUT].to_padded_tensor(0)
         return scale_gradient(log_probs, token_weights(old_log_probs, rollout, mask, correction))
