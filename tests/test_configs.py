@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict
+from pacs.integration.trainer.synchronouslines import BaselineTrainer
 from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
@@ -27,8 +28,7 @@ from pacs.integration.checks import check_run
 from pacs.integration.checks.models import recipe_command
 from pacs.integration.checks.preflight import how_to_prepare
 from pacs.integration.schema import BASELINES, algorithm_section
-from pacs.integration.trainer.baselines import BaselineTrainer
-from pacs.integration.trainer.pacs import PacsTrainer
+from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.planning.architecture import PUBLISHED
 from pacs.verl_keys.changes import plain
 from recipes.arithmetic_mixed import problems as arithmetic_mixed
@@ -254,7 +254,7 @@ def test_another_model_is_another_folder() -> None:
 def test_the_trainers_are_those_of_their_names() -> None:
     from verl.trainer.ppo.v1 import get_trainer_cls
 
-    assert get_trainer_cls("pacs") is PacsTrainer
+    assert get_trainer_cls("pacs") is MethodTrainer
     assert {get_trainer_cls(name) for name in BASELINES} == {BaselineTrainer}
 
 

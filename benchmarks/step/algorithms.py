@@ -19,7 +19,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 from benchmarks.step.batch import Batch
 from pacs.algorithm import Pacs
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.worker.method_worker import MethodWorker
 
 
 class Clock:
@@ -74,7 +74,7 @@ def ppo(worker: ActorRolloutRefWorker, critic: TrainingWorker, batch: Batch) -> 
 
 
 def pacs(
-    worker: PacsWorker, batch: Batch, *, entropy: bool, after_reset: bool = False, **split: Any
+    worker: MethodWorker, batch: Batch, *, entropy: bool, after_reset: bool = False, **split: Any
 ) -> dict[str, float]:
     """A step of PACS.
 

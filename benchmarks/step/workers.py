@@ -16,14 +16,14 @@ from verl.workers.utils.losses import value_loss
 from benchmarks.step.settings import Settings
 from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
-from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.method_worker import MethodWorker
 
 #: So small that the weights stay what they are, step after step.
 LEARNING_RATE = 1e-12
 
 
-class PaddedWorker(PacsWorker):
+class PaddedWorker(MethodWorker):
     """The design of the public code: before the updates, the policy's log-probabilities of all rows."""
 
     def _reference_log_probs(self, data: Any) -> torch.Tensor:
@@ -65,17 +65,17 @@ def make_verl(settings: Settings, folder: Path) -> ActorRolloutRefWorker:
     return worker
 
 
-def make_pacs(settings: Settings, folder: Path) -> PacsWorker:
+def make_pacs(settings: Settings, folder: Path) -> MethodWorker:
     """PACS's policy and reference."""
     return pacs_worker(compose_config(settings, folder, padded=False).actor_rollout_ref)
 
 
-def pacs_worker(config: DictConfig) -> PacsWorker:
+def pacs_worker(config: DictConfig) -> MethodWorker:
     """PACS's policy and reference, from the section `actor_rollout_ref` of a config."""
-    worker = PacsWorker(config, role="actor")
+    worker = MethodWorker(config, role="actor")
     worker.init_model()
-    worker.set_loss_fn(PacsPolicyLoss(Pacs()))
-    reference = PacsWorker(config, role="ref")
+    worker.set_loss_fn(MethodLoss(Pacs()))
+    reference = MethodWorker(config, role="ref")
     reference.init_model()
     worker.ref = reference.ref
     return worker
@@ -85,7 +85,7 @@ def make_padded(settings: Settings, folder: Path) -> PaddedWorker:
     """PACS's policy on padded sequences in static micro-batches of a group."""
     worker = PaddedWorker(compose_config(settings, folder, padded=True).actor_rollout_ref, role="actor")
     worker.init_model()
-    worker.set_loss_fn(PacsPolicyLoss(Pacs()))
+    worker.set_loss_fn(MethodLoss(Pacs()))
     return worker
 
 

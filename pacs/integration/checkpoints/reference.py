@@ -39,7 +39,7 @@ class ReferenceCheckpoints:
         Args:
             checkpoint: the folder that is being written.
             schedule: what is known of the reference.
-            workers: the worker group of `PacsWorker`s; each writes its own shards.
+            workers: the worker group of `MethodWorker`s; each writes its own shards.
 
         Returns:
             The name of the folder of the reference's weights; None if they are the policy's.

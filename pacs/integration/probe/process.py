@@ -16,9 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.terminal import print
 from pacs.integration.probe.layout import LayoutError
+from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.row_values import packing_noise, random_row
 from pacs.integration.worker.training import BaselineWorker
-from pacs.integration.worker.workers import PacsWorker
 
 #: Rows of random tokens that are packed together and alone, and the most tokens of each.
 NOISE_ROWS, NOISE_TOKENS = 4, 1024
@@ -28,7 +28,7 @@ def main(file: Path) -> None:
     """Build the policy of a run as its workers do; LayoutError is told in a line."""
     config = OmegaConf.load(file)
     assert isinstance(config, DictConfig)
-    worker_class = PacsWorker if config.trainer.v1.trainer_mode == "pacs" else BaselineWorker
+    worker_class = MethodWorker if config.trainer.v1.trainer_mode == "pacs" else BaselineWorker
     worker = worker_class(config.actor_rollout_ref, role="actor")
     try:
         worker.init_model()

@@ -11,9 +11,9 @@ from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.integration.schema import BASELINES
-from pacs.integration.trainer.base import SynchronousTrainer
-from pacs.integration.trainer.batching import sampling_order
+from pacs.integration.trainer.arrangement import sampling_order
 from pacs.integration.trainer.step_rows import row_sums
+from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.not_finite import poison_error
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker, BaselineWorker
 

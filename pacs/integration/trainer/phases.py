@@ -2,11 +2,48 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from pacs.runs.state import Progress
+
+T = TypeVar("T")
+
+
+#: verl's hook -> the phase that begins after it.
+BEGIN = {"on_step_begin": "rollouts", "on_sample_end": "update"}
+#: verl's method -> the phase that it is, within the current one.
+WITHIN = {
+    "_compute_old_log_prob": "log_probs",
+    "_compute_values": "values",
+    "_update_critic": "update_critic",
+}
+
+
+def announced(trainer: type[T]) -> type[T]:
+    """A trainer class whose hooks and methods of verl's say by `self.phases` what the trainer is at."""
+
+    def begin(name: str, phase: str) -> Callable[..., Any]:
+        def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = getattr(super(trainer, self), name)(*args, **kwargs)
+            self.phases.current = phase
+            return result
+
+        return hook
+
+    def within(name: str, phase: str) -> Callable[..., Any]:
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with self.phases.within(phase):
+                return getattr(super(trainer, self), name)(*args, **kwargs)
+
+        return method
+
+    for name, phase in BEGIN.items():
+        setattr(trainer, name, begin(name, phase))
+    for name, phase in WITHIN.items():
+        setattr(trainer, name, within(name, phase))
+    return trainer
 
 
 class Phases:

@@ -10,8 +10,8 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from pacs.algorithm import Pacs
-from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.method_worker import MethodWorker
 from tests.integration.checkpoints.test_strangers_files import poison
 from tests.integration.worker.worker_case import GROUP, deal_out, make_rows
 from tests.integration.worker.worker_process import FOLDER, full_weights, make_worker, step_data
@@ -21,7 +21,7 @@ GROUPS = 6  # of 4 rows: 24 divide among 1, 2 and 3 ranks
 SPLIT = {"pacs_strategy": "cached", "use_dynamic_bsz": False, "micro_batch_size_per_gpu": 4}
 
 
-def new_worker(*overrides: str) -> PacsWorker:
+def new_worker(*overrides: str) -> MethodWorker:
     case = {
         "family": "uneven",
         "layout": "packed",
@@ -30,11 +30,11 @@ def new_worker(*overrides: str) -> PacsWorker:
         "overrides": ["actor_rollout_ref.actor.optim.lr_scheduler_type=cosine", *overrides],
     }
     worker = make_worker(case)
-    worker.set_loss_fn(PacsPolicyLoss(Pacs()))
+    worker.set_loss_fn(MethodLoss(Pacs()))
     return worker
 
 
-def update(worker: PacsWorker, number: int) -> dict[str, torch.Tensor]:
+def update(worker: MethodWorker, number: int) -> dict[str, torch.Tensor]:
     """The same rows whatever the number of ranks; the weights after it."""
     rows = make_rows(GROUPS, seed=number)
     parts = deal_out(rows, groups_per_mini_batch=GROUPS, ranks=RANKS, whole_groups=False)
@@ -50,7 +50,7 @@ def whole(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def state(worker: PacsWorker) -> dict[str, Any]:
+def state(worker: MethodWorker) -> dict[str, Any]:
     """All that a checkpoint is to bring back, but the random states."""
     engine = worker.actor.engine
     optimizer = engine.optimizer.state_dict()
@@ -76,18 +76,18 @@ def draws() -> list[list[float]]:
     return of_ranks
 
 
-def save(worker: PacsWorker, name: str) -> None:
+def save(worker: MethodWorker, name: str) -> None:
     worker.save_checkpoint(str(FOLDER / name / "actor"), None, 2)
     worker.save_reference(str(FOLDER / name / "reference"))
 
 
-def load(worker: PacsWorker, name: str) -> dict[str, Any]:
+def load(worker: MethodWorker, name: str) -> dict[str, Any]:
     worker.load_checkpoint(str(FOLDER / name / "actor"))
     worker.load_reference(str(FOLDER / name / "reference"))
     return state(worker)
 
 
-def go_on(worker: PacsWorker, name: str) -> dict[str, Any]:
+def go_on(worker: MethodWorker, name: str) -> dict[str, Any]:
     return {"state": load(worker, name), "draws": draws(), "next": update(worker, 3)}
 
 
@@ -120,7 +120,7 @@ def on_one() -> dict[str, Any]:
     return results
 
 
-def code_refusal(worker: PacsWorker, kind: str) -> tuple[str, bool]:
+def code_refusal(worker: MethodWorker, kind: str) -> tuple[str, bool]:
     """What is said of this rank's file, written by as many ranks, that would touch a file; whether it did."""
     file, folder = FOLDER / "evil", FOLDER / f"unsafe_{kind}"
     shutil.copytree(FOLDER / "of_1" / "actor", folder)
@@ -132,7 +132,7 @@ def code_refusal(worker: PacsWorker, kind: str) -> tuple[str, bool]:
     return "nothing", file.exists()
 
 
-def refusal(worker: PacsWorker) -> str:
+def refusal(worker: MethodWorker) -> str:
     """What is said of a rank's file that has another parameter."""
     file = FOLDER / "reset" / "reference" / "reference_world_size_2_rank_1.pt"
     shards = torch.load(file)

@@ -23,7 +23,7 @@ from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
 from pacs.integration.start.inputs import INPUTS
-from pacs.integration.trainer.pacs import PacsTrainer
+from pacs.integration.trainer.method_trainer import MethodTrainer
 
 KINDS = ("model", "optim", "extra_state")
 FILES = [f"actor/{kind}_world_size_1_rank_0.pt" for kind in KINDS] + ["data.pt", "trainer.pt", "reference"]
@@ -147,15 +147,15 @@ def test_the_trainer_runs_nothing(
     poison(checkpoint / name, tmp_path / "evil")
     seal_anew(checkpoint)
     config.trainer.update({"resume_mode": "resume_path", "resume_from_path": str(checkpoint)})
-    trainer = object.__new__(PacsTrainer)
+    trainer = object.__new__(MethodTrainer)
     config.trainer.default_local_dir = str(checkpoint.parent)
     trainer.config, trainer.use_critic = config, False
     trainer.saving = Saving(trainer)
     trainer.actor_rollout_wg = SimpleNamespace(load_checkpoint=lambda **given: None, world_size=1)
     trainer.train_dataloader = SimpleNamespace(load_state_dict=lambda state: None)
-    monkeypatch.setattr(PacsTrainer, "load_algorithm_state", lambda self, checkpoint: None)
+    monkeypatch.setattr(MethodTrainer, "load_algorithm_state", lambda self, checkpoint: None)
     with pytest.raises(Exception, match=r"posix\.system"):
-        PacsTrainer._load_checkpoint(trainer)
+        MethodTrainer._load_checkpoint(trainer)
     assert touched(tmp_path / "evil")
 
 

@@ -18,15 +18,15 @@ from verl.workers.engine_workers import ActorRolloutRefWorker
 from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.probe.layout import LayoutError, check_layout
-from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.method_worker import MethodWorker
 from tests.integration.probe.families_case import CONFIG, ROWS, composed, reference_log_probs, relative_error
 from tests.integration.worker.worker_case import as_tensordict, deal_out
 
 FOLDER = Path(sys.argv[1])
 
 
-def probed(worker: PacsWorker, temperature: float) -> dict[str, Any]:
+def probed(worker: MethodWorker, temperature: float) -> dict[str, Any]:
     """The probe's complaint, and whether all is as before."""
     engine = worker.actor.engine
     before = {name: value.clone() for name, value in local_shards(engine.module).items()}
@@ -47,9 +47,9 @@ def probed(worker: PacsWorker, temperature: float) -> dict[str, Any]:
     return {"probe": complaint, "undisturbed": undisturbed}
 
 
-def taken_gradient(worker: PacsWorker, temperature: float, rank: int, ranks: int) -> dict[str, torch.Tensor]:
+def taken_gradient(worker: MethodWorker, temperature: float, rank: int, ranks: int) -> dict[str, torch.Tensor]:
     """By parameter, as the optimizer would see it."""
-    worker.set_loss_fn(PacsPolicyLoss(CONFIG))
+    worker.set_loss_fn(MethodLoss(CONFIG))
     parts = deal_out(ROWS, groups_per_mini_batch=8, ranks=ranks, whole_groups=False)
     data = as_tensordict(parts, rank, CONFIG)
     reference = [reference_log_probs(row) for row in parts[rank]]
@@ -79,7 +79,7 @@ def taken_gradient(worker: PacsWorker, temperature: float, rank: int, ranks: int
 def result_of(config: DictConfig, expected: dict[str, torch.Tensor] | None, rank: int, ranks: int) -> dict[str, Any]:
     """`expected` None: only the probe is asked."""
     temperature = config.actor_rollout_ref.rollout.temperature
-    worker = PacsWorker(config.actor_rollout_ref, role="actor")
+    worker = MethodWorker(config.actor_rollout_ref, role="actor")
     ActorRolloutRefWorker.init_model(worker)
     found = probed(worker, temperature)
     if expected is not None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.integration.trainer.batching import padded_row_count, row_order, sampling_order
+from pacs.integration.trainer.arrangement import padded_row_count, row_order, sampling_order
 
 
 @st.composite

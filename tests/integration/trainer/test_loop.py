@@ -12,10 +12,10 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.strategy import Choice
-from pacs.integration.trainer import baselines, phases
-from pacs.integration.trainer import pacs as pacs_trainer
+from pacs.integration.trainer import baselines, phases, step
 from pacs.integration.trainer.grading import Grades
 from pacs.integration.trainer.prompts import PromptOrder
+from pacs.integration.trainer.update import log
 from pacs.runs.supervisor import STOP_REQUEST
 from tests.integration.trainer.test_baseline_trainer import jagged
 from tests.integration.trainer.test_baseline_trainer import trainer as baseline
@@ -98,9 +98,9 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
         infos=[{}] * 3,
     )
     monkeypatch.setattr(made.grading, "grade", lambda batch: grades)
-    monkeypatch.setattr(pacs_trainer.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
+    monkeypatch.setattr(step_module.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
     metrics: dict[str, Any] = {}
-    made._compute_advantage(KVBatchMeta(partition_id="train", keys=list("abc"), tags=[{}] * 3), metrics)
+    step_module.score(made, KVBatchMeta(partition_id="train", keys=list("abc"), tags=[{}] * 3), metrics)
     assert put["pacs_labels"].tolist() == [0.75, 0.0, 0.5]
     assert (metrics["pacs/rows/correct_count"], metrics["pacs/rows/wrong_count"]) == (2, 1)
 
@@ -114,8 +114,7 @@ def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("strategy", "fraction"), [("cached", 1.0), ("grouped", 0.0)])
 def test_the_metrics_say_which_strategy_was_taken(tmp_path: Path, strategy: Any, fraction: float) -> None:
     made = make_trainer(tmp_path)
-    made.choice = Choice(strategy, "")
-    assert made._update_metrics(returned([1.0]))["pacs/update/cached_fraction"] == fraction
+    assert log(made, Choice(strategy, ""), returned([1.0]))["pacs/update/cached_fraction"] == fraction
 
 
 def test_the_entropy_of_a_baseline_is_the_mean_over_tokens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,9 +21,11 @@ from pacs.checkpoints import folder as checkpoints
 from pacs.integration import exchange
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
 from pacs.integration.checkpoints.shard_checks import check_shards
+from pacs.integration.strategy import Choice
 from pacs.integration.trainer.grading import said_of_all
-from pacs.integration.trainer.pacs import PacsTrainer
+from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
+from pacs.integration.trainer.update import log, reset
 from pacs.metrics import find
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import write_state
@@ -37,15 +39,15 @@ def config() -> DictConfig:
 
 
 @pytest.fixture
-def trainer(config: DictConfig) -> PacsTrainer:
-    return PacsTrainer(config)
+def trainer(config: DictConfig) -> MethodTrainer:
+    return MethodTrainer(config)
 
 
 def test_verl_finds_the_trainer_by_its_name(config: DictConfig) -> None:
-    assert get_trainer_cls(config.trainer.v1.trainer_mode) is PacsTrainer
+    assert get_trainer_cls(config.trainer.v1.trainer_mode) is MethodTrainer
 
 
-def test_every_place_where_verl_asks_for_the_mode_sees_sync(trainer: PacsTrainer, config: DictConfig) -> None:
+def test_every_place_where_verl_asks_for_the_mode_sees_sync(trainer: MethodTrainer, config: DictConfig) -> None:
     assert config.trainer.v1.trainer_mode == "pacs"
     assert trainer.trainer_mode == "sync"
     # The synchronous replay buffer: exactly this class, and told the synchronous mode.
@@ -58,7 +60,7 @@ def test_every_place_where_verl_asks_for_the_mode_sees_sync(trainer: PacsTrainer
     assert len(re.findall(r"trainer\.v1\.trainer_mode", source)) == 1  # where self.trainer_mode is set
 
 
-def test_the_dataloader_is_the_synchronous_one(trainer: PacsTrainer) -> None:
+def test_the_dataloader_is_the_synchronous_one(trainer: MethodTrainer) -> None:
     source = inspect.getsource(trainer_base.PPOTrainer._init_dataloader)
     assert 'requires_exact_refill = self.trainer_mode != "sync" or' in source
     assert trainer.config.data.gen_batch_size is None
@@ -70,14 +72,14 @@ def test_the_worker_group_holds_a_reference_unless_it_is_always_the_policy(
 ) -> None:
     config = copy.deepcopy(config)
     config.pacs.reference.reset_every = reset_every
-    trainer = PacsTrainer(config)
+    trainer = MethodTrainer(config)
     trainer._init_resource_pool_mgr()
     assert trainer.mapping[role] == "global_pool"
     assert set(trainer.role_worker_mapping) == {role}
     assert not trainer.use_reference_policy  # verl asks for no pass of it
 
 
-def test_a_validation_gives_pass_at_k_beside_verls_own_metrics(trainer: PacsTrainer) -> None:
+def test_a_validation_gives_pass_at_k_beside_verls_own_metrics(trainer: MethodTrainer) -> None:
     """Two sources; of one a problem has a right answer in two, of the other a rollout failed."""
     metrics = trainer._val_metrics_update(
         data_sources=["a", "a", "a", "a", "org/b"],
@@ -94,6 +96,9 @@ def test_a_validation_gives_pass_at_k_beside_verls_own_metrics(trainer: PacsTrai
     }
     assert metrics["val-core/a/reward/mean@2"] == 0.25
     assert [key for key in metrics if find(key) is None] == []
+
+
+GROUPED = Choice("grouped", "")
 
 
 class Workers:
@@ -254,9 +259,9 @@ def returned(norms: list[float]) -> dict:
     }
 
 
-def test_clipped_and_skipped_updates_are_counted(trainer: PacsTrainer) -> None:
+def test_clipped_and_skipped_updates_are_counted(trainer: MethodTrainer) -> None:
     clip = trainer.config.actor_rollout_ref.actor.optim.clip_grad
-    metrics = trainer._update_metrics(returned([clip / 2, 2 * clip, float("nan"), 3 * clip]))
+    metrics = log(trainer, GROUPED, returned([clip / 2, 2 * clip, float("nan"), 3 * clip]))
     assert metrics["pacs/gradient/clipped_fraction"] == 0.5
     assert metrics["pacs/gradient/skipped_count"] == 1
     assert metrics["pacs/update/learning_rate_mean"] == 1e-3
@@ -276,23 +281,23 @@ def test_a_threshold_sees_what_the_workers_returned(
     config = copy.deepcopy(config)
     config.pacs.reference.reset_every = None
     config.pacs.reference[trigger] = threshold
-    trainer = PacsTrainer(config)
+    trainer = MethodTrainer(config)
     trainer.global_steps, trainer.actor_rollout_wg = 1, Workers()
     row = {"counted": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}
     row |= {"effective_advantage": 0, "mixed": 1, "grpo_fallback": 0}
     given = returned([1.0]) | {exchange.TABLES: [(tuple(row), torch.tensor(list(row.values()))[:, None])]}
-    metrics = trainer._update_metrics(given)
-    trainer._after_updates(metrics)
+    metrics = log(trainer, GROUPED, given)
+    reset(trainer, metrics)
     assert [(event.trigger, event.value) for event in trainer.reference.events] == ([(trigger, value)] if value else [])
     assert metrics["pacs/reference/reset_count"] == (1 if value else 0)
     assert trainer.actor_rollout_wg.told == ([("reset_reference", False)] if value else [])
 
 
-def test_every_metric_of_the_update_is_in_the_registry(trainer: PacsTrainer) -> None:
-    assert [name for name in trainer._update_metrics(returned([1.0])) if find(name) is None] == []
+def test_every_metric_of_the_update_is_in_the_registry(trainer: MethodTrainer) -> None:
+    assert [name for name in log(trainer, GROUPED, returned([1.0])) if find(name) is None] == []
 
 
-def test_what_is_finished_stays_so_while_verl_looks_again(trainer: PacsTrainer) -> None:
+def test_what_is_finished_stays_so_while_verl_looks_again(trainer: MethodTrainer) -> None:
     """verl empties its sets before it asks the queue: an end of the rollouts' progress must not look like progress."""
     trainer.phases.current = "rollouts"
     trainer.replay_buffer.finished_keys["train"] = {"1-0", "1-1"}
@@ -304,7 +309,7 @@ def test_what_is_finished_stays_so_while_verl_looks_again(trainer: PacsTrainer) 
     assert trainer._progress().count == 1
 
 
-def test_a_pass_over_the_rollouts_is_a_phase(trainer: PacsTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_over_the_rollouts_is_a_phase(trainer: MethodTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PPOTrainerSync, "_compute_values", lambda self, batch, metrics: self.phases.current)
     trainer.phases.current = "rollouts"
     assert trainer._compute_values(None, {}) == "values"
@@ -312,7 +317,7 @@ def test_a_pass_over_the_rollouts_is_a_phase(trainer: PacsTrainer, monkeypatch: 
 
 
 def test_a_trainer_whose_folder_was_taken_over_does_not_save(
-    trainer: PacsTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trainer: MethodTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer.run_dir = tmp_path
     monkeypatch.setenv(TOKEN, "mine")

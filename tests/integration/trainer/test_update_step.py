@@ -16,9 +16,12 @@ from pacs.algorithm import Pacs, row_columns
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration import exchange
-from pacs.integration.trainer.base import SynchronousTrainer
-from pacs.integration.trainer.pacs import PacsTrainer
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.strategy import choose
+from pacs.integration.trainer.arrangement import arrange
+from pacs.integration.trainer.method_trainer import MethodTrainer
+from pacs.integration.trainer.step import wants_old_log_probs
+from pacs.integration.trainer.update import log, reset, update
+from pacs.integration.worker.method_worker import MethodWorker
 
 
 class Workers:
@@ -54,20 +57,22 @@ class Workers:
         self.saved.append(folder)
 
 
-def make_trainer(folder: Path, *overrides: str) -> PacsTrainer:
+def make_trainer(folder: Path, *overrides: str) -> MethodTrainer:
     with initialize_config_dir(str(config_dir()), version_base=None):
         config = compose("pacs", overrides=["recipe=arithmetic", f"pacs.run_dir={folder}", *overrides])
-    trainer = PacsTrainer(config)
+    trainer = MethodTrainer(config)
     trainer.actor_rollout_wg = Workers()
     return trainer
 
 
-def train(trainer: PacsTrainer, steps: int) -> list[str | None]:
+def train(trainer: MethodTrainer, steps: int) -> list[str | None]:
     """Take steps as verl's loop does, a checkpoint after each; which reference each checkpoint names."""
     named = []
     for step in range(1, steps + 1):
         trainer.global_steps = step
-        trainer._update_actor(SimpleNamespace(extra_info={}), {})
+        choice, metrics = choose(trainer.config, 0), {}
+        metrics |= log(trainer, choice, update(trainer, SimpleNamespace(extra_info={}), choice))
+        reset(trainer, metrics)
         aside = checkpoints.step_folder(trainer.saving.folder / checkpoints.SAVING, step)
         aside.mkdir(parents=True)
         named.append(trainer.save_algorithm_state(aside))
@@ -130,13 +135,12 @@ def test_the_update_is_told_what_the_responses_were_sampled_with(tmp_path: Path)
         assert told["calculate_entropy"] == (step == 2)
 
 
-def test_old_log_probs_are_taken_in_every_so_many_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SynchronousTrainer, "_compute_old_log_prob", lambda self, batch, metrics: "taken")
+def test_old_log_probs_are_taken_in_every_so_many_steps(tmp_path: Path) -> None:
     for every, steps in ((3, [3, 6]), (1, [1, 2, 3, 4, 5, 6, 7]), (None, [])):
         trainer = make_trainer(tmp_path, f"pacs.metrics.old_log_prob_every={'null' if every is None else every}")
         taken = []
         for trainer.global_steps in range(1, 8):
-            if trainer._compute_old_log_prob("batch", {}) == "taken":
+            if wants_old_log_probs(trainer):
                 taken.append(trainer.global_steps)
         assert taken == steps
 
@@ -181,10 +185,10 @@ def test_a_steps_learning_rate_is_verls_times_the_factor_and_only_of_that_step()
     worker = SimpleNamespace(actor=SimpleNamespace(engine=policy))
     rates = []
     for factor in (1.0, 0.5, 1.0):
-        returned = PacsWorker._scale_learning_rate(worker, factor)
+        returned = MethodWorker._scale_learning_rate(worker, factor)
         rates.append([group["lr"] for group in policy.optimizer.param_groups])
         assert returned == rates[-1][0]
-        assert PacsWorker._scale_learning_rate(worker, factor) == returned  # not of a rate that has a factor already
+        assert MethodWorker._scale_learning_rate(worker, factor) == returned  # not of a rate that has a factor already
         policy.train()
         policy.lr_scheduler.step()
     expected = [[0.1 / 4, 0.01 / 4], [0.1 / 4, 0.01 / 4], [0.1 * 3 / 4, 0.01 * 3 / 4]]
@@ -202,7 +206,7 @@ def test_a_reset_copies_the_policy_and_forgets_the_moments_if_it_is_to(
     trained = copy.deepcopy(policy.module.state_dict())
     assert not torch.equal(trained["weight"], reference.weight)
     ref = SimpleNamespace(engine=SimpleNamespace(module=reference)) if has_reference else None
-    PacsWorker.reset_reference(SimpleNamespace(actor=SimpleNamespace(engine=policy), ref=ref), reset_optimizer)
+    MethodWorker.reset_reference(SimpleNamespace(actor=SimpleNamespace(engine=policy), ref=ref), reset_optimizer)
     for name, value in policy.module.state_dict().items():
         assert torch.equal(value, trained[name])
         assert torch.equal(reference.state_dict()[name], value) == has_reference
@@ -216,10 +220,10 @@ def test_the_reference_is_saved_and_loaded_and_the_policy_stays(tmp_path: Path, 
         actor=SimpleNamespace(engine=SimpleNamespace(module=policy)),
         ref=SimpleNamespace(engine=SimpleNamespace(module=reference)),
     )
-    PacsWorker.save_reference(worker, str(tmp_path / "reference"))
+    MethodWorker.save_reference(worker, str(tmp_path / "reference"))
     with torch.no_grad():
         reference.weight.zero_()
-    PacsWorker.load_reference(worker, str(tmp_path / "reference"))
+    MethodWorker.load_reference(worker, str(tmp_path / "reference"))
     for model, expected in zip((policy, reference), start, strict=True):
         assert all(torch.equal(value, expected[name]) for name, value in model.state_dict().items())
 
@@ -239,7 +243,7 @@ def test_the_strategy_is_chosen_by_the_largest_group_and_rows_are_in_the_order_o
     trainer.data_parallel_size, trainer.global_steps = 1, 1
     keys = ["3-10_1_0", "3-2_0_0", "3-10_0_0", "3-2_1_0"]
     tags = [{"seq_len": length} for length in (50, 10, longest, 10)]
-    batch = trainer._balance_batch(KVBatchMeta(partition_id="train", keys=keys, tags=tags), {})
-    assert trainer.choice.strategy == strategy
+    batch, choice = arrange(trainer, KVBatchMeta(partition_id="train", keys=keys, tags=tags), {})
+    assert choice.strategy == strategy
     assert batch.keys == ["3-2_0_0", "3-2_1_0", "3-10_0_0", "3-10_1_0"]
     assert [tag["seq_len"] for tag in batch.tags] == [10, 10, longest, 50]

@@ -8,7 +8,7 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, row_columns, score_responses
 from pacs.integration import exchange
-from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.method_loss import MethodLoss
 from tests.integration.worker.worker_case import Row, as_tensordict, deal_out, make_rows
 
 CONFIG = Pacs()
@@ -79,7 +79,7 @@ def loss_of(
         "log_probs": torch.nested.nested_tensor_from_jagged(leaf, offsets),
         "entropy": torch.nested.nested_tensor_from_jagged(entropy, offsets),
     }
-    loss, metrics = PacsPolicyLoss(config)(output, data)
+    loss, metrics = MethodLoss(config)(output, data)
     (gradient,) = torch.autograd.grad(loss, leaf)
     return loss.detach(), gradient, metrics
 

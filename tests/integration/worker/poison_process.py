@@ -9,8 +9,8 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
-from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.method_worker import MethodWorker
 from tests.integration.worker.worker_case import VOCABULARY
 from tests.integration.worker.worker_process import FOLDER, make_worker, returned_metrics, step_data
 
@@ -30,7 +30,7 @@ def shards(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: local(value) for name, value in local_shards(module).items()}
 
 
-def state(worker: PacsWorker) -> dict[str, torch.Tensor]:
+def state(worker: MethodWorker) -> dict[str, torch.Tensor]:
     """This rank's weights and moments."""
     values = {f"weights {name}": value for name, value in shards(worker.actor.engine.module).items()}
     for name, parameter in worker.actor.engine.module.named_parameters():
@@ -43,9 +43,9 @@ def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
-def run(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
+def run(worker: MethodWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
     """One step; and whether each of its updates left weights and moments as they were, to the bit."""
-    worker.set_loss_fn(PacsPolicyLoss(case["config"]))
+    worker.set_loss_fn(MethodLoss(case["config"]))
     engine = worker.actor.engine
     unchanged: list[bool] = []
 

@@ -11,7 +11,9 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.integration import exchange
-from pacs.integration.trainer import pacs as trainer
+from pacs.integration.strategy import Choice
+from pacs.integration.trainer import update as step
+from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.worker.not_finite import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
 from pacs.metrics import update_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
@@ -132,20 +134,23 @@ def test_another_file_is_refused(content: bytes | str | None, tmp_path: Path) ->
         read_evidence(file)
 
 
+GROUPED = Choice("grouped", "")
+
+
 @pytest.fixture
-def pacs_trainer(tmp_path: Path) -> trainer.PacsTrainer:
+def pacs_trainer(tmp_path: Path) -> MethodTrainer:
     with initialize_config_dir(str(config_dir()), version_base=None):
         config = compose("pacs", overrides=["recipe=arithmetic", f"pacs.run_dir={tmp_path}"])
     config.pacs.reference.reset_every = None
     config.pacs.reference.reset_at_saturation = 0.01
     config.pacs.reference.reset_at_log_ratio = 1e-6
-    made = trainer.PacsTrainer(config)
+    made = MethodTrainer(config)
     made.global_steps, made.tokenizer = 5, build_tokenizer(64)
     return made
 
 
 def test_the_run_stops_at_the_limit_with_the_evidence(
-    pacs_trainer: trainer.PacsTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pacs_trainer: MethodTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The TransferQueue, which needs Ray, is replaced by its one batch; tests of real runs go through it."""
     batch = batch_of("grouped", {POISONED: INF})
@@ -157,11 +162,11 @@ def test_the_run_stops_at_the_limit_with_the_evidence(
         assert (keys, partition_id) == (meta.keys, "train")
         return batch.select(*select_fields)
 
-    monkeypatch.setattr(trainer.tq, "kv_batch_get", get)
-    pacs_trainer._stop_at_poison(meta, returned(table, [1.0, NAN]))
+    monkeypatch.setattr(step.tq, "kv_batch_get", get)
+    step.stop_at_poison(pacs_trainer, meta, returned(table, [1.0, NAN]))
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(PoisonError) as caught:
-        pacs_trainer._stop_at_poison(meta, returned(table, [NAN, NAN]))
+        step.stop_at_poison(pacs_trainer, meta, returned(table, [NAN, NAN]))
     file = tmp_path / "poison/step_5.pt"
     assert str(caught.value) == (
         "3 updates in a row were skipped, for their gradients were not finite, the last of them in step 5; "
@@ -171,15 +176,15 @@ def test_the_run_stops_at_the_limit_with_the_evidence(
     assert set(BATCH_FIELDS) <= set(batch.keys())
 
 
-def test_no_reset_fires_on_what_is_not_finite(pacs_trainer: trainer.PacsTrainer) -> None:
+def test_no_reset_fires_on_what_is_not_finite(pacs_trainer: MethodTrainer) -> None:
     """Both thresholds are tiny; every row that counts has a log-ratio of inf, or is in such a row's group."""
     firsts = {row.uid: i for i, row in reversed(list(enumerate(ROWS))) if row.uid and any(row.mask)}
     table = loss_of(batch_of("grouped", dict.fromkeys(firsts.values(), -INF)), {})[2]
-    metrics = pacs_trainer._update_metrics(returned(table, [NAN]))
+    metrics = step.log(pacs_trainer, GROUPED, returned(table, [NAN]))
     assert metrics["pacs/rows/not_finite_count"] == 7
     assert metrics["pacs/gradient/skipped_count"] == 1
-    pacs_trainer._after_updates(metrics)
+    step.reset(pacs_trainer, metrics)
     assert metrics["pacs/reference/reset_count"] == 0
     assert pacs_trainer.reference.events == []
-    clean = pacs_trainer._update_metrics(returned(loss_of(batch_of("grouped", {}), {})[2], [1.0]))
+    clean = step.log(pacs_trainer, GROUPED, returned(loss_of(batch_of("grouped", {}), {})[2], [1.0]))
     assert clean["pacs/log_ratio/sequence_mean"] > 1e-6  # what would fire

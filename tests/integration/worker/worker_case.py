@@ -15,7 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
 from pacs.algorithm.aggregated import Grpo
-from pacs.integration.trainer.batching import padded_row_count, row_order
+from pacs.integration.trainer.arrangement import padded_row_count, row_order
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from tests.algorithm.naive import Batch, naive_loss
 from tests.algorithm.naive_family import NAIVE, groups_of

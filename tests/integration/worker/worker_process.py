@@ -18,15 +18,15 @@ from pacs.algorithm import Method, ReferenceSchedule
 from pacs.base.paths import config_dir
 from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
-from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.workers import PacsWorker
+from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.method_worker import MethodWorker
 from pacs.metrics import update_metrics
 from tests.integration.worker.worker_case import GROUP, Row, as_tensordict
 
 FOLDER, DEVICE = Path(sys.argv[1]), sys.argv[2]
 
 
-def make_worker(case: dict[str, Any]) -> PacsWorker:
+def make_worker(case: dict[str, Any]) -> MethodWorker:
     """Policy and reference as a run builds them, without vLLM beside them."""
     overrides = [
         "recipe=arithmetic",
@@ -45,16 +45,16 @@ def make_worker(case: dict[str, Any]) -> PacsWorker:
     with initialize_config_dir(str(config_dir()), version_base=None):
         config = compose("pacs", overrides=overrides).actor_rollout_ref
     config.model.path = str(FOLDER / case["family"] / "policy")
-    worker = PacsWorker(config, role="actor")
+    worker = MethodWorker(config, role="actor")
     worker.init_model()
     config.model.path = str(FOLDER / case["family"] / "reference")
-    other = PacsWorker(config, role="ref")
+    other = MethodWorker(config, role="ref")
     other.init_model()
     worker.ref = other.ref
     return worker
 
 
-def full_weights(worker: PacsWorker) -> dict[str, torch.Tensor]:
+def full_weights(worker: MethodWorker) -> dict[str, torch.Tensor]:
     parameters = worker.actor.engine.module.named_parameters()
     return {name: value.full_tensor().detach().cpu().clone() for name, value in parameters}
 
@@ -92,11 +92,11 @@ def returned_metrics(output: Any) -> dict[str, Any]:
     return update_metrics([dict(zip(names, values, strict=True)) for names, values in tables])
 
 
-def gradients(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
+def gradients(worker: MethodWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
     """The train batch's gradient as the optimizer would see it and the metrics, for each config and way to split."""
     results = {}
     for name, (config, parts, split, is_policy) in case["ways"].items():
-        worker.set_loss_fn(PacsPolicyLoss(config))
+        worker.set_loss_fn(MethodLoss(config))
         seen: dict[str, torch.Tensor] = {}
 
         def record(seen: dict[str, torch.Tensor] = seen) -> float:
@@ -113,14 +113,14 @@ def gradients(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, 
     return results
 
 
-def three_steps(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
+def three_steps(worker: MethodWorker, rank: int, case: dict[str, Any]) -> dict[str, Any]:
     """Three steps of two mini-batches with SGD, the reference reset after the second; every forward pass noted."""
     start = {name: value.clone() for name, value in local_shards(worker.actor.engine.module).items()}
     results = {}
     for name, (config, parts, split, epochs) in case["steps"].items():
         for parameter, value in zip(local_shards(worker.actor.engine.module).values(), start.values(), strict=True):
             parameter.data.copy_(value)
-        worker.set_loss_fn(PacsPolicyLoss(config))
+        worker.set_loss_fn(MethodLoss(config))
         worker.reset_reference(reset_optimizer=True)
         schedule = ReferenceSchedule(config.reference)
         passes: list[list[tuple[str, int]]] = []
@@ -145,7 +145,7 @@ def three_steps(worker: PacsWorker, rank: int, case: dict[str, Any]) -> dict[str
     return results
 
 
-def note_passes(worker: PacsWorker, passes: list[list[tuple[str, int]]]) -> None:
+def note_passes(worker: MethodWorker, passes: list[list[tuple[str, int]]]) -> None:
     for role, engine in {"policy": worker.actor.engine, "reference": worker.ref.engine}.items():
         forward = type(engine).forward_step
 

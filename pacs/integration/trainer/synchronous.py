@@ -2,7 +2,8 @@
 
 Attached are the phases (`phases`), the prompts' order (`prompts`), what was graded (`grading`), checkpoints (`saving`)
 and the watch over the run's processes (`monitor`). This file says where in verl's loop each of them is called, and is
-the only one that names verl's class. What is trained is the subclass's: see pacs.py, and baselines.py for verl's own.
+the only one that names verl's class. What is trained is the subclass's: method_trainer.py, and baselines.py of
+verl's own.
 """
 
 from pathlib import Path
@@ -18,7 +19,7 @@ from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.start.nodes import host_of
 from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.monitor import Monitor, actors_of
-from pacs.integration.trainer.phases import Phases
+from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
@@ -32,6 +33,7 @@ from pacs.runs.supervisor import STOP_REQUEST
 ROLLOUT_POLL_SECONDS = 0.2
 
 
+@announced
 class SynchronousTrainer(PPOTrainerSync):
     """A trainer that can be killed at any instant, stopped on request, and says what it is at.
 
@@ -141,11 +143,6 @@ class SynchronousTrainer(PPOTrainerSync):
         super().on_train_begin()
         self.phases.begin_steps()
 
-    def on_step_begin(self) -> None:
-        """Responses are sampled."""
-        super().on_step_begin()
-        self.phases.current = "rollouts"
-
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""
         self.prompts.count(self.global_steps, num_prompts)
@@ -157,23 +154,6 @@ class SynchronousTrainer(PPOTrainerSync):
         """verl's; the checkpoint of the step takes along what it measured."""
         self.saving.measured = (super().step(metrics, timing_raw), metrics, timing_raw)
         return self.saving.measured[0]
-
-    def on_sample_end(self) -> None:
-        """The responses are there."""
-        super().on_sample_end()
-        self.phases.current = "update"
-
-    def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        with self.phases.within("log_probs"):
-            return super()._compute_old_log_prob(batch, metrics)
-
-    def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        with self.phases.within("values"):
-            return super()._compute_values(batch, metrics)
-
-    def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        with self.phases.within("update_critic"):
-            return super()._update_critic(batch, metrics)
 
     def _save_checkpoint(self) -> None:
         """Save, whole or not at all."""

@@ -21,7 +21,7 @@ from pacs.integration.exchange import REFERENCE, ROLLOUT, SCORED, TABLES, MiniBa
 
 
 @dataclass(frozen=True)
-class PacsPolicyLoss:
+class MethodLoss:
     """The loss of one micro-batch: of whole groups (`grouped`), or of any rows once they are scored (`cached`).
 
     FSDP averages gradients over the data-parallel ranks, so the loss is multiplied by their number: the gradient

@@ -22,7 +22,7 @@ from pacs.algorithm import (
 )
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
 from pacs.integration.exchange import REFERENCE, SCORED, TABLES, MiniBatch, RowFields, StepSettings
-from pacs.integration.worker.loss import PacsPolicyLoss
+from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
 
 
@@ -49,10 +49,10 @@ class Sums:
         return Sums(*torch.cat(parts, dim=1).cpu())
 
 
-class PacsTrainingWorker(DurableTrainingWorker):
+class MethodTrainingWorker(DurableTrainingWorker):
     """The actor's training worker: knows N, and with `cached` the effective advantages, before a gradient pass."""
 
-    loss_fn: PacsPolicyLoss
+    loss_fn: MethodLoss
 
     def train_mini_batch(self, data: Any) -> Any:
         """verl's loop over mini-batches; one rank returns the tables of all, which verl has gathered."""
@@ -145,11 +145,11 @@ class PacsTrainingWorker(DurableTrainingWorker):
         return torch.stack([columns[name][first : first + len(data)] for name in row_columns(method)], dim=1).float()
 
 
-class PacsWorker(ProbedWorker):
+class MethodWorker(ProbedWorker):
     """Actor, rollout and (unless the reference is always the policy) reference in one process."""
 
-    actor_worker_cls = PacsTrainingWorker
-    ref_worker_cls = PacsTrainingWorker
+    actor_worker_cls = MethodTrainingWorker
+    ref_worker_cls = MethodTrainingWorker
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="actor"))
     @DistProfiler.annotate(color="red", role="actor_update", scheduled=True)
@@ -179,7 +179,7 @@ class PacsWorker(ProbedWorker):
         Where the reference is the policy at the step's start, the policy gives them before its first update, for
         all rows but the first mini-batch's: those have r = 0, and their values here are 0 and not read.
         """
-        reference: PacsTrainingWorker = self.ref
+        reference: MethodTrainingWorker = self.ref
         if not StepSettings.unpack(data).reference_is_policy:
             return reference.log_probs(data)
         # A further epoch reads the first mini-batch's too.

@@ -9,8 +9,49 @@ mini-batch are dealt out to the ranks one by one.
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from verl.utils.seqlen_balancing import get_seqlen_balanced_partitions
+import torch
+from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
+from verl.utils.seqlen_balancing import calculate_workload, get_seqlen_balanced_partitions, log_seqlen_unbalance
+
+from pacs.base.terminal import print
+from pacs.integration.strategy import Choice, choose
+from pacs.integration.trainer.step_rows import is_padding, prompt_uid
+
+
+def arrange(trainer: Any, batch: Any, metrics: dict[str, Any]) -> tuple[Any, Choice]:
+    """Choose the step's strategy, and arrange the rows for it, filled up with padding.
+
+    Args:
+        trainer: a `MethodTrainer`.
+        batch: verl's keys and tags of the responses, in any order.
+        metrics: gets verl's of how even the ranks are.
+    """
+    config = trainer.config.actor_rollout_ref
+    layout = {"group_size": config.rollout.n, "groups_per_mini_batch": config.actor.ppo_mini_batch_size}
+    batch.reorder(sampling_order(batch.keys))
+    rows = padded_row_count([prompt_uid(key) for key in batch.keys], **layout)
+    if rows > len(batch):
+        # Padding a batch that is smaller than the "multiple" fills it up to just that size.
+        batch = upsample_batch_to_divisible_size(batch, rows, trainer.tokenizer.eos_token_id)
+    uids = [None if is_padding(tag) else prompt_uid(key) for key, tag in zip(batch.keys, batch.tags, strict=True)]
+    lengths = [tag["seq_len"] for tag in batch.tags]
+    largest = max(sum(lengths[row] for row in block) for block in blocks_of(uids, layout["group_size"]))
+    choice = choose(trainer.config, largest)
+    if trainer.last_choice is None or choice.strategy != trainer.last_choice.strategy:
+        print(f"pacs: step {trainer.global_steps}: update strategy {choice.strategy}: {choice.reason}", flush=True)
+    trainer.last_choice = choice
+    order, parts = row_order(
+        uids,
+        calculate_workload(torch.tensor(lengths, dtype=torch.int64)).tolist(),
+        ranks=trainer.data_parallel_size,
+        whole_groups=choice.strategy == "grouped",
+        **layout,
+    )
+    batch.reorder(order)
+    metrics.update(log_seqlen_unbalance(lengths, parts, prefix="global_seqlen"))
+    return batch, choice
 
 
 def padded_row_count(uids: Sequence[str], *, group_size: int, groups_per_mini_batch: int) -> int:

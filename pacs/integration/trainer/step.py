@@ -1,0 +1,97 @@
+"""One training step of our methods, from prompts to a new policy. Start reading a run here.
+
+    sample    vLLM engines, a process each: responses of the policy, G to a prompt, with log mu of their tokens
+    grade       agent loops: text, verifier, score
+                  | TransferQueue: a row a response
+    arrange   trainer (this process): whole groups, filled up with padding, into mini-batches of like cost for each rank
+    score     trainer: labels, group ids, coefficients, credit and N of the whole batch
+                  | TransferQueue: `exchange.RowFields`; with the call: `exchange.StepSettings`
+    update    workers, a process a GPU: log pi_ref where it is not known; of each mini-batch the loss and its gradient
+                (`worker/method_loss.py`), FSDP2's sum over ranks, AdamW
+                  | returned: gradient norms, and a table of what is known of each row
+    reset     trainer: is the reference due? workers: each copies its shards of the policy
+    log       trainer: the tables become metrics
+
+verl's loop does the rest: it draws the prompts before the step, and after it saves, validates, logs and sends vLLM the
+new weights. Where verl's own step (`PPOTrainer._step_once`) has a critic, a KL term and advantages, ours has none.
+"""
+
+from typing import Any
+
+import torch
+import transfer_queue as tq
+from tensordict import TensorDict
+from verl.utils.debug import marked_timer
+
+from pacs.integration.trainer.arrangement import arrange
+from pacs.integration.trainer.step_rows import step_rows
+from pacs.integration.trainer.update import log, reset, update
+
+#: Streams that verl's pass of log pi_old writes.
+OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy"})
+
+
+def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float], prompts: int) -> Any:
+    """Take one step.
+
+    Args:
+        trainer: a `MethodTrainer`.
+        metrics: gets the step's.
+        timing: gets the seconds of each part, under verl's names.
+        prompts: how many to train on.
+
+    Returns:
+        verl's keys and tags of the step's rows, padding among them.
+
+    Raises:
+        ValueError: a score that is not finite, or that the method does not train on.
+        PoisonError: too many updates in a row were skipped.
+    """
+    with marked_timer("gen", timing, color="red"):
+        batch = sample(trainer, metrics, prompts)
+    if trainer.reward_loop_manager.reward_loop_worker_handles is None:  # else the agent loops have graded
+        with marked_timer("reward", timing, color="yellow"):
+            batch = trainer._compute_reward_colocate(batch, metrics=metrics)
+    batch, choice = arrange(trainer, batch, metrics)
+    if wants_old_log_probs(trainer):
+        with marked_timer("old_log_prob", timing, color="blue"):
+            batch = trainer._compute_old_log_prob(batch, metrics=metrics)
+    with marked_timer("adv", timing, color="brown"):
+        batch = score(trainer, batch, metrics)
+    with marked_timer("update_actor", timing, color="red"):
+        returned = update(trainer, batch, choice)
+        metrics.update(log(trainer, choice, returned))
+        reset(trainer, metrics)
+    return batch
+
+
+def sample(trainer: Any, metrics: dict[str, Any], prompts: int) -> Any:
+    """Wait for the responses to so many prompts, graded, and let vLLM put its memory away."""
+    trainer.on_sample_begin()
+    batch, staleness = trainer.replay_buffer.sample(
+        global_steps=trainer.global_steps, partition_id="train", batch_size=prompts
+    )
+    metrics.update(staleness)
+    batch.extra_info["temperature"] = trainer.config.actor_rollout_ref.rollout.temperature
+    trainer.on_sample_end()
+    return batch
+
+
+def wants_old_log_probs(trainer: Any) -> bool:
+    """Whether verl's pass of log pi_old is due: at its interval, for verl's metrics, or where the method reads it."""
+    every = trainer.method.metrics.old_log_prob_every
+    due = every is not None and trainer.global_steps % every == 0
+    return due or not OF_OLD_LOG_PROBS.isdisjoint(trainer.method.READS)
+
+
+def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
+    """Grade the whole batch and write what the workers need of each row."""
+    method, where = trainer.method, {"keys": batch.keys, "partition_id": batch.partition_id}
+    grades = trainer.grading.grade(batch)
+    tokens = tq.kv_batch_get(select_fields=["response_mask", *method.READS], **where) if method.READS else None
+    rows, alone = step_rows(grades.group_ids, ~grades.sampled, grades.rewards, method, grades.tokens, tokens)
+    metrics.update(trainer.grading.metrics(grades, alone))
+    # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
+    none = torch.zeros(len(batch), 1)
+    fields = rows.pack() | {"advantages": none, "returns": none}
+    return tq.kv_batch_put(fields=TensorDict(fields, batch_size=len(batch)), **where)
