@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict
-from pacs.integration.trainer.synchronouslines import BaselineTrainer
+from pacs.integration.trainer.baselines import BaselineTrainer
 from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 

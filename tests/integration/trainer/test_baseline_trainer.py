@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
-from pacs.integration.trainer.synchronouslines import BaselineTrainer
+from pacs.integration.trainer.baselines import BaselineTrainer
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import replay_buffer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync

@@ -12,7 +12,8 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.strategy import Choice
-from pacs.integration.trainer import baselines, phases, step
+from pacs.integration.trainer import baselines, phases
+from pacs.integration.trainer import step as step_module
 from pacs.integration.trainer.grading import Grades
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.update import log

@@ -156,7 +156,7 @@ def token_credit_loss(
     total, tokens = torch.zeros(()), 0
     for row, own, ref in zip(rows, log_probs, reference, strict=True):
         labels = torch.tensor([float(other.label) for other in rows if other.uid == row.uid])
-        advantage = float((row.label - labels.mean()) / (labels.std() + 1e-6))
+        advantage = float((float(row.label) - labels.mean()) / (labels.std() + 1e-6))
         for t in range(len(row.response)):
             if not row.mask[t]:
                 continue
