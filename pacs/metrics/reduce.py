@@ -68,16 +68,15 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             at the weights the row's mini-batch was updated from:
 
             counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
-            correct              the label R; with any other than 0 and 1, metrics of right and of wrong responses
-                                 are left out, and what compares sigma(psi) with R
+            correct              the label R; with others than 0 and 1, what is of right and wrong rows is left out
             loss                 w * l
             score                psi; comes with `mixed`
             mixed                1 if the row's group has right and wrong responses
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
             tokens               tokens of the response
             effective_advantage  A
-            sequence_advantage   the part of A by sums that weigh all tokens alike; not reduced
-            token_advantage      the factor of the sums of a token's own objective; not reduced
+            sequence_advantage   of a tokenwise method, the part of A by sums that weigh tokens alike; not reduced
+            token_advantage      of a tokenwise method, the factor of its token objectives; not reduced
             grpo_fallback        1 if the row's group fell back to dr_grpo
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats

@@ -104,6 +104,8 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
     Methods that compare with the sampler are given a pass of the policy that sampled; others one of the reference.
     """
     method = method_named(settings.method, settings.options)
+    if settings.method == "dr_grpo":
+        method = method.model_copy(update={"max_response_tokens": 24})
     config, policy = method.reference, plain_policy(start)
     past, reference, optimizer, resets = [], copy.deepcopy(policy), adam(policy, settings.lr), []
     last_reset, decay = None, verls_decay(settings)

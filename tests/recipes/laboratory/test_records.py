@@ -154,7 +154,8 @@ def test_a_record_of_a_usual_run_is_short() -> None:
     result = {"curve": [{"step": s, **point} for s in range(40)], "evaluations": [evaluation] * 5}
     result["calibration"] = [[123, 12.34567, 12, 12.34567, 12.34567]] * 10
     record = recorded(RUN, result={**result, "bands": [f"{i}, band of some words" for i in range(8)] * 12})
-    assert len(json.dumps(record, separators=(",", ":"))) < 8_000
+    record["machine"] = {}  # its processor's name may have any length
+    assert len(json.dumps(record, separators=(",", ":"))) < 7_950
 
 
 def test_curves_are_thinned_to_their_end() -> None:
