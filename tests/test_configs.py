@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict
-from pacs.integration.trainer.baselines import BaselineTrainer
 from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
@@ -28,6 +27,7 @@ from pacs.integration.checks import check_run
 from pacs.integration.checks.models import recipe_command
 from pacs.integration.checks.preflight import how_to_prepare
 from pacs.integration.schema import BASELINES, algorithm_section
+from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.planning.architecture import PUBLISHED
 from pacs.verl_keys.changes import plain

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
-from pacs.integration.trainer.baselines import BaselineTrainer
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import replay_buffer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
@@ -16,6 +15,7 @@ from verl.workers.engine_workers import TrainingWorker
 
 from pacs.base.paths import config_dir
 from pacs.integration.trainer import grading
+from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.grading import without_shaping
 from pacs.integration.worker.not_finite import PoisonError
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker

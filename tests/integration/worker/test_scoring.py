@@ -11,26 +11,26 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Method, Pacs, row_columns
 from pacs.algorithm.nft import Nft
-from pacs.integration import fields
-from pacs.integration.worker.loss import PacsPolicyLoss
-from pacs.integration.worker.workers import PacsTrainingWorker
+from pacs.integration import exchange
+from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.method_worker import MethodTrainingWorker
 from tests.integration.worker.poison_case import ROWS, batch_of, jagged, loss_of
 
 
 def scored(data: TensorDict, method: Method) -> torch.Tensor:
-    """(B, C) of `PacsTrainingWorker._score`; log pi is that of `loss_of`, -1.5 - 0.1 * row."""
+    """(B, C) of `MethodTrainingWorker._score`; log pi is that of `loss_of`, -1.5 - 0.1 * row."""
     values = [torch.full((len(row.response),), -1.5 - 0.1 * i) for i, row in enumerate(ROWS)]
     engine = SimpleNamespace(
         get_data_parallel_group=lambda: None, get_data_parallel_size=lambda: 1, get_data_parallel_rank=lambda: 0
     )
     worker: Any = SimpleNamespace(
-        loss_fn=PacsPolicyLoss(method),
+        loss_fn=MethodLoss(method),
         engine=engine,
         device_name="cpu",
         policy_pass_seconds=0.0,
         log_probs=lambda data, **context: jagged(values),
     )
-    return PacsTrainingWorker._score(worker, data)
+    return MethodTrainingWorker._score(worker, data, own_reference=False)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,18 +45,18 @@ METHODS = {"group": Pacs(), "batch": Pacs(weight_scope="batch", beta=3.0), "toke
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_weights_are_those_that_the_rows_came_with(method: Method) -> None:
-    """Those of the whole train batch, of which a mini-batch is a part: other weights make another gradient, the same
+def test_coefficients_are_those_that_the_rows_came_with(method: Method) -> None:
+    """Those of the whole train batch, of which a mini-batch is a part: other coefficients make another gradient, the same
     as through the whole groups."""
     for factor in (1.0, 0.7):
         grouped = batch_of("grouped", {}, method)
-        grouped[fields.WEIGHTS] = factor * grouped[fields.WEIGHTS]
+        grouped["pacs_coefficients"] = factor * grouped["pacs_coefficients"]
         cached = grouped.copy()
-        tu.assign_non_tensor(cached, **{fields.STRATEGY: "cached"})
-        cached[fields.SCORED] = scored(cached, method)
-        columns = dict(zip(row_columns(method), cached[fields.SCORED].unbind(dim=1), strict=True))
+        tu.assign_non_tensor(cached, **{"pacs_strategy": "cached"})
+        cached[exchange.SCORED] = scored(cached, method)
+        columns = dict(zip(row_columns(method), cached[exchange.SCORED].unbind(dim=1), strict=True))
         loss, wanted, metrics = loss_of(grouped, {}, method)
-        names, values = metrics[fields.TABLES]
+        names, values = metrics[exchange.TABLES]
         table = dict(zip(names, values, strict=True))
         for name in ("loss", "effective_advantage", "tokens", "log_ratio"):
             torch.testing.assert_close(columns[name], table[name], rtol=1e-4, atol=1e-6)
