@@ -46,8 +46,8 @@ METHODS = {"group": Pacs(), "batch": Pacs(weight_scope="batch", beta=3.0), "toke
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_coefficients_are_those_that_the_rows_came_with(method: Method) -> None:
-    """Those of the whole train batch, of which a mini-batch is a part: other coefficients make another gradient, the same
-    as through the whole groups."""
+    """Those of the whole train batch, of which a mini-batch is a part: others make another gradient, the same as
+    through the whole groups."""
     for factor in (1.0, 0.7):
         grouped = batch_of("grouped", {}, method)
         grouped["pacs_coefficients"] = factor * grouped["pacs_coefficients"]

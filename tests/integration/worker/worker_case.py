@@ -218,7 +218,7 @@ def loss_of(
         row_mask=torch.ones(len(rows), dtype=torch.bool),
     )
     if isinstance(config, Grpo):
-        return token_credit_loss(response_log_probs(model, rows, temperature), reference, rows, config)
+        return token_credit_loss(log_probs, reference, rows, config)
     if isinstance(config, Pacs):
         return naive_loss(batch, config)
     return NAIVE[type(config)](groups_of(batch, batch.log_probs), config)
