@@ -89,7 +89,7 @@ def offered_tasks(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> lis
     name, equals, file = prefix[len(before) :].partition("=")
     if equals:
         return [f"{before}{name}={path}" for path in FilesCompleter("parquet")(file)]
-    return _some_of(task_names)(prefix=prefix, parsed_args=parsed_args)
+    return list(_some_of(task_names)(prefix=prefix, parsed_args=parsed_args))
 
 
 def before_number(args: argparse.Namespace) -> list[str]:
