@@ -53,6 +53,8 @@ def _informed(name: str) -> type:
             infos = data.non_tensor_batch.setdefault("extra_info", np.array([{}] * len(data), dtype=object))
             infos[-1] = {**(infos[-1] or {}), ANSWER_BEGINS: UNENDED if begins is None else begins}
             result: dict[str, Any] = await super().run_single(data)
+            # A numpy number of float32 cannot be written into verl's tensor of scores.
+            result["reward_score"] = float(result["reward_score"])
             result["reward_extra_info"][UNFINISHED] = float(begins is None)
             return result
 

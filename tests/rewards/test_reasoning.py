@@ -269,3 +269,18 @@ def test_what_a_run_named_goes_with_its_model(tmp_path: Path) -> None:
     (tmp_path / "reward.yaml").write_text((tmp_path / "reward.yaml").read_text().replace("</plan>", "<plan>"))
     with pytest.raises(ValueError, match=r"is not what `pacs export` writes .*must be null or a list of pairs"):
         read_reward(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.bool_, np.int64, float])
+def test_numpy_s_numbers_are_scores(kind: type, tmp_path: Path) -> None:
+    """As verl writes a response's score into its tensor, which takes some of numpy's numbers and not others."""
+    file = tmp_path / "own.py"
+    file.write_text(
+        f"import numpy as np\ndef compute_score(*_, **__):\n    return np.dtype({np.dtype(kind).name!r}).type(1)\n"
+    )
+    config = config_of("naive")
+    config.reward.custom_reward_function.path = str(file)
+    score = graded(load_reward_manager(config, tokenizer()), tokenizer(), "5", {})["reward_score"]
+    scores = torch.zeros(1, 3)
+    scores[0, -1] = score
+    assert scores[0].tolist() == [0.0, 0.0, 1.0]

@@ -17,7 +17,7 @@ from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.preflight import surroundings_problems
-from pacs.integration.checks.shared import shared_problems
+from pacs.integration.checks.shared import coarse_moments, shared_problems
 from pacs.integration.checks.switches import untried
 from pacs.integration.schema import BASELINES
 
@@ -69,7 +69,7 @@ def check_run(config: DictConfig) -> None:
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
     own = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    return [*own(config), *untried(config)]
+    return [*own(config), *untried(config), *coarse_moments(config)]
 
 
 def check_model(config: DictConfig) -> None:

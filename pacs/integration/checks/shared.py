@@ -14,6 +14,9 @@ from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import check_life_settings
 from pacs.verl_keys.changes import plain
 
+#: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
+LARGEST_BETA2 = 1 - 2**-8
+
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
@@ -56,6 +59,20 @@ def _number_problems(config: DictConfig) -> Iterator[str]:
             f"actor_rollout_ref.actor.fsdp_config.fsdp_size={size} does not divide the {ranks} ranks "
             "(trainer.n_gpus_per_node * trainer.nnodes): use -1 for all of them, or a number that does."
         )
+
+
+def coarse_moments(config: DictConfig) -> Iterator[str]:
+    """A warning where Adam's second moment cannot fall (findings/torch_bfloat16_adam_never_forgets.sh)."""
+    parts = {"actor_rollout_ref.actor": "fsdp_config", **({"critic": "fsdp"} if config.critic.enable else {})}
+    for part, section in parts.items():
+        engine, optim = (OmegaConf.select(config, f"{part}.{name}") for name in (section, "optim"))
+        if engine.model_dtype in ("bf16", "bfloat16") and optim.betas[1] > LARGEST_BETA2:
+            yield (
+                f"{part}.{section}.model_dtype={engine.model_dtype} with {part}.optim.betas={list(optim.betas)}: "
+                "Adam's second moment is in bfloat16, too, where a decay of so little is rounded away: after one large "
+                "gradient a weight's steps stay small for the rest of the run. Use model_dtype=fp32, or a second beta "
+                "of at most 0.99."
+            )
 
 
 def _checkpoint_problems(config: DictConfig) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Values that are sound, and secrets in those that are not."""
 
 import pytest
+import torch
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
@@ -73,3 +74,26 @@ def test_weights_by_vllms_own_log_probabilities_make_up_for_it() -> None:
 def test_what_nothing_tries_is_said(override: str, said: str) -> None:
     config, _ = compose_run("pacs", ["recipe=arithmetic", override])
     assert any(said in each for each in warnings(config))
+
+
+def second_moment(beta2: float) -> float:
+    """Of a bfloat16 weight after one large gradient and a thousand small ones."""
+    weight = torch.zeros(1, dtype=torch.bfloat16, requires_grad=True)
+    adam = torch.optim.AdamW([weight], lr=0.0, betas=(0.9, beta2))
+    for gradient in [100.0, *[0.01] * 1000]:
+        weight.grad = torch.tensor([gradient], dtype=torch.bfloat16)
+        adam.step()
+    return float(adam.state[weight]["exp_avg_sq"])
+
+
+def test_a_second_moment_that_cannot_fall_is_warned_of() -> None:
+    """By torch's own AdamW: at 0.999 it stays where the first gradient left it, at 0.99 it falls as 0.99^1000."""
+    actor = "actor_rollout_ref.actor"
+    for beta2, stays in ((0.999, True), (0.99, False)):
+        assert (second_moment(beta2) > 9) == stays
+        overrides = [f"{actor}.fsdp_config.model_dtype=bf16", f"{actor}.optim.betas=[0.9,{beta2}]"]
+        config, _ = compose_run("pacs", ["recipe=arithmetic", *overrides])
+        assert any("a decay of so little is rounded away" in each for each in warnings(config)) == stays
+    assert not any("rounded away" in each for each in warnings(compose_run("ppo", ["recipe=arithmetic"])[0]))
+    critic = ["recipe=arithmetic", "critic.fsdp.model_dtype=bf16"]
+    assert any(each.startswith("critic.fsdp.model_dtype") for each in warnings(compose_run("ppo", critic)[0]))
