@@ -135,7 +135,7 @@ def test_commands_within_lines_can_be_given(page: Page) -> None:
 def test_options_exist(page: Page) -> None:
     known = {option for parser in subcommands().values() for option in parser._option_string_actions}
     known |= {*re.findall(r"--[\w-]+", HELP), *SLURM_OPTIONS}
-    known |= {"--all"}  # of scripts/test.sh
+    known |= {"--all", "--num-cpus", "--num-gpus"}  # of scripts/test.sh, and of `ray start`
     scripts = [*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/*.py")]
     known |= {option for script in scripts for option in options_of(script)}
     named = {span.split()[0].split("=")[0] for span in page.spans if span.startswith("--")}
