@@ -23,6 +23,9 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
     def run(self, config: DictConfig) -> None:
         """Build the trainer and train, on what config.yaml says; the given config is what Ray was started with."""
         # verl only logs an entry point that fails, at debug level; here its error is the run's.
+        import pacs.integration.plugin
+        import pacs.integration.trainer.baselines
+        import pacs.integration.trainer.method_trainer  # noqa: F401 (both trainers register themselves)
 
         try:
             make_temporary_folders()
