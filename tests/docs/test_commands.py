@@ -20,7 +20,19 @@ from tests.docs.pages import PAGES, ROOT, Page
 OURS = ("pacs", "bash", "python", "pytest", "sbatch", "srun")
 #: What other programs take is theirs to say.
 OTHERS = ("docker", "enroot", "export", "hf", "source", "tensorboard", "vllm")
-SLURM_OPTIONS = {"--cpu-bind", "--exclusive", "--mem", "--no-kill", "--output", "--requeue", "--signal", "--time"}
+SLURM_OPTIONS = {
+    *(
+        "--cpu-bind",
+        "--exclusive",
+        "--gpus-per-node",
+        "--mem",
+        "--no-kill",
+        "--output",
+        "--requeue",
+        "--signal",
+        "--time",
+    ),
+}
 
 Parsers = dict[tuple[str, ...], argparse.ArgumentParser]
 
