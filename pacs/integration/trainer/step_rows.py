@@ -39,13 +39,13 @@ def step_rows(
     row_mask = ~padding & ~alone
     check_labels(rewards[row_mask], method)
     labels = torch.where(padding, 0, rewards)
-    streams = {name: values.to_padded_tensor(0) for name, values in (tokens or {}).items()}
+    streams = {} if tokens is None else {name: values.to_padded_tensor(0) for name, values in tokens.items()}
     mask = streams.pop("response_mask", None)
     constants = batch_constants(
         labels, group_ids, method, row_mask, response_mask=mask, lengths=lengths, streams=streams
     )
     credit = constants.credit
-    if tokens and credit is not None and credit.dim() == 2:
+    if tokens is not None and credit is not None and credit.dim() == 2:
         credit = like(tokens["response_mask"], credit)
     rows = RowFields(
         row=torch.arange(len(labels)),

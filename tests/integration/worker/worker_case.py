@@ -107,10 +107,13 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         return torch.nested.as_nested_tensor(values, layout=torch.jagged)
 
     batch = [row for part in parts for row in part]
-    tokens = {
-        "response_mask": jagged([torch.tensor(row.mask) for row in batch]),
-        "rollout_log_probs": jagged([rollout_log_probs(row) for row in batch]),
-    }
+    tokens = TensorDict(  # as TransferQueue gives them
+        {
+            "response_mask": jagged([torch.tensor(row.mask) for row in batch]),
+            "rollout_log_probs": jagged([rollout_log_probs(row) for row in batch]),
+        },
+        batch_size=len(batch),
+    )
     step, _ = step_rows(
         dense_ids([str(row.uid) for row in batch]),
         torch.tensor([row.uid is None for row in batch]),
