@@ -66,6 +66,7 @@ class Nft(Method):
     def losses(self, rows: Rows) -> torch.Tensor:
         """(B,) -(R - q) times the sum of `token_objective`, or its value at the response's ratio."""
         if rows.token_sums is not None:
-            return -rows.token_sums
+            return -rows.coefficients * rows.token_sums
         assert rows.credit is not None
-        return -rows.credit * self.token_objective(rows.log_ratios[:, None], rows.credit[:, None])[:, 0]
+        objective = self.token_objective(rows.log_ratios[:, None], rows.credit[:, None])[:, 0]
+        return -rows.coefficients * rows.credit * objective

@@ -6,7 +6,7 @@ Each class packs itself under names that begin with "pacs_", and unpacks itself 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, Self
 
 import torch
@@ -30,16 +30,22 @@ class Packed:
 
     def pack(self) -> dict[str, Any]:
         """The fields by their names in a batch."""
-        return {name: value for name, value in self._named() if value is not None}
+        named = {PREFIX + field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in named.items() if value is not None}
 
     @classmethod
     def unpack(cls, data: Any) -> Self:
-        """From a batch that holds them."""
-        keys = {field.name: PREFIX + field.name for field in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: data[key] if key in data.keys() else None for name, key in keys.items()})  # noqa: SIM118
+        """From a batch that holds them.
 
-    def _named(self) -> list[tuple[str, Any]]:
-        return [(PREFIX + field.name, getattr(self, field.name)) for field in fields(self)]  # type: ignore[arg-type]
+        Raises:
+            KeyError: a field that has no default is not there.
+        """
+        there = [
+            field.name
+            for field in fields(cls)  # type: ignore[arg-type]
+            if field.default is MISSING or PREFIX + field.name in data.keys()  # noqa: SIM118 (a TensorDict's `in`)
+        ]
+        return cls(**{name: data[PREFIX + name] for name in there})
 
 
 @dataclass(frozen=True)

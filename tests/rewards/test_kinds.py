@@ -2,7 +2,9 @@ r"""Each kind of answer, as models write it: right in other words, and wrong by 
 
 import pytest
 
-from pacs.rewards.math import gold_problem, grade
+from pacs.rewards.math import grade
+
+from .met_by import assert_met_by
 
 #: Gold answer -> what it is met by, and what not.
 CASES: dict[str, tuple[list[str], list[str]]] = {
@@ -600,10 +602,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("gold", CASES)
 def test_what_it_is_met_by(gold: str) -> None:
-    assert gold_problem(gold) is None
-    met, not_met = CASES[gold]
-    assert [answer for answer in [gold, *met] if grade(answer, gold) != "correct"] == []
-    assert [answer for answer in not_met if grade(answer, gold) == "correct"] == []
+    assert_met_by(gold, *CASES[gold])
 
 
 #: Gold answer -> what comes near it, and is another answer.

@@ -123,6 +123,11 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             f"pacs.update.correction.kind={kind} needs vLLM's own log-probabilities: set "
             "actor_rollout_ref.rollout.calculate_log_probs=true."
         )
+    if kind is not None and by_engine and config.actor_rollout_ref.rollout.logprobs_mode != "processed_logprobs":
+        yield (
+            f"pacs.update.correction.kind={kind}: vLLM's log-probabilities are to be those that it sampled with: set "
+            "actor_rollout_ref.rollout.logprobs_mode=processed_logprobs."
+        )
     for name in method.READS:
         if name not in STREAMS:
             yield (

@@ -66,7 +66,8 @@ def coarse_moments(config: DictConfig) -> Iterator[str]:
     parts = {"actor_rollout_ref.actor": "fsdp_config", **({"critic": "fsdp"} if config.critic.enable else {})}
     for part, section in parts.items():
         engine, optim = (OmegaConf.select(config, f"{part}.{name}") for name in (section, "optim"))
-        if engine.model_dtype in ("bf16", "bfloat16") and optim.betas[1] > LARGEST_BETA2:
+        adamw = (optim.optimizer_impl, optim.optimizer) == ("torch.optim", "AdamW")
+        if adamw and engine.model_dtype in ("bf16", "bfloat16") and optim.betas[1] > LARGEST_BETA2:
             yield (
                 f"{part}.{section}.model_dtype={engine.model_dtype} with {part}.optim.betas={list(optim.betas)}: "
                 "Adam's second moment is in bfloat16, too, where a decay of so little is rounded away: after one large "

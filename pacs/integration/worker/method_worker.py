@@ -1,4 +1,4 @@
-"""verl's workers with what PACS adds: scores before the gradient pass, and a reference that can be reset."""
+"""verl's workers with what our methods add: scores before the gradient pass, and a reference that can be reset."""
 
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -65,7 +65,7 @@ class MethodTrainingWorker(DurableTrainingWorker):
 
     def train_batch(self, data: Any) -> Any:
         """Run verl's update on one mini-batch, with N of Eq. 8 (over all ranks) beside the data."""
-        n = data["pacs_shares"].sum().to(self.device_name)
+        n = RowFields.unpack(data).shares.sum().to(self.device_name)
         torch.distributed.all_reduce(n, group=self.engine.get_data_parallel_group())
         step = StepSettings.unpack(data)
         own_reference = self.updates == 0 and step.reference_is_policy

@@ -11,6 +11,8 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
+from pacs.algorithm import TrainBatch
+from pacs.algorithm.aggregated import Grpo
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
 from pacs.integration.trainer import step as step_module
@@ -104,6 +106,47 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
     step_module.score(made, KVBatchMeta(partition_id="train", keys=list("abc"), tags=[{}] * 3), metrics)
     assert put["pacs_labels"].tolist() == [0.75, 0.0, 0.5]
     assert (metrics["pacs/rows/correct_count"], metrics["pacs/rows/wrong_count"]) == (2, 1)
+
+
+class ByEntropy(Grpo):
+    """Credit of each token: its entropy, of right responses."""
+
+    READS = ("entropy",)
+
+    def credit(self, batch: TrainBatch) -> torch.Tensor:
+        return batch.labels[:, None] * batch.streams["entropy"]
+
+
+def test_what_a_method_reads_of_tokens_is_fetched_and_its_credit_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each response as long as it is, 0 at a tool's tokens; verl's pass of entropies is due in every step."""
+    made, put, asked = make_trainer(tmp_path), {}, []
+    made.method, made.global_steps = ByEntropy(), 1
+    assert step_module.wants_old_log_probs(made)
+    grades = Grades(
+        rewards=torch.tensor([1.0, 0.0]),
+        scores=torch.tensor([1.0, 0.0]),
+        group_ids=torch.tensor([0, 0]),
+        sampled=torch.tensor([True, True]),
+        tokens=torch.tensor([2.0, 1.0]),
+        truncated=torch.tensor([False] * 2),
+        infos=[{}] * 2,
+    )
+    monkeypatch.setattr(made.grading, "grade", lambda batch: grades)
+    rows = {"response_mask": jagged([[1.0, 0.0, 1.0], [1.0]]), "entropy": jagged([[0.5, 9.0, 2.0], [3.0]])}
+
+    def get(select_fields: list[str], **_: Any) -> Any:
+        asked.extend(select_fields)
+        return tu.get_tensordict(rows)
+
+    monkeypatch.setattr(step_module.tq, "kv_batch_get", get)
+    monkeypatch.setattr(step_module.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
+    step_module.score(made, KVBatchMeta(partition_id="train", keys=["1-0_0_0", "1-0_1_0"], tags=[{}] * 2), {})
+    assert asked == ["response_mask", "entropy"]
+    assert [row.tolist() for row in put["pacs_credit"].unbind()] == [[0.5, 0.0, 2.0], [0.0]]
+    assert put["pacs_coefficients"].tolist() == [1.0, 0.0]
+    assert put["pacs_shares"].tolist() == [2.0, 1.0]
 
 
 def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:

@@ -309,6 +309,20 @@ def test_what_is_finished_stays_so_while_verl_looks_again(trainer: MethodTrainer
     assert trainer._progress().count == 1
 
 
+@pytest.mark.parametrize(
+    ("hook", "before", "after"), [("on_step_begin", "update", "rollouts"), ("on_sample_end", "rollouts", "update")]
+)
+def test_a_phase_begins_with_verls_hook(
+    trainer: MethodTrainer, monkeypatch: pytest.MonkeyPatch, hook: str, before: str, after: str
+) -> None:
+    """Once verl's own is done."""
+    seen = []
+    monkeypatch.setattr(PPOTrainerSync, hook, lambda self: seen.append(self.phases.current))
+    trainer.phases.current = before
+    getattr(trainer, hook)()
+    assert (seen, trainer.phases.current) == ([before], after)
+
+
 def test_a_pass_over_the_rollouts_is_a_phase(trainer: MethodTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PPOTrainerSync, "_compute_values", lambda self, batch, metrics: self.phases.current)
     trainer.phases.current = "rollouts"

@@ -1,6 +1,5 @@
 """What a worker's pass before the gradient makes of the rows, on one rank and without a model."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,14 +32,7 @@ def scored(data: TensorDict, method: Method) -> torch.Tensor:
     return MethodTrainingWorker._score(worker, data, own_reference=False)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_rank(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    file: Path = tmp_path_factory.mktemp("rank") / "store"
-    torch.distributed.init_process_group("gloo", init_method=f"file://{file}", rank=0, world_size=1)
-    yield
-    torch.distributed.destroy_process_group()
-
-
+pytestmark = pytest.mark.usefixtures("process_group")
 METHODS = {"group": Pacs(), "batch": Pacs(weight_scope="batch", beta=3.0), "tokens": Nft()}
 
 
