@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.planning import make_plan
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS, find_device
 from pacs.planning.fixes import find_mends
 from pacs.planning.generation import generation, step_seconds
 from pacs.planning.lengths import Lengths
 from pacs.planning.memory import cache_tokens, full_sequences, phases
+from pacs.planning.plan import make_plan
 from pacs.planning.read_config import read_workload
 from pacs.planning.report import run_hours, verdict
 from pacs.planning.timing import pass_flops, pass_seconds, saved_bytes, seconds, update_seconds
