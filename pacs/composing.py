@@ -1,9 +1,12 @@
 """A run composed as `pacs train` composes it, for the commands that only look at it."""
 
 import re
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
@@ -11,13 +14,19 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
+from pacs.base.moved_keys import OLD, declared, new_key, with_new_keys, with_new_names
 from pacs.base.paths import config_dir
 from pacs.base.redaction import BLANK, is_secret
 from pacs.base.suggestions import did_you_mean, nearest
 from pacs.verl_keys import names
 
 #: The class of ours that is trained with; a primary config names its own.
-METHOD = "pacs.method"
+METHOD = "method.name"
+#: What is said of a file that has the old section.
+SECTIONS_NOTE = (
+    "its section `pacs` goes with the next release: the run's keys (run_dir as `dir`, sample_groups, reasoning, "
+    "rollouts, faults, resume) stand under `run` now, the method's under `method` (`method` as `name`)."
+)
 #: Folders of configs/ that a run takes nothing from by name.
 NOT_GROUPS = frozenset({"shared", "sweep"})
 #: Losses of verl that are no primary config, and why.
@@ -45,6 +54,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     from pacs.integration import checks
     from pacs.integration.start import launch
 
+    overrides = renamed(overrides)
     if unread := override_problems(overrides):
         raise UserError("the run cannot be composed:\n" + "\n".join(f"- {problem}" for problem in unread))
     try:
@@ -63,6 +73,38 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     except checks.ConfigError as error:
         raise UserError(f"the run could not start:\n{error}") from error
     return config, hardware
+
+
+def renamed(words: Sequence[str], folders: Sequence[Path] = ()) -> list[str]:
+    """Overrides by the names that their keys have in the composed config; old names are noted on stderr.
+
+    Args:
+        words: Hydra's.
+        folders: with configs of the user, which may still have the section `pacs`.
+    """
+    files = [file for folder in folders for file in sorted(folder.rglob("*.yaml"))]
+    kept: set[str] = set()
+    for file in files:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and isinstance(section := content.get(OLD), dict):
+            kept.update(declared(section))
+            print(f"pacs: {file}: {SECTIONS_NOTE}", file=sys.stderr)
+    names, notes = with_new_names(words, kept)
+    for note in notes:
+        print(f"pacs: {note}", file=sys.stderr)
+    return names
+
+
+def move_old_section(config: DictConfig) -> None:
+    """Put what a user's file still says under `pacs` where it belongs, in place."""
+    before = OmegaConf.to_container(config, resolve=False)
+    assert isinstance(before, dict)
+    after = with_new_keys({str(key): value for key, value in before.items() if key != "hydra"})
+    with open_dict(config):
+        config.pop(OLD, None)
+        for key, value in after.items():
+            if value != before.get(key):
+                config[key] = value
 
 
 def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
@@ -102,8 +144,8 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     prefix = f"{parent}." if parent else ""
     near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    # The keys of `pacs` are a class's fields: one of ours takes no more, one of the user's may.
-    added = key.partition(".")[0] != "pacs" or "." in method or algorithm not in algorithms()
+    # The keys of `method` are a class's fields: one of ours takes no more, one of the user's may.
+    added = key.partition(".")[0] != "method" or "." in method or algorithm not in algorithms()
     add = f"; +{key}=... would add it" if added else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all{add}.)"
 
@@ -122,9 +164,9 @@ def _of_another_method(key: str, algorithm: str) -> str | None:
 
 
 def _field(key: str) -> str | None:
-    """The setting of `pacs` that a key is of, or is."""
+    """The setting of `method` that a key is of, or is."""
     section, _, rest = key.partition(".")
-    return rest.partition(".")[0] if section == "pacs" and rest else None
+    return rest.partition(".")[0] if section == "method" and rest else None
 
 
 def override_problems(words: Sequence[str]) -> list[str]:
@@ -136,7 +178,7 @@ def override_problems(words: Sequence[str]) -> list[str]:
             problems.append(f"'{word}' names no key: write key=value, or leave it out.")
             continue
         if key.startswith(("hydra.run.", "hydra.sweep.")):
-            problems.append(f"{key}: Hydra makes no folder here: leave it out; a run's folder is pacs.run_dir.")
+            problems.append(f"{key}: Hydra makes no folder here: leave it out; a run's folder is run.dir.")
             continue
         if not equals and not key.startswith("~"):
             chosen = [f"{group}={key}" for group, options in reversed(groups().items()) if key in options]
@@ -168,13 +210,14 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     given = OverridesParser.create().parse_overrides(list(overrides))
     groups = [override for override in given if (config_dir() / str(override.key_or_group)).is_dir()]
     plain = compose(name, overrides=[str(override.input_line) for override in groups])
+    move_old_section(plain)
     problems = []
     own_class = "." in str(OmegaConf.select(config, METHOD))
-    for key in dict.fromkeys(str(override.key_or_group) for override in given if override not in groups):
+    for key in dict.fromkeys(new_key(str(override.key_or_group)) for override in given if override not in groups):
         words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
         if words is not None:
             problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
-        elif not own_class and (field := _field(key)) and field not in (OmegaConf.select(plain, "pacs") or {}):
+        elif not own_class and (field := _field(key)) and field not in (OmegaConf.select(plain, "method") or {}):
             problems += [other] if (other := _of_another_method(key, name)) else []
     for key in (METHOD, names.METHOD):
         value = OmegaConf.select(config, key)

@@ -120,7 +120,7 @@ def _pass_at(columns: Sequence[str]) -> str:
 
 
 def _betas() -> str:
-    paper, swept = _paper()["ablation_beta"], read_sweep("ablation_beta").values["pacs.beta"]
+    paper, swept = _paper()["ablation_beta"], read_sweep("ablation_beta").values["method.beta"]
     rows = [[str(beta), "Figure 4" if beta in paper["values"] else "ours"] for beta in swept]
     return f"{table(['beta', 'of'], rows)}\n\n{paper['note']}."
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pacs.base.run_folder import RunFolder
 from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
 from pacs.composing import quoted
@@ -25,7 +26,7 @@ def train_in(run: Path, overrides: Sequence[str]) -> None:
         SystemExit: With the exit status of `pacs train`, if it has not finished, or that of a stop, if a signal came
             when nothing was left to stop.
     """
-    command = [sys.executable, "-m", "pacs", "train", *overrides, f"pacs.run_dir={quoted(str(run))}"]
+    command = [sys.executable, "-m", "pacs", "train", *overrides, f"run.dir={quoted(str(run))}"]
     sys.stdout.flush()
     with Stops() as stop:
         status = run_passing_on(command, stop)
@@ -41,6 +42,6 @@ def trained_steps(run: Path) -> list[dict[str, float]]:
     """Metric -> value, with "step", of each line of metrics.jsonl that has an update; damaged lines are passed over."""
     return [
         {**line.values, "step": line.step}
-        for line in read_lines(run / "metrics.jsonl")
+        for line in read_lines(RunFolder(run).metrics)
         if line.step is not None and "timing_s/step" in line.values
     ]

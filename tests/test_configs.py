@@ -20,13 +20,13 @@ from transformers import Qwen3Config
 from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
-from pacs.algorithm import METHODS, method_of
+from pacs.algorithm import METHODS
 from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
 from pacs.integration.checks.models import recipe_command
 from pacs.integration.checks.preflight import how_to_prepare
-from pacs.integration.schema import BASELINES, algorithm_section
+from pacs.integration.schema import BASELINES, method_in
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.planning.architecture import PUBLISHED
@@ -61,7 +61,7 @@ def sound(config: DictConfig) -> None:
     config = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
     with open_dict(config):
         config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).absolute())
-        config.pacs.run_dir = str(Path(config.pacs.run_dir).absolute())
+        config.run.dir = str(Path(config.run.dir).absolute())
     check_run(config)
     del config.critic.model
     worker = config.actor_rollout_ref
@@ -139,7 +139,7 @@ def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
 def test_gsm8k_is_sound(algorithm: str, model: str) -> None:
     config = composed(algorithm, "recipe=gsm8k", f"model={model}")
     sound(config)
-    assert config.pacs.run_dir == f"outputs/gsm8k/{model}-{algorithm}"
+    assert config.run.dir == f"outputs/gsm8k/{model}-{algorithm}"
     said = [how_to_prepare(config, Path(file)) for file in (config.data.train_files, config.data.val_files)]
     path, commands = config.actor_rollout_ref.model.path, (ROOT / "recipes/gsm8k/README.md").read_text()
     prepare = f"pacs data prepare gsm8k --out data/gsm8k --model {path} --max-prompt-length 512 --no-thinking"
@@ -214,7 +214,7 @@ NAMES = (
     "trainer.default_local_dir",
     "trainer.rollout_data_dir",
     "trainer.validation_data_dir",
-    "pacs.run_dir",
+    "run.dir",
 )
 #: Sections of one algorithm alone.
 OF_PPO, OF_PACS = "critic.", "pacs."
@@ -235,7 +235,7 @@ def test_primary_configs_differ_in_the_algorithm_alone() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_s_config_has_its_defaults(name: str) -> None:
     """A class that is used without its config, in a test or a program, is the same method."""
-    assert method_of(algorithm_section(composed(name, "recipe=qwen3_8b"))) == METHODS[name]()
+    assert method_in(composed(name, "recipe=qwen3_8b")) == METHODS[name]()
 
 
 def test_no_two_algorithms_share_a_folder() -> None:
@@ -341,5 +341,5 @@ def test_a_recipe_s_own_settings_of_the_algorithm_count(tmp_path: Path) -> None:
     (tmp_path / "recipe").mkdir()
     (tmp_path / "recipe" / "mine.yaml").write_text("# @package _global_\npacs:\n  beta: 0.25\n")
     searched = f"hydra.searchpath=[file://{verl_configs()},file://{tmp_path}]"
-    assert composed("pacs", "recipe=mine", searched).pacs.beta == 0.25
-    assert composed("pacs", "recipe=mine", searched, "pacs.beta=2").pacs.beta == 2
+    assert composed("pacs", "recipe=mine", searched).method.beta == 0.25
+    assert composed("pacs", "recipe=mine", searched, "method.beta=2").method.beta == 2

@@ -237,7 +237,7 @@ def test_the_checker_finds_verl_s_keys(line: str) -> None:
     [
         "'raise trainer.nnodes, or wait'",
         "f'lower trainer.n_gpus_per_node={wanted}, or wait'",
-        "config.pacs.run_dir",
+        "config.run.dir",
         "card.data.to_dict()",
         "'pacs/critic/accuracy_fraction'",
         "'pacs.data.load'",

@@ -17,7 +17,7 @@ from pacs.integration.start.run_folder import write_run_folder
 @pytest.fixture
 def inputs(inputs: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """With a run's folder."""
-    return [*inputs, f"pacs.run_dir={tmp_path_factory.mktemp('inputs') / 'run'}"]
+    return [*inputs, f"run.dir={tmp_path_factory.mktemp('inputs') / 'run'}"]
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], of: list[str] | None = None) -> str:
@@ -30,12 +30,12 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str], of: list[s
 
 
 def test_dry_run_prints_the_run_and_starts_nothing(inputs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["train", "--dry-run", *inputs, "pacs.beta=2.0"]) == 0
+    assert cli.main(["train", "--dry-run", *inputs, "method.beta=2.0"]) == 0
     printed = capsys.readouterr().out
-    assert "pacs.beta=2.0" in printed
+    assert "method.beta=2.0" in printed
     assert len(printed.splitlines()) < 20
     assert "The config is sound, and what it needs is here." in printed
-    run_dir = next(argument for argument in inputs if argument.startswith("pacs.run_dir=")).split("=")[1]
+    run_dir = next(argument for argument in inputs if argument.startswith("run.dir=")).split("=")[1]
     assert not Path(run_dir).exists()
 
 
@@ -51,7 +51,7 @@ def test_dry_run_prints_the_run_and_starts_nothing(inputs: list[str], capsys: py
             ["trainer.n_gpus_per_node=2", "actor_rollout_ref.actor.ppo_mini_batch_size=1"],
             "update strategy cached: actor_rollout_ref.actor.ppo_mini_batch_size=1 prompts cannot be dealt out",
         ),
-        (["pacs.update.strategy=cached"], "update strategy cached: pacs.update.strategy=cached"),
+        (["method.update.strategy=cached"], "update strategy cached: method.update.strategy=cached"),
     ],
 )
 def test_dry_run_says_how_the_gradient_will_be_taken(
@@ -74,7 +74,7 @@ def test_the_gpu_recipe_is_sound_and_saves_memory(inputs: list[str], capsys: pyt
 
 def test_cfg_job_prints_the_config_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["train", "--cfg", "job", "recipe=arithmetic"]) == 0
-    assert "default_local_dir: ${pacs.run_dir}/checkpoints" in capsys.readouterr().out
+    assert "default_local_dir: ${run.dir}/checkpoints" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["plan", "doctor"])
@@ -94,7 +94,7 @@ def test_a_folder_in_use_is_said_by_a_dry_run(inputs: list[str], capsys: pytest.
         said = refused(["--dry-run", *inputs], capsys)
     shutil.rmtree(run_dir)
     assert "on this machine the run would stop" in said
-    assert f"pacs.run_dir={run_dir}: a run is training in this folder" in said
+    assert f"run.dir={run_dir}: a run is training in this folder" in said
 
 
 def test_the_recorded_command_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

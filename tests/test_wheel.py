@@ -30,7 +30,7 @@ def test_a_recipe_runs_from_the_wheel(tmp_path: Path) -> None:
 
     where = run("-c", "import pacs, recipes; print(pacs.__file__, recipes.__file__)").stdout.split()
     assert [Path(file).is_relative_to(site) for file in where] == [True, True]
-    train = ["-m", "pacs", "train", "recipe=arithmetic", "trainer.total_training_steps=2", "pacs.run_dir=run"]
+    train = ["-m", "pacs", "train", "recipe=arithmetic", "trainer.total_training_steps=2", "run.dir=run"]
     refused = run(*train)
     assert refused.returncode == 2, refused.stderr
     named = "python -m recipes.arithmetic.make --out outputs/arithmetic"

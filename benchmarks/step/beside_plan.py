@@ -20,7 +20,7 @@ def overrides(settings: dict[str, Any], model: Path) -> list[str]:
     run = [
         f"recipe={'arithmetic' if settings['device'] == 'cpu' else 'qwen3_8b'}",
         "trainer.n_gpus_per_node=1",
-        "pacs.update.strategy=cached",
+        "method.update.strategy=cached",
         f"data.train_batch_size={settings['prompts']}",
         f"data.max_prompt_length={settings['prompt_tokens']}",
         f"data.max_response_length={settings['response_tokens']}",

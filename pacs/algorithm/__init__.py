@@ -16,9 +16,9 @@ from pacs.algorithm.pacs import Pacs
 from pacs.algorithm.reference import ReferenceConfig, ReferenceSchedule, ResetEvent
 from pacs.algorithm.row_losses import ROW_COLUMNS, row_columns
 from pacs.algorithm.rows import Constants, Rows, TrainBatch
-from pacs.algorithm.settings import Settings
 from pacs.algorithm.surrogate import advantage_loss, surrogate_loss
 from pacs.algorithm.update import method_loss, score_responses
+from pacs.base.typed_settings import Settings
 
 __all__ = [
     "METHODS",

@@ -48,7 +48,7 @@ class Aggregated(ComparedInGroup):
         if self.aggregation == "seq-mean-token-sum-norm":
             if self.max_response_tokens is None:
                 raise ValueError(
-                    "pacs.aggregation=seq-mean-token-sum-norm needs pacs.max_response_tokens: set it to "
+                    "method.aggregation=seq-mean-token-sum-norm needs method.max_response_tokens: set it to "
                     "${data.max_response_length}"
                 )
             each = self.max_response_tokens

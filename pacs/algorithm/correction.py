@@ -6,11 +6,11 @@ import torch
 from pydantic import Field
 
 from pacs.algorithm.checks import check_shape
-from pacs.algorithm.settings import Settings
+from pacs.base.typed_settings import Settings
 
 
 class CorrectionConfig(Settings):
-    """Weights pi_old/mu of tokens, mu being what the engine sampled with: the keys under `pacs.update.correction.`."""
+    """Weights pi_old/mu of tokens, mu being what the engine sampled with: keys of `method.update.correction`."""
 
     #: What a token's gradient is multiplied by. truncate: min(pi_old/mu, cap). mask: pi_old/mu, but 0 where it is above
     #: the cap or below 1/cap. None (null): 1.

@@ -101,6 +101,6 @@ def check_whole_groups(group_ids: torch.Tensor, group_sizes: torch.Tensor, row_m
         row = int(torn.nonzero()[0])
         raise ValueError(
             f"{int(here[row])} of the {int(group_sizes[row])} responses of group {int(group_ids[row])} are here: a "
-            "score needs its whole group. pacs.update.strategy=cached allows any split; with grouped, keep a group "
+            "score needs its whole group. method.update.strategy=cached allows any split; with grouped, keep a group "
             "in one micro-batch (actor_rollout_ref.actor.ppo_max_token_len_per_gpu or ppo_micro_batch_size_per_gpu)"
         )

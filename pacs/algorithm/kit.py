@@ -16,7 +16,7 @@ def check_method(method: Method, *, detached: bool = False, seed: int = 0) -> No
     It is tried in float64 on 19 responses of 1 to 5 tokens to 6 prompts, from 1 to 5 a prompt:
 
     - the gradient is that of finite differences of the loss;
-    - by effective advantages (`pacs.update.strategy=cached`) it is the same as through whole groups (`grouped`);
+    - by effective advantages (`method.update.strategy=cached`) it is the same as through whole groups (`grouped`);
     - a mini-batch split into micro-batches of whole groups has the same loss and gradient;
     - rows in another order, with other group ids, have the same loss and gradient;
     - tokens that are masked have no influence, whatever they hold;

@@ -10,13 +10,13 @@ from pacs.algorithm.correction import CorrectionConfig
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.rows import Rows, TrainBatch
-from pacs.algorithm.settings import Settings
+from pacs.base.typed_settings import Settings
 
 NEVER = "a whole number of steps, or null for never"
 
 
 class UpdateConfig(Settings):
-    """How the gradient is taken, exact either way: the keys under `pacs.update.`."""
+    """How the gradient is taken, exact either way: the keys under `method.update.`."""
 
     #: grouped: autograd through whole groups; cached: effective advantages first; auto: grouped where groups fit.
     strategy: Literal["auto", "grouped", "cached"] = "auto"
@@ -25,7 +25,7 @@ class UpdateConfig(Settings):
 
 
 class MetricsConfig(Settings):
-    """Signals that cost something: the keys under `pacs.metrics.`."""
+    """Signals that cost something: the keys under `method.metrics.`."""
 
     #: Calculate the entropy, in the update's own passes, every so many steps; None (null) never does.
     entropy_every: Annotated[int, Field(ge=1)] | None = Field(default=1, description=NEVER)

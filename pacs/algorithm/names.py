@@ -13,7 +13,7 @@ from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import Pacs, PacsAuthors, PacsPaper
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
-from pacs.algorithm.settings import nearest_word
+from pacs.base.suggestions import did_you_mean
 
 METHODS: dict[str, type[Method]] = {
     "pacs": Pacs,
@@ -32,17 +32,17 @@ METHODS: dict[str, type[Method]] = {
 
 
 def method_of(section: Mapping[str, Any]) -> Method:
-    """The method that a config's section names (`pacs.method`), with its settings, which are the section's other keys.
+    """The method that a config's section names (`method.name`), with its settings, which are the section's other keys.
 
     Raises:
         ValueError: a method that does not exist, an unknown key or a value that is refused, by the key's full name.
     """
     settings = dict(section)
-    name = str(settings.pop("method", "pacs"))
+    name = str(settings.pop("name", "pacs"))
     try:
         return class_of(name).from_mapping(settings)
     except ValueError as error:
-        raise ValueError(str(error) if name in METHODS else f"{error} (with pacs.method={name})") from error
+        raise ValueError(str(error) if name in METHODS else f"{error} (with method.name={name})") from error
 
 
 def class_of(name: str) -> type[Method]:
@@ -54,24 +54,23 @@ def class_of(name: str) -> type[Method]:
     if name in METHODS:
         return METHODS[name]
     if "." not in name:
-        nearest = nearest_word(name, METHODS)
         raise ValueError(
-            f"pacs.method={name} is not known{f' (did you mean {nearest}?)' if nearest else ''}: choose one of "
-            f"{', '.join(METHODS)}, or give the import path of a class of yours (my.module.Loss)"
+            f"method.name={name} is not known: choose one of {', '.join(METHODS)}, or give the import path of a class "
+            f"of yours (my.module.Loss).{did_you_mean(name, METHODS)}"
         )
     try:
         found = resolve_name(name)
     except PydanticUserError as error:
         raise ValueError(
-            f"pacs.method={name} cannot be made ({str(error.message).splitlines()[0]}): a setting has a type (scale: "
+            f"method.name={name} cannot be made ({str(error.message).splitlines()[0]}): a setting has a type (scale: "
             "float = 1.0), and what a method says of itself is a property (@property def smallest_group(self) -> int: "
             "return 2)"
         ) from error
     except (ImportError, AttributeError, ValueError, SyntaxError) as error:
         raise ValueError(
-            f"pacs.method={name} cannot be imported ({error}): put its folder on PYTHONPATH, and name the class as "
+            f"method.name={name} cannot be imported ({error}): put its folder on PYTHONPATH, and name the class as "
             "my.module.Loss"
         ) from error
     if not (isinstance(found, type) and issubclass(found, Method)):
-        raise ValueError(f"pacs.method={name} is no subclass of pacs.algorithm.Method")
+        raise ValueError(f"method.name={name} is no subclass of pacs.algorithm.Method")
     return found

@@ -41,7 +41,7 @@ class Pacs(Method):
     @classmethod
     def _not_none(cls, scope: object) -> object:
         if scope == "none":
-            raise ValueError("pacs.weight_scope=none: weights are left out by pacs.objective=pass_rate")
+            raise ValueError("method.weight_scope=none: weights are left out by method.objective=pass_rate")
         return scope
 
     @property

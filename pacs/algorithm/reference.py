@@ -6,11 +6,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from pacs.algorithm.settings import Settings
+from pacs.base.typed_settings import Settings
 
 
 class ReferenceConfig(Settings):
-    """When the reference policy is replaced by the current one: the keys under `pacs.reference.`.
+    """When the reference policy is replaced by the current one: the keys under `method.reference.`.
 
     Each trigger that is set is looked at after the last update of a step (the thresholds not in warm-up steps); the
     first that fires resets.
@@ -38,8 +38,8 @@ class ReferenceConfig(Settings):
         for name in ("reset_at_saturation", "reset_at_log_ratio"):
             if self.reset_every == 1 and getattr(self, name) is not None:
                 raise ValueError(
-                    f"pacs.reference.{name}={getattr(self, name)} with pacs.reference.reset_every=1: every step resets "
-                    "anyway; set pacs.reference.reset_every=null, or to a longer period"
+                    f"method.reference.{name}={getattr(self, name)} with method.reference.reset_every=1: every step "
+                    "resets anyway; set method.reference.reset_every=null, or to a longer period"
                 )
         return self
 
@@ -47,7 +47,7 @@ class ReferenceConfig(Settings):
     def _rate_comes_back(self) -> Self:
         if self.reset_every is not None and self.warmup_steps >= self.reset_every:
             raise ValueError(
-                f"pacs.reference.warmup_steps={self.warmup_steps} with pacs.reference.reset_every={self.reset_every}: "
+                f"method.reference.warmup_steps={self.warmup_steps} with reset_every={self.reset_every}: "
                 "the learning rate would never come back to its full value; use fewer warm-up steps, or reset less "
                 "often"
             )
@@ -60,7 +60,7 @@ class ResetEvent:
 
     Attributes:
         step: that step.
-        trigger: the setting of `pacs.reference` that fired.
+        trigger: the setting of `method.reference` that fired.
         value: what it fired at: the step, the saturated share, or the mean log-ratio in nats.
     """
 

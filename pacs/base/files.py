@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import visible
-
-#: By which a training run's folder is known, and those in it that are the run's alone.
-RUN_FILES = ("run.json", "state.json")
-OF_A_RUN = ("checkpoints", "samples", "tensorboard", "stacks", "poison")
 
 
 def check_not_of_a_run(out: Path, option: str = "--out") -> None:
@@ -25,10 +22,10 @@ def check_not_of_a_run(out: Path, option: str = "--out") -> None:
     """
     place = out.resolve()
     for folder in (place, *place.parents):
-        if not any((folder / name).is_file() for name in RUN_FILES):
+        if not RunFolder(folder).is_one:
             continue
         below = place.relative_to(folder).parts[:1]
-        if not below or below[0] in OF_A_RUN:
+        if not below or below[0] in RunFolder.FOLDERS:
             what = f"in {below[0]}/ of the folder" if below else "the folder"
             raise UserError(
                 f"{option} {out} is {what} of a training run, which keeps its own files there: give a folder of "

@@ -17,7 +17,7 @@ def _algorithm(mode: str, method: str | None) -> str:
     return mode if method is None or method == "pacs" else method.rpartition(".")[2].lower()
 
 
-#: `${pacs.algorithm:${trainer.v1.trainer_mode},${oc.select:pacs.method,null}}`: what a run is named after, the
+#: `${pacs.algorithm:${trainer.v1.trainer_mode},${oc.select:method.name,null}}`: what a run is named after, the
 #: trainer's mode or the class of a method that is not ours.
 OmegaConf.register_new_resolver("pacs.algorithm", _algorithm, replace=True)
 

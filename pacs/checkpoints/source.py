@@ -8,10 +8,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.moved_keys import with_new_keys
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import CONFIG, Checkpoint, newest_checkpoint, read_checkpoint
-
-#: Below a run's folder.
-CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -62,14 +61,15 @@ def find_source(path: Path) -> Source:
     passed_over: list[str] = []
     if path.name.startswith("global_step_"):
         checkpoint = read_checkpoint(path)
-    elif (path / CHECKPOINTS).is_dir():
-        newest, passed_over = newest_checkpoint(path / CHECKPOINTS)
+    elif (RunFolder(path).checkpoints).is_dir():
+        newest, passed_over = newest_checkpoint(RunFolder(path).checkpoints)
         if newest is None:
-            raise UserError("; ".join([f"{path / CHECKPOINTS} has no complete checkpoint", *passed_over]))
+            raise UserError("; ".join([f"{RunFolder(path).checkpoints} has no complete checkpoint", *passed_over]))
         checkpoint = newest
     else:
         raise UserError(
-            f"{path} is neither a checkpoint (a folder global_step_N) nor the folder of a run with {CHECKPOINTS}/"
+            f"{path} is neither a checkpoint (a folder global_step_N) nor the folder of a run with "
+            f"{RunFolder.CHECKPOINTS}/"
         )
     return Source(checkpoint, checkpoint.folder.parent.parent, _read_config(checkpoint.folder / CONFIG), passed_over)
 
@@ -80,4 +80,4 @@ def _read_config(file: Path) -> Mapping[str, Any]:
     config = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
     if not isinstance(config, dict):
         raise UserError(f"{file} must hold a mapping of settings, found {type(config).__name__}")
-    return {str(key): value for key, value in config.items()}
+    return with_new_keys({str(key): value for key, value in config.items()})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import columns, print
 from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
@@ -46,7 +47,7 @@ examples:
   pacs sweep
   pacs sweep ablation_beta --dry-run
   pacs sweep ablation_beta
-  pacs sweep ablation_beta recipe=arithmetic pacs.beta=1,10 data.seed=0
+  pacs sweep ablation_beta recipe=arithmetic method.beta=1,10 data.seed=0
   pacs sweep baselines --tasks math500,aime24 --samples 16
   pacs sweep family --algorithms pacs,grpo data.seed=0
   pacs sweep family --results from_another_machine/results.json
@@ -213,7 +214,7 @@ def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mappi
     if render.PLOT in files:
         write_atomically(out / render.PLOT, files[render.PLOT])
     print(files[render.TABLE].decode())
-    folders = [run.folder for run in runs if (run.folder / "metrics.jsonl").is_file()]
+    folders = [run.folder for run in runs if RunFolder(run.folder).metrics.is_file()]
     if folders:
         try:
             write_report(folders, out / REPORT, tables=render.tables(results), title=render.title_of(results))

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import partial
+from itertools import pairwise
+from pathlib import Path
 
 import hydra
 import yaml
@@ -26,7 +28,9 @@ from pacs.composing import (
     composition_problem,
     groups,
     kind_problems,
+    move_old_section,
     override_problems,
+    renamed,
     without_dashes,
 )
 from pacs.verl_keys.names import RUN_NAME
@@ -63,14 +67,14 @@ what is shown
 
 examples
   pacs train recipe=arithmetic
-  pacs train recipe=arithmetic pacs.reference.reset_every=5 pacs.estimator=dr_grpo trainer.experiment_name=k5
+  pacs train recipe=arithmetic method.reference.reset_every=5 method.estimator=dr_grpo trainer.experiment_name=k5
   pacs train --dry-run hardware=h200x8 model=qwen3_8b data.train_batch_size=512
   pacs train --config-name grpo recipe=arithmetic
 
 available
 {groups}
 
-The run's folder (pacs.run_dir) gets config.yaml, run.json, inputs.json, output.log, metrics.jsonl, tensorboard/,
+The run's folder (run.dir) gets config.yaml, run.json, inputs.json, output.log, metrics.jsonl, tensorboard/,
 samples/ and checkpoints/.
 A run whose folder holds a checkpoint goes on from the newest complete one. SIGTERM, SIGUSR1 and Ctrl-C finish the
 current step, save and exit with status 75 (start the same command again to go on); a second one ends at once.
@@ -91,7 +95,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if {"--multirun", "-m"} & set(arguments):
         raise _refusal(
-            "--multirun: all of its runs would train in one folder (pacs.run_dir). `pacs sweep NAME key=value,value` "
+            "--multirun: all of its runs would train in one folder (run.dir). `pacs sweep NAME key=value,value` "
             "gives each its own; `pacs sweep` lists the names."
         )
     try:
@@ -106,12 +110,14 @@ def main(arguments: Sequence[str]) -> int:
     options = [word for word in arguments if word not in (*overrides, "--dry-run", *VERBOSE)]
     if problems := [*_option_problems(options), *override_problems(overrides)]:
         raise _refusal("\n".join(f"- {redact(problem)}" for problem in problems))
+    overrides = renamed(overrides, _folders(options))
     sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
     refused: list[UserError] = []  # Hydra would print a line of its own before what is raised within
 
     def job(config: DictConfig) -> None:
         try:
+            move_old_section(config)
             if dry_run:
                 with ended_by_ctrl_c("pacs train"):
                     _dry_run(config)
@@ -133,6 +139,14 @@ def main(arguments: Sequence[str]) -> int:
     if refused:
         raise refused[0]
     return 0
+
+
+def _folders(options: Sequence[str]) -> list[Path]:
+    """Folders with configs of the user."""
+    names = ("--config-dir", "-cd")
+    given = [word.partition("=")[2] for word in options if word.startswith("--config-dir=")]
+    given += [following for word, following in pairwise(options) if word in names]
+    return [Path(folder) for folder in given]
 
 
 def _option_problems(words: Sequence[str]) -> Iterator[str]:
@@ -194,7 +208,7 @@ def _dry_run(config: DictConfig) -> None:
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
     given = [redact(word) for word in HydraConfig.get().overrides.task]
-    print(f"run: {OmegaConf.select(config, RUN_NAME)}, {config.pacs.run_dir}")
+    print(f"run: {OmegaConf.select(config, RUN_NAME)}, {config.run.dir}")
     print(f"given: {' '.join(given) or 'nothing'} (`--cfg job` prints all settings)")
     _warn(config)
     print(strategy.outlook(config))

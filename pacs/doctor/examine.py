@@ -82,11 +82,11 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     keep = keys.kept_checkpoints(config)
     yield machine.check_disk(
         "run's disk",
-        Path(config.pacs.run_dir),
+        Path(config.run.dir),
         least=checkpoint,
         wanted=(1 if keep is None else keep + 1) * checkpoint,
         what="one checkpoint" if keep is None else f"{keep} checkpoints and one that is being written",
-        mend="make room, set pacs.run_dir to a larger disk, or keep fewer (trainer.max_actor_ckpt_to_keep)",
+        mend="make room, set run.dir to a larger disk, or keep fewer (trainer.max_actor_ckpt_to_keep)",
     )
 
 

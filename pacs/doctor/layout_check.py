@@ -11,6 +11,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.run_folder import RunFolder
 from pacs.doctor.finding import Finding
 from pacs.verl_keys import config as keys
 
@@ -48,7 +49,7 @@ def check_layout(config: DictConfig) -> Iterator[Finding]:
 def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
     """The last line of the first rank that failed; what the first measured if none did."""
     with tempfile.TemporaryDirectory(prefix="pacs-doctor-") as folder, socket.socket() as free:
-        file = Path(folder) / "config.yaml"
+        file = RunFolder(folder).config
         OmegaConf.save(config, file, resolve=True)
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

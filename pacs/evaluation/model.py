@@ -11,15 +11,15 @@ from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.files import file_sha256
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import MARKER
 from pacs.checkpoints.model_folder import model_problems
-from pacs.checkpoints.source import CHECKPOINTS, Source, find_source
+from pacs.checkpoints.source import Source, find_source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import read_sums
 from pacs.rewards.of_run import RunReward, read_reward, reward_of
 from pacs.rewards.reasoning import SETTING
-from pacs.runs.read import INFO
 from pacs.verl_keys.names import DATA_SEED, METHOD, REWARD_FUNCTION
 
 #: What decides what a model says: weights, config, tokenizer, chat template, code.
@@ -52,7 +52,7 @@ class Model:
         """What is known of the training run, of a checkpoint: algorithm, seed of the data, step, commit."""
         if self.source is None:
             return None
-        file = self.source.run / INFO
+        file = RunFolder(self.source.run).info
         try:
             info = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         except ValueError as error:
@@ -78,7 +78,7 @@ def find_model(given: str) -> Model:
         return Model(given, _download(given))
     if not path.is_dir():
         raise UserError(f"{given}: no such folder: give a model's folder, a training checkpoint or a Hub name")
-    if path.name.startswith("global_step_") or (path / CHECKPOINTS).is_dir():
+    if path.name.startswith("global_step_") or (RunFolder(path).checkpoints).is_dir():
         source = find_source(path)
         return Model(
             given, source.huggingface, source, reward_of(source.setting(REWARD_FUNCTION), source.setting(SETTING))
@@ -86,7 +86,7 @@ def find_model(given: str) -> Model:
     if not (path / "config.json").is_file():
         raise UserError(
             f"{given} is no model (it has no config.json), and neither a training checkpoint "
-            f"(global_step_N) nor a run (with {CHECKPOINTS}/)"
+            f"(global_step_N) nor a run (with {RunFolder.CHECKPOINTS}/)"
         )
     if problems := list(model_problems(path)):
         raise UserError(f"{given} {'; it '.join(problems)}")

@@ -8,16 +8,15 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
+from pacs.base.run_folder import RunFolder
 from pacs.base.settings import shown
 from pacs.base.terminal import visible
 from pacs.checkpoints.source import Source
 from pacs.rewards.of_run import reward_of
-from pacs.runs.read import METRICS, Run, read_run
+from pacs.runs.read import Run, read_run
 from pacs.verl_keys import names
 from pacs.verl_keys.metrics import SCORE, VALIDATION
 
-#: Keys of `pacs` that say how a run is watched and kept.
-NOT_OF_THE_METHOD = ("metrics", "run_dir", "sample_groups", "faults", "resume", "rollouts", "reasoning")
 #: The methods by their primary configs: in words, and the paper.
 METHODS = {
     "pacs": ("PACS, RLVR as supervised learning", "2509.02522"),
@@ -66,7 +65,7 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> s
         "validation data": _file_names(source.setting(names.VALIDATION_FILES)),
         "dtype of the weights": dtype,
     }
-    run = read_run(source.run) if (source.run / METRICS).is_file() else None
+    run = read_run(source.run) if (RunFolder(source.run).metrics).is_file() else None
     title = ", ".join(str(part) for part in (source.setting(names.RUN_NAME), f"step {step}") if part)
     sections = [
         f"---\n{head.to_yaml()}\n---",
@@ -84,7 +83,7 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> s
 def method_of(source: Source) -> str | None:
     """The primary config that was run; of PACS's trainer the import path of a method that is not ours."""
     method: str | None = source.setting(names.METHOD)
-    return str(source.setting("pacs.method") or method) if method == "pacs" else method
+    return str(source.setting("method.name") or method) if method == "pacs" else method
 
 
 def _method_in_words(method: str | None) -> str | None:
@@ -118,10 +117,8 @@ def _file_names(files: str | list[str] | None) -> str | None:
 
 
 def _settings(source: Source) -> Iterator[tuple[str, str]]:
-    ours = source.setting("pacs") if source.setting(names.METHOD) == "pacs" else None
-    if isinstance(ours, Mapping):
-        of_the_method = {name: value for name, value in ours.items() if name not in NOT_OF_THE_METHOD}
-        yield from shown({"pacs": of_the_method}).items()
+    if isinstance(method := source.setting("method"), Mapping):
+        yield from shown({"method": {name: value for name, value in method.items() if name != "metrics"}}).items()
     for key in names.ON_THE_CARD:
         if (value := source.setting(key)) is not None:
             yield key, _shown(value)

@@ -44,7 +44,7 @@ def _informed(name: str) -> type:
             super().__init__(config, tokenizer, *args, **kwargs)
             if config.actor_rollout_ref.model.get("custom_chat_template") is not None:
                 tokenizer.chat_template = config.actor_rollout_ref.model.custom_chat_template
-            named = config.pacs.reasoning.delimiters
+            named = config.run.reasoning.delimiters
             self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
 
         async def run_single(self, data: DataProto) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from typing import Any, Literal
 
 from omegaconf import DictConfig
 
-from pacs.algorithm import method_of
-from pacs.integration.schema import algorithm_section
+from pacs.integration.schema import method_in
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens, token_budget
 
 BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
@@ -38,12 +37,12 @@ def outlook(config: DictConfig) -> str:
 def choose(config: DictConfig, group_tokens: int) -> Choice:
     """The strategy for groups of at most `group_tokens` tokens, prompts included.
 
-    `pacs.update.strategy=auto` takes `grouped`, which needs no further pass, where a mini-batch deals out whole
+    `method.update.strategy=auto` takes `grouped`, which needs no further pass, where a mini-batch deals out whole
     groups to the ranks and a group fits a micro-batch; else `cached`.
     """
     strategy = wanted(config)
     if strategy != "auto":
-        return Choice(strategy, f"pacs.update.strategy={strategy}")
+        return Choice(strategy, f"method.update.strategy={strategy}")
     obstacle = why_not_grouped(config, group_tokens)
     if obstacle is None:
         return Choice("grouped", f"every group, of up to {group_tokens} tokens, fits a micro-batch")
@@ -51,8 +50,8 @@ def choose(config: DictConfig, group_tokens: int) -> Choice:
 
 
 def wanted(config: DictConfig) -> Any:
-    """`pacs.update.strategy`; as an attribute, `update` would be the mapping's method."""
-    return config.pacs["update"].strategy
+    """`method.update.strategy`; as an attribute, `update` would be the mapping's method."""
+    return config.method["update"].strategy
 
 
 def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
@@ -60,7 +59,7 @@ def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
 
     None if nothing does.
     """
-    if (method := method_of(algorithm_section(config))).whole_mini_batch:
+    if (method := method_in(config)).whole_mini_batch:
         return f"the loss of {type(method).__name__} with these settings depends on its whole mini-batch"
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
     ranks, prompts = data_parallel_size(config), actor.ppo_mini_batch_size

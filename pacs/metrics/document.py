@@ -24,7 +24,7 @@ registry that also computes our metrics, and a test compares the two.
   with the values at the weights that its own mini-batch was updated from, and then reduced in 64 bits. No value
   depends on how the rows were split. A metric without a row to reduce is left out of that step; a count is then 0.
 - **The rows that count** are those in N of Eq. 8: no padding, no response that is left alone by its group, and with
-  `pacs.single_class_groups=drop` no group of one class.
+  `method.single_class_groups=drop` no group of one class.
 - **Reset** means that the reference became the policy; the start of a run is one, too.
 - **The last part of our names says how they are reduced**, but for families:
 

@@ -82,7 +82,7 @@ allocator's fragmentation. Of the time: all of it.
   for the slowest engine; that one GPU may be slower than another is not in it.
 - Lengths are drawn without regard to the prompt: that the responses to a hard one are all long is not in it.
 - A grouped step needs no policy pass. The plan counts it where the longest groups would not fit a micro-batch
-  (`pacs.update.strategy=auto` decides step by step).
+  (`method.update.strategy=auto` decides step by step).
 - Validation is not counted.
 """
 

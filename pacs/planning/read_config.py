@@ -4,7 +4,7 @@ from typing import Literal
 
 from omegaconf import DictConfig
 
-from pacs.algorithm import ReferenceSchedule, method_of
+from pacs.algorithm import ReferenceSchedule
 from pacs.base.errors import UserError
 from pacs.planning.architecture import find_architecture
 from pacs.planning.assumptions import MEAN_RESPONSE_SHARE
@@ -70,8 +70,8 @@ def _reference(config: DictConfig, algorithm: str, *, one_update: bool) -> Liter
     """As `Workload.reference` has it."""
     if algorithm != "pacs":
         return "model" if keys.has_kl(config) else None
-    from pacs.integration.schema import algorithm_section
+    from pacs.integration.schema import method_in
 
-    if ReferenceSchedule(method_of(algorithm_section(config)).reference).needs_model:
+    if ReferenceSchedule(method_in(config).reference).needs_model:
         return "model"
     return None if one_update else "policy"

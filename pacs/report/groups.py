@@ -24,12 +24,12 @@ RESET = "pacs/reference/reset_count"
 #: Settings (globs) that do not make another experiment: verl's, and how a run of ours is seeded, kept and watched.
 INCIDENTAL = (
     *names.INCIDENTAL,
-    "pacs.rollouts.seeded",
-    "pacs.run_dir",
-    "pacs.faults.*",
-    "pacs.metrics.*",
-    "pacs.resume.*",
-    "pacs.sample_groups",
+    "run.rollouts.seeded",
+    "run.dir",
+    "run.faults.*",
+    "method.metrics.*",
+    "run.resume.*",
+    "run.sample_groups",
 )
 IS_INCIDENTAL = re.compile("|".join(map(translate, INCIDENTAL)))
 

@@ -31,7 +31,7 @@ def check_graded(infos: Sequence[dict[str, Any]], most: float) -> None:
     answers = "; ".join(repr(str(info.get("predicted", ""))) for info in failed[:EXAMPLES])
     raise VerifierFailure(
         f"the verifier could not grade {len(failed)} of {len(infos)} responses ({counts}), more than "
-        f"pacs.faults.verifier_errors={most:g}; the first answers: {answers}. If the gold answers can be "
+        f"run.faults.verifier_errors={most:g}; the first answers: {answers}. If the gold answers can be "
         "parsed (`pacs data prepare` drops those that cannot) and the machine is not overloaded, raise "
         "+reward.custom_reward_function.reward_kwargs.math.timeout_seconds, or this share."
     )

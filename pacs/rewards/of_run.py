@@ -36,7 +36,7 @@ def reward_of(function: Mapping[str, Any] | None, delimiters: list[list[str]] | 
 
     Args:
         function: `reward.custom_reward_function` of the run's resolved config, None if the config has none.
-        delimiters: `pacs.reasoning.delimiters` of it.
+        delimiters: `run.reasoning.delimiters` of it.
     """
     if function is None:
         return None

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pacs.rewards.delimiters import ALWAYS, Delimiters, answer_begins, pair_of, tag_pairs
 
 #: The setting that names a run's delimiters.
-SETTING: Final = "pacs.reasoning.delimiters"
+SETTING: Final = "run.reasoning.delimiters"
 #: Such names, for the user.
 EXAMPLE: Final = '[["<think>","</think>"]]'
 #: With which the delimiters `ALWAYS` begin: most texts have none of them, which is seen at once.

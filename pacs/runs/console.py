@@ -9,10 +9,10 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import COLOURS, say
 
 #: In the run's folder; each start adds to it.
-LOG = "output.log"
 #: With this the lines begin that our own code says to a person.
 MARK = "pacs: "
 #: What Ray puts before a line of another process, and colours.
@@ -46,7 +46,7 @@ class Console(threading.Thread):
     def __init__(self, run_dir: Path, stages: Stages, *, verbose: bool) -> None:
         super().__init__(daemon=True, name="pacs-console")
         self.stages, self.verbose = list(stages), verbose
-        self.log = os.open(run_dir / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.log = os.open(RunFolder(run_dir).log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.started = time.monotonic()
         self.reading, self.pipe = os.pipe()
 

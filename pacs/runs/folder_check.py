@@ -4,26 +4,22 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pacs.runs.console import LOG
-from pacs.runs.listing import CHECKPOINTS, METRICS
+from pacs.base.run_folder import RunFolder
 from pacs.runs.metrics_file import read_lines
-
-FOLDERS = (CHECKPOINTS, "samples", "tensorboard", "stacks", "poison")
-FILES = (METRICS, LOG, "config.yaml", "inputs.json", "run.json", "state.json", "progress.json", "fault.json", "stop")
 
 
 def folder_problems(run_dir: Path) -> Iterator[str]:
     """What is not of the kind that a run writes there, or may not be written, a sentence each with the mend."""
-    for name in (*FOLDERS, *FILES):
+    for name in (*RunFolder.FOLDERS, *RunFolder.FILES):
         place = run_dir / name
         if not os.path.lexists(place):
             continue
-        is_folder = name in FOLDERS
+        is_folder = name in RunFolder.FOLDERS
         if is_folder != place.is_dir() or not (is_folder or place.is_file()):
             wanted = "folder" if is_folder else "file"
-            yield f"pacs.run_dir={run_dir}: {name} is no {wanted}: move it away, or choose another folder."
+            yield f"run.dir={run_dir}: {name} is no {wanted}: move it away, or choose another folder."
         elif not os.access(place, os.R_OK | os.W_OK | (os.X_OK if is_folder else 0)):
-            yield f"pacs.run_dir={run_dir}: {name} may not be read and written by this user: mend that (chown, chmod)."
+            yield f"run.dir={run_dir}: {name} may not be read and written by this user: mend that (chown, chmod)."
 
 
 def damaged_metrics(run_dir: Path) -> Iterator[str]:
@@ -32,7 +28,7 @@ def damaged_metrics(run_dir: Path) -> Iterator[str]:
     Raises:
         OSError: It cannot be read.
     """
-    file = run_dir / METRICS
+    file = RunFolder(run_dir).metrics
     for line in read_lines(file)[:-1] if file.is_file() else ():
         if line.damage is not None:
             yield f"{file}:{line.number} is damaged ({line.damage}): it is left where it is and passed over"

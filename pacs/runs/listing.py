@@ -15,13 +15,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pacs.base.files import folder_bytes
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.metrics_file import parse_line
 from pacs.runs.processes import is_alive
-from pacs.runs.state import PROGRESS, STATE, RunState, read_fault, read_progress, read_state, this_host
+from pacs.runs.state import RunState, read_fault, read_progress, read_state, this_host
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS, VALIDATION_MEANS
 
-INFO, METRICS, CHECKPOINTS = "run.json", "metrics.jsonl", "checkpoints"
 LOSS = "pacs/loss_mean"
 GRADED = "pacs/rows/graded_count"  # scores other than 0 and 1, with which the mean score is no pass rate
 #: How much of the end of metrics.jsonl is looked at: some hundred lines.
@@ -131,7 +131,8 @@ def is_run(folder: Path) -> bool:
     """Whether it is a run's folder."""
     try:
         # Others have a state.json too: a data set that `datasets` has saved.
-        return (folder / INFO).is_file() or ((folder / STATE).is_file() and read_state(folder) is not None)
+        found = RunFolder(folder)
+        return found.info.is_file() or (found.state.is_file() and read_state(folder) is not None)
     except OSError:
         return False
 
@@ -146,12 +147,12 @@ def _describe_or_say_why_not(folder: Path, name: str) -> ListedRun:
 
 def _describe(folder: Path, name: str) -> ListedRun:
     state, progress = read_state(folder), read_progress(folder)
-    metrics = last_metrics(folder / METRICS)
+    metrics = last_metrics(RunFolder(folder).metrics)
     step, total_steps, step_seconds = metrics.get("step"), None, None
     if progress is not None:
         step, total_steps, step_seconds = progress.step, int(progress.total_steps), progress.step_seconds
-    checkpoint, problems = newest_checkpoint(folder / CHECKPOINTS, content=False)
-    written = _written(folder / PROGRESS)
+    checkpoint, problems = newest_checkpoint(RunFolder(folder).checkpoints, content=False)
+    written = _written(RunFolder(folder).progress)
     run = ListedRun(
         name=name,
         folder=str(folder.resolve()),
@@ -171,7 +172,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
     if state is not None:
         run = _with_state(run, state, folder)
     ended = None if state is None else state.ended
-    return replace(run, seconds=_duration(run, ended, _written(folder / METRICS), written))
+    return replace(run, seconds=_duration(run, ended, _written(RunFolder(folder).metrics), written))
 
 
 def _with_state(run: ListedRun, state: RunState, folder: Path) -> ListedRun:
@@ -198,7 +199,7 @@ def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -
 def _start(folder: Path) -> str | None:
     """When a run without a state was started, by run.json."""
     try:
-        started = json.loads((folder / INFO).read_text(encoding="utf-8"))["started"]
+        started = json.loads(RunFolder(folder).info.read_text(encoding="utf-8"))["started"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return started if _seconds(started) is not None else None

@@ -23,14 +23,12 @@ from typing import Any, NamedTuple
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.moved_keys import with_new_keys
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import visible
 from pacs.runs.metrics_file import read_lines
 
 logger = logging.getLogger(__name__)
-
-METRICS = "metrics.jsonl"
-CONFIG = "config.yaml"
-INFO = "run.json"
 
 
 class Series(NamedTuple):
@@ -70,14 +68,14 @@ class Run:
 def read_run(path: Path) -> Run:
     """Read one run folder; `UserError` says what is wrong with it."""
     path = Path(path)
-    metrics = path / METRICS
+    metrics = RunFolder(path).metrics
     if not metrics.is_file():
         raise UserError(_not_a_run(path))
     return Run(
         name=path.resolve().name,
         path=path,
-        config=_read_config(path / CONFIG),
-        info=_read_info(path / INFO),
+        config=_read_config(RunFolder(path).config),
+        info=_read_info(RunFolder(path).info),
         steps=_read_metrics(metrics),
     )
 
@@ -100,14 +98,15 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
 
 
 def _not_a_run(path: Path) -> str:
-    expected = f"expected the folder of a training run, which holds {METRICS}, {CONFIG} and {INFO}"
+    names = f"{RunFolder.METRICS}, {RunFolder.CONFIG} and {RunFolder.INFO}"
+    expected = f"expected the folder of a training run, which holds {names}"
     if not path.exists():
         return f"{path} does not exist: {expected}"
     if not path.is_dir():
         return f"{path} is not a folder: {expected}"
-    below = sorted(found.parent for found in path.glob(f"*/{METRICS}"))
+    below = sorted(found.parent for found in path.glob(f"*/{RunFolder.METRICS}"))
     hint = f"; {below[0]} is one" if below else ""
-    return f"{path} has no {METRICS}: {expected}{hint}"
+    return f"{path} has no {RunFolder.METRICS}: {expected}{hint}"
 
 
 def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
@@ -144,7 +143,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
     if not isinstance(config, dict):
         raise UserError(f"{path} must hold a mapping of settings, found {type(config).__name__}")
-    return {str(key): value for key, value in config.items()}
+    return with_new_keys({str(key): value for key, value in config.items()})
 
 
 def _read_info(path: Path) -> dict[str, Any]:

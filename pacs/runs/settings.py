@@ -1,42 +1,30 @@
-"""The keys of `pacs` that are about a run's life, not about what is trained."""
+"""The section `run` of a config: a run's folder and its life, not what is trained."""
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from pacs.base.typed_settings import Settings
 
 #: The default of `no_progress_limit`.
 LONG_SECONDS, FIRST_STEP_SECONDS, LEAST_SECONDS, STEPS = 3600.0, 10800.0, 600.0, 4
 
 
-@dataclass(frozen=True)
-class FaultSettings:
-    """When a run is taken for broken: the keys under `pacs.faults.`.
+class _RunSection(Settings):
+    SECTION: ClassVar[str] = "run"
 
-    Raises:
-        ValueError: a value out of bounds or of another type.
-    """
+
+class FaultSettings(_RunSection):
+    """When a run is taken for broken: the keys under `run.faults.`."""
 
     #: Updates in a row, each skipped since its gradient was not finite, after which the run stops.
-    skipped_updates: int = 3
+    skipped_updates: int = Field(default=3, ge=1, description="a whole number of updates in a row")
     #: Seconds without progress after which the run is ended; None (null): `no_progress_limit` decides.
-    no_progress_seconds: float | None = None
+    no_progress_seconds: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="a number of seconds, or null to have it follow from the median step"
+    )
     #: Share of a step's responses that the verifier may fail to grade; above it the run stops.
-    verifier_errors: float = 0.1
-
-    def __post_init__(self) -> None:
-        count, seconds = self.skipped_updates, self.no_progress_seconds
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise ValueError(f"pacs.faults.skipped_updates={count!r} must be a whole number of at least 1")
-        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        if seconds is not None and not (number and math.isfinite(seconds) and seconds > 0):
-            raise ValueError(
-                f"pacs.faults.no_progress_seconds={seconds!r} must be a number of seconds above 0, or null to have it "
-                "follow from the median step"
-            )
-        share = self.verifier_errors
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-            raise ValueError(f"pacs.faults.verifier_errors={share!r} must be a share from 0 to 1 (1: never stop)")
+    verifier_errors: float = Field(default=0.1, ge=0, le=1, description="a share (1: never stop)")
 
     def no_progress_limit(self, phase: str, step_seconds: float | None) -> float:
         """Seconds without progress that are too long in a phase.
@@ -56,13 +44,39 @@ class FaultSettings:
         return FIRST_STEP_SECONDS if step_seconds is None else max(LEAST_SECONDS, STEPS * step_seconds)
 
 
-def check_life_settings(section: Mapping[str, Any]) -> FaultSettings:
-    """Check `pacs.faults`, `pacs.resume` and `pacs.rollouts`, as they stand under `pacs`; return the first.
+class ReasoningSettings(_RunSection):
+    """How the model marks its reasoning: `pacs.rewards.reasoning` checks it."""
+
+    #: Pairs of an opening and a closing text; None (null): as tokenizer, chat template and prompt say.
+    delimiters: Any = None
+
+
+class RolloutSettings(_RunSection):
+    """How responses are sampled, beside verl's settings."""
+
+    #: A seed for each response, from the run's seed, the step and the prompt.
+    seeded: bool = False
+
+
+class ResumeSettings(_RunSection):
+    """How a run goes on."""
+
+    #: From a checkpoint although settings of the algorithm have changed since.
+    accept_changes: bool = False
+
+
+class RunSettings(_RunSection):
+    """All keys under `run.`.
 
     Raises:
-        ValueError: naming the key.
+        ValueError: by `from_mapping`: an unknown key, or a value that is refused.
     """
-    for part, key in (("resume", "accept_changes"), ("rollouts", "seeded")):
-        if not isinstance(section[part][key], bool):
-            raise ValueError(f"pacs.{part}.{key}={section[part][key]!r} must be true or false")
-    return FaultSettings(**section["faults"])
+
+    #: The run's folder.
+    dir: str
+    #: Groups of training responses that each step writes.
+    sample_groups: int = Field(default=4, ge=0, description="a whole number of groups")
+    reasoning: ReasoningSettings = ReasoningSettings()
+    rollouts: RolloutSettings = RolloutSettings()
+    faults: FaultSettings = FaultSettings()
+    resume: ResumeSettings = ResumeSettings()

@@ -17,6 +17,7 @@ from typing import TextIO
 import psutil
 
 from pacs.base.redaction import redacted_command
+from pacs.base.run_folder import RunFolder
 from pacs.runs.processes import RUN_DIR, processes_of
 
 SIGNAL = signal.SIGUSR2
@@ -30,7 +31,7 @@ def register() -> None:
     run_dir = os.environ.get(RUN_DIR)
     if run_dir is None or _open:
         return
-    folder = Path(run_dir) / FOLDER
+    folder = RunFolder(run_dir).stacks
     folder.mkdir(exist_ok=True)
     # Kept open for the process's life: faulthandler holds only the descriptor.
     _open.append(_part(folder, os.getpid()).open("w", encoding="utf-8"))

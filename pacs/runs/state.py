@@ -14,13 +14,10 @@ from typing import Literal
 
 from pacs.base.files import read_json, write_atomically
 from pacs.base.redaction import redact
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import COLOURS, say
 from pacs.runs.processes import TOKEN, birth_of
 from pacs.runs.room import with_full_disk, write_at_any_rate
-
-STATE, PROGRESS, FAULT = "state.json", "progress.json", "fault.json"
-#: Why a prompt of this start has failed, one of the last (`pacs.integration.trainer.failed_prompts`).
-FAILED_PROMPT = "failed_prompt.txt"
 
 Ending = Literal["finished", "stopped", "failed"]
 
@@ -123,12 +120,12 @@ def this_host() -> str:
 
 def write_state(run_dir: Path, state: RunState) -> None:
     """Write state.json; also on a full disk, if it is there or the folder has its reserve (`room.reserved`)."""
-    write_at_any_rate(run_dir / STATE, json.dumps(asdict(state), indent=1) + "\n")
+    write_at_any_rate(RunFolder(run_dir).state, json.dumps(asdict(state), indent=1) + "\n")
 
 
 def read_state(run_dir: Path) -> RunState | None:
     """state.json, or None where there is none that can be read."""
-    values = read_json(run_dir / STATE)
+    values = read_json(RunFolder(run_dir).state)
     try:
         return None if values is None else RunState(**values)
     except TypeError:
@@ -137,12 +134,12 @@ def read_state(run_dir: Path) -> RunState | None:
 
 def write_progress(run_dir: Path, progress: Progress) -> None:
     """Write progress.json."""
-    write_atomically(run_dir / PROGRESS, json.dumps(asdict(progress)) + "\n")
+    write_atomically(RunFolder(run_dir).progress, json.dumps(asdict(progress)) + "\n")
 
 
 def read_progress(run_dir: Path) -> Progress | None:
     """progress.json, or None where there is none that can be read."""
-    values = read_json(run_dir / PROGRESS)
+    values = read_json(RunFolder(run_dir).progress)
     try:
         return None if values is None else Progress(**values)
     except TypeError:
@@ -163,14 +160,14 @@ def report_fault(run_dir: Path, cause: str) -> None:
     token = os.environ.get(TOKEN)
     cause = redact(worded(cause, run_dir))
     fault = {"cause": cause, "token": token, "time": now(), "host": this_host(), "pid": os.getpid()}
-    aside = run_dir / f".{FAULT}.{this_host()}.{os.getpid()}"
+    aside = run_dir / f".{RunFolder.FAULT}.{this_host()}.{os.getpid()}"
     try:
         write_at_any_rate(aside, json.dumps(fault) + "\n")
         try:
-            (run_dir / FAULT).hardlink_to(aside)
+            RunFolder(run_dir).fault.hardlink_to(aside)
         except FileExistsError:
             if read_fault(run_dir, token) is None:
-                aside.replace(run_dir / FAULT)  # that one is of another start
+                aside.replace(RunFolder(run_dir).fault)  # that one is of another start
         aside.unlink(missing_ok=True)
     except OSError as error:
         say(f"pacs: why the run ends cannot be written ({error}): {cause}", error=True)
@@ -178,7 +175,7 @@ def report_fault(run_dir: Path, cause: str) -> None:
 
 def read_fault(run_dir: Path, token: str | None = None) -> str | None:
     """The cause in fault.json, or None; with a token, only if it is of that start."""
-    fault = read_json(run_dir / FAULT)
+    fault = read_json(RunFolder(run_dir).fault)
     if fault is None or "cause" not in fault or (token is not None and fault.get("token") != token):
         return None
     return str(fault["cause"])
@@ -186,5 +183,5 @@ def read_fault(run_dir: Path, token: str | None = None) -> str | None:
 
 def forget_former_start(run_dir: Path) -> None:
     """Remove what the former start in this folder said of its end and its progress."""
-    for name in (PROGRESS, FAULT, FAILED_PROMPT):
+    for name in (RunFolder.PROGRESS, RunFolder.FAULT, RunFolder.FAILED_PROMPT):
         (run_dir / name).unlink(missing_ok=True)

@@ -18,10 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.clearing import clear, clear_former_start
-from pacs.runs.console import LOG, Console, Stages
+from pacs.runs.console import Console, Stages
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.requests import STOPPED as STOPPED
 from pacs.runs.requests import StopRequests
@@ -42,8 +43,6 @@ from pacs.runs.temporary import TEMPORARY, make_temporary, temporary_folder
 
 #: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
 FINISHED, FAILED, REFUSED = 0, 1, 2
-#: Makes the trainer end after the step it is in.
-STOP_REQUEST = "stop"
 POLL_SECONDS = 0.2
 #: Signals within this time of the first are one request: a service manager sends SIGTERM and SIGHUP, a `timeout` one to
 #: its program and one to the group, and who has started the launcher may pass on what it has got itself.
@@ -82,7 +81,7 @@ def supervise(
     """
     clear_former_start(run_dir)
     forget_former_start(run_dir)
-    (run_dir / STOP_REQUEST).unlink(missing_ok=True)
+    (RunFolder(run_dir).stop).unlink(missing_ok=True)
     token = uuid4().hex
     temporary = temporary_folder(token)
     state = state_of_start(run_dir, token, resumed_from=resumed_from, temporary=temporary)
@@ -129,7 +128,7 @@ def ending(state: str, cause: str | None, run_dir: Path, checkpoints: Path) -> s
     checkpoint, problems = newest_checkpoint(checkpoints)
     lines = [f"pacs train: the run {'was stopped' if state == 'stopped' else state}: {cause}"]
     if state == "failed":
-        lines.append(f"  All that its processes have said is in {run_dir / LOG}.")
+        lines.append(f"  All that its processes have said is in {RunFolder(run_dir).log}.")
     lines += [f"  passed over: {problem}" for problem in problems]
     if checkpoint is None:
         lines.append("  It has no checkpoint; the same command starts it anew.")
@@ -185,7 +184,7 @@ class _Launcher:
             time.sleep(ONE_REQUEST_SECONDS)
             asked = len(self.requests.names)
             if self.ended_by_itself() is None:
-                write_at_any_rate(self.run_dir / STOP_REQUEST, "")
+                write_at_any_rate(RunFolder(self.run_dir).stop, "")
                 say(
                     f"pacs train: {self.requests.names[0]}: the run ends after this step and saves ({progress.step} "
                     "are done); a second signal ends it at once"
@@ -207,7 +206,7 @@ class _Launcher:
             with suppress(BlockingIOError):  # it has said nothing
                 fault = os.read(said, 4 * CAUSE_CHARS).decode(errors="replace")
         return FAILED, worded(
-            fault or f"the driver ended with status {status}; its last words are in {LOG}", self.run_dir
+            fault or f"the driver ended with status {status}; its last words are in {RunFolder.LOG}", self.run_dir
         )
 
     def ended_by_itself(self) -> tuple[int, str | None] | None:
@@ -217,5 +216,5 @@ class _Launcher:
             return FINISHED, None
         if progress is not None and progress.phase == "stopped":
             names = self.requests.names
-            return STOPPED, f"{names[0] if names else STOP_REQUEST}, after step {progress.step}"
+            return STOPPED, f"{names[0] if names else RunFolder.STOP}, after step {progress.step}"
         return None

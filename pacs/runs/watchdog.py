@@ -52,7 +52,7 @@ class Watchdog(threading.Thread):
                 self._end(where, limit)
 
     def _end(self, where: str, limit: float) -> None:
-        cause = f"no progress for {limit:.0f} s ({where}; pacs.faults.no_progress_seconds)"
+        cause = f"no progress for {limit:.0f} s ({where}; run.faults.no_progress_seconds)"
         # In a thread, which may hang as the run does.
         dumping = threading.Thread(target=self._dump, daemon=True)
         try:

@@ -9,10 +9,11 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
-from pacs.checkpoints.folder import CONFIG
+from pacs.base.moved_keys import with_new_keys
+from pacs.base.run_folder import RunFolder
 from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.grid import PlannedRun
-from pacs.verl_keys.changes import algorithm_changes
+from pacs.verl_keys.changes import algorithm_changes, plain
 from pacs.verl_keys.config import total_steps
 from pacs.verl_keys.names import TOTAL_STEPS
 
@@ -36,8 +37,8 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
             problems.setdefault(str(error), []).append(number)
     if problems:
         said = [f"{_which(runs, numbers)}\n{problem}" for problem, numbers in problems.items()]
-        if any("pacs.run_dir" in problem for problem in problems):
-            said.append("(pacs.run_dir is in the sweep's folder: --out chooses another for all runs)")
+        if any("run.dir" in problem for problem in problems):
+            said.append("(run.dir is in the sweep's folder: --out chooses another for all runs)")
         raise UserError("\n".join(["the sweep cannot start:", *said]))
 
 
@@ -77,15 +78,14 @@ def _steps_done(config: DictConfig) -> int:
     if total is None:
         raise ConfigError([f"{TOTAL_STEPS}=null: a sweep compares runs of one length: set it."])
     checkpoint = choose_checkpoint(copy.deepcopy(config))
-    folder = Path(config.pacs.run_dir)
+    folder = Path(config.run.dir)
     if checkpoint is not None:
         return _not_beyond(checkpoint.step, total, folder)
     state, progress = read_state(folder), read_progress(folder)
     if state is None or state.state != "finished" or progress is None or progress.step < total:
         return 0
     # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
-    before = OmegaConf.load(folder / CONFIG)
-    assert isinstance(before, DictConfig)
+    before = with_new_keys(plain(OmegaConf.load(RunFolder(folder).config)))
     if changes := algorithm_changes(before, config):
         raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
     return _not_beyond(progress.step, total, folder)

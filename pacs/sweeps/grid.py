@@ -20,14 +20,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
-from pacs.composing import METHOD, composition_problem, override_problems, quoted
+from pacs.composing import METHOD, composition_problem, override_problems, quoted, renamed
 from pacs.sweeps.definition import Sweep
 from pacs.verl_keys.config import total_steps
 from pacs.verl_keys.names import DATA_SEED, ROLLOUT_SEED, RUN_NAME
 from pacs.verl_keys.names import METHOD as TRAINER
 
 #: What the sweep sets for each run.
-OURS = ("pacs.run_dir", RUN_NAME)
+OURS = ("run.dir", RUN_NAME)
 
 
 @dataclass
@@ -107,6 +107,7 @@ def plan_runs(
     Raises:
         UserError: they cannot be composed, or two of them would have one folder.
     """
+    given = renamed(given)
     if unread := override_problems(given):
         raise UserError("the runs cannot be composed:\n" + "\n".join(f"- {problem}" for problem in unread))
     for word in given:
@@ -175,7 +176,7 @@ def _name(run: PlannedRun) -> PlannedRun:
     parts = [value if key == "algorithm" else f"{names[key]}_{value}" for key, value in run.settings.items()]
     sweep, name = run.folder, re.sub(r"[^\w.+-]+", "_", "-".join(parts)) or run.algorithm
     run.folder = sweep / name
-    own: dict[str, str | int] = {"pacs.run_dir": str(run.folder), RUN_NAME: f"{sweep.name}-{name}"}
+    own: dict[str, str | int] = {"run.dir": str(run.folder), RUN_NAME: f"{sweep.name}-{name}"}
     # A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
     seed = OmegaConf.select(run.config, DATA_SEED)
     if seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):

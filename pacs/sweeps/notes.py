@@ -9,9 +9,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
 from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.results import read_results
-from pacs.integration.start.inputs import INPUTS
 from pacs.sweeps.evaluate import evaluation_folder
 from pacs.sweeps.grid import PlannedRun
 
@@ -39,7 +39,7 @@ def read_inputs(folder: Path) -> dict[str, list[str]]:
         run that has not begun, or whose file is damaged.
     """
     try:
-        inputs = json.loads((folder / INPUTS).read_text(encoding="utf-8"))
+        inputs = json.loads((RunFolder(folder).inputs).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
     return {key: [_digest(files) for _, files in named] for key, named in inputs.items()}

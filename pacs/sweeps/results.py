@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
+from pacs.base.moved_keys import new_key, with_new_names
 
 FORMAT = "pacs sweep results, version 1"
 #: What a run of a results.json has, at least.
@@ -30,7 +31,7 @@ def read(file: Path) -> dict[str, Any]:
         UserError: it holds none.
     """
     try:
-        results = json.loads(file.read_bytes())
+        results = json.loads(file.read_bytes(), object_pairs_hook=_with_new_names)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -38,6 +39,14 @@ def read(file: Path) -> dict[str, Any]:
     if not isinstance(results, dict) or results.get("format") != FORMAT or not _runs_are_whole(results.get("runs")):
         raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
     return results
+
+
+def _with_new_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose settings, and those of a command, have today's names."""
+    found = {new_key(key): value for key, value in pairs}
+    if isinstance(command := found.get("command"), list) and all(isinstance(word, str) for word in command):
+        found["command"], _ = with_new_names(command)
+    return found
 
 
 def _runs_are_whole(runs: Any) -> bool:

@@ -53,7 +53,8 @@ _PRECISION = ("dtype", "mixed_precision", "model_dtype", "qat")
 #: Sections that count -> the parts of each that do not.
 COUNTS: dict[str, tuple[str, ...]] = {
     # The update's strategies give the same gradient; the seeds of rollouts change no distribution.
-    "pacs": ("faults", "metrics", "resume", "rollouts.seeded", "run_dir", "sample_groups", "update.strategy"),
+    "method": ("metrics", "update.strategy"),
+    "run": ("dir", "faults", "resume", "rollouts.seeded", "sample_groups"),
     "algorithm": (),
     "data": (
         "dataloader_num_workers", "filter_overlong_prompts_workers", "use_shm", "val_batch_size", "val_files",
@@ -95,7 +96,7 @@ SWITCHES = {
     "critic": "critic.enable",
     "distillation": "distillation.enabled",
     "reward.reward_model": "reward.reward_model.enable",
-    "pacs.update.correction": "pacs.update.correction.kind",
+    "method.update.correction": "method.update.correction.kind",
 }
 #: Where the run ends counts only where the learning rate depends on it.
 STEPS = "trainer.total_training_steps"

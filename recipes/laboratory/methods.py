@@ -50,8 +50,8 @@ def method_named(name: str, options: Mapping[str, Any]) -> Method:
         raise UserError(f"options of method={name}: {error}") from error
     if method.compares_with_sampler and method.reference.reset_every != 1:
         raise UserError(
-            f"options of method={name}: pacs.reference.reset_every={method.reference.reset_every}, but its ratios are "
-            "to the policy that sampled: leave it at 1"
+            f"options of method={name}: method.reference.reset_every={method.reference.reset_every}, but its ratios "
+            "are to the policy that sampled: leave it at 1"
         )
     return method
 

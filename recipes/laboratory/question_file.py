@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from pacs.algorithm.settings import nearest_word
 from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
 from recipes.laboratory.settings import Settings
 from recipes.laboratory.statistics import measure_names
 
@@ -80,9 +80,7 @@ def refuse_unknown(where: str, stated: Iterable[str], known: Iterable[str]) -> N
     known = list(known)
     for key in stated:
         if key not in known:
-            nearest = nearest_word(key, known)
-            hint = f" (did you mean {nearest}?)" if nearest else ""
-            raise UserError(f"{where}: {key} is not known{hint}: it has {', '.join(known)}")
+            raise UserError(f"{where}: {key} is not known: it has {', '.join(known)}.{did_you_mean(key, known)}")
 
 
 def _check_keys(where: str, content: Any, known: Iterable[str], needed: Iterable[str]) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pacs.algorithm.settings import nearest_word
 from pacs.base.errors import UserError
+from pacs.base.suggestions import did_you_mean
 from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.question_file import NOT_SET_HERE, load, refuse_unknown
 from recipes.laboratory.settings import Settings
@@ -127,9 +127,10 @@ def _content(name: str) -> dict[str, Any]:
         if file.stem in names():
             raise UserError(f"{name} has the name of a question that is there: rename it, its records go by that name")
     elif name not in names():
-        nearest = nearest_word(name, names())
-        hint = f" (did you mean {nearest}?)" if nearest else ""
-        raise UserError(f"there is no question {name}{hint}: choose one of {', '.join(names())}, or give a .yaml")
+        raise UserError(
+            f"there is no question {name}: choose one of {', '.join(names())}, or give a .yaml."
+            f"{did_you_mean(name, names())}"
+        )
     return load(file)
 
 

@@ -42,7 +42,7 @@ def gates(
 
     Args:
         steps: metrics of each trained step, in order: the lines of metrics.jsonl that have an update.
-        reset_every: `pacs.reference.reset_every`; above 1.
+        reset_every: `method.reference.reset_every`; above 1.
         resumed_after: the step after which a second start went on; None: there was none.
         dtype: of the forward passes, float32 or bfloat16.
         plan: of the same config.

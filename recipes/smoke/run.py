@@ -91,7 +91,7 @@ def judge(run: Path, config: DictConfig, plan: Plan, *, resumed_after: int | Non
     """The gates of a run's folder; see `gates`."""
     return gates(
         trained_steps(run),
-        reset_every=int(config.pacs.reference.reset_every),
+        reset_every=int(config.method.reference.reset_every),
         resumed_after=resumed_after,
         dtype="float32" if plan.work.on_cpu else "bfloat16",
         plan=plan,

@@ -39,77 +39,80 @@ def test_is_frozen_and_travels_between_processes() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"beta": 0}, "pacs.beta=0 must be greater than 0: the paper uses 1.0"),
-        ({"beta": -1.0}, "pacs.beta=-1.0 must be"),
-        ({"beta": float("inf")}, "pacs.beta=inf must be a finite number"),
-        ({"beta": float("nan")}, "pacs.beta=nan must be"),
-        ({"beta": "1e-1"}, "pacs.beta='1e-1' must be"),
-        ({"beta": True}, "pacs.beta=True must be"),
+        ({"beta": 0}, "method.beta=0 must be greater than 0: the paper uses 1.0"),
+        ({"beta": -1.0}, "method.beta=-1.0 must be"),
+        ({"beta": float("inf")}, "method.beta=inf must be a finite number"),
+        ({"beta": float("nan")}, "method.beta=nan must be"),
+        ({"beta": "1e-1"}, "method.beta='1e-1' must be"),
+        ({"beta": True}, "method.beta=True must be"),
         (
             {"estimator": "rlo"},
-            r"pacs.estimator=rlo is not known \(did you mean rloo\?\): choose one of rloo, grpo, dr_grpo, ",
+            r"method.estimator=rlo is not known \(did you mean rloo\?\): choose one of rloo, grpo, dr_grpo, ",
         ),
-        ({"estimator": "foo"}, "pacs.estimator=foo is not known: choose one of rloo, grpo, dr_grpo, none"),
-        ({"estimator": "Dr-GRPO"}, r"pacs.estimator=Dr-GRPO is not known \(did you mean dr_grpo\?\)"),
-        ({"estimator": None}, r"pacs.estimator=None is not known \(did you mean none\?\)"),
+        ({"estimator": "foo"}, "method.estimator=foo is not known: choose one of rloo, grpo, dr_grpo, none"),
+        ({"estimator": "Dr-GRPO"}, r"method.estimator=Dr-GRPO is not known \(did you mean dr_grpo\?\)"),
+        ({"estimator": None}, r"method.estimator=None is not known \(did you mean none\?\)"),
         (
             {"weight_scope": "grp"},
-            r"pacs.weight_scope=grp .*did you mean group\?\): choose one of group, batch",
+            r"method.weight_scope=grp .*did you mean group\?\): choose one of group, batch",
         ),
-        ({"weight_scope": "none"}, "pacs.weight_scope=none: weights are left out by pacs.objective=pass_rate"),
-        ({"objective": "log_rate"}, r"pacs.objective=log_rate .*log_pass_rate\?\): choose one of log_odds, pass_rate"),
+        ({"weight_scope": "none"}, "method.weight_scope=none: weights are left out by method.objective=pass_rate"),
+        (
+            {"objective": "log_rate"},
+            r"method.objective=log_rate .*log_pass_rate\?\): choose one of log_odds, pass_rate",
+        ),
         (
             {"single_class_groups": "dropped"},
-            r"pacs.single_class_groups=dropped .*drop\?\): choose one of keep, drop",
+            r"method.single_class_groups=dropped .*drop\?\): choose one of keep, drop",
         ),
-        ({"normalize_by_length": "true"}, "pacs.normalize_by_length='true' must be true or false, not str"),
-        ({"policy_gradient_term": 1}, "pacs.policy_gradient_term=1 must be true or false, not int"),
+        ({"normalize_by_length": "true"}, "method.normalize_by_length='true' must be true or false, not str"),
+        ({"policy_gradient_term": 1}, "method.policy_gradient_term=1 must be true or false, not int"),
         (
             {"reference": {"reset_every": 0}},
             "reset_every=0 must be greater than or equal to 1: .* 1 to reset after every step, or null for never",
         ),
         (
             {"reference": {"reset_every": -5}},
-            "pacs.reference.reset_every=-5 must be .*: a whole number of steps",
+            "method.reference.reset_every=-5 must be .*: a whole number of steps",
         ),
         (
             {"reference": {"reset_every": 2.0}},
-            "pacs.reference.reset_every=2.0 must be a valid integer: a whole number of steps",
+            "method.reference.reset_every=2.0 must be a valid integer: a whole number of steps",
         ),
-        ({"reference": {"reset_every": "20"}}, "pacs.reference.reset_every='20' must be a valid integer"),
-        ({"reference": {"reset_every": True}}, "pacs.reference.reset_every=True must be a valid integer"),
+        ({"reference": {"reset_every": "20"}}, "method.reference.reset_every='20' must be a valid integer"),
+        ({"reference": {"reset_every": True}}, "method.reference.reset_every=True must be a valid integer"),
         (
             {"reference": {"reset_optimizer": "no"}},
-            "pacs.reference.reset_optimizer='no' must be true or false",
+            "method.reference.reset_optimizer='no' must be true or false",
         ),
-        ({"reference": 20}, "pacs.reference=20 must be a mapping of settings, not int"),
-        ({"reference": None}, "pacs.reference=None must be a mapping of settings, not NoneType"),
+        ({"reference": 20}, "method.reference=20 must be a mapping of settings, not int"),
+        ({"reference": None}, "method.reference=None must be a mapping of settings, not NoneType"),
         (
             {"estimater": "rloo"},
-            r"pacs.estimater is not a setting \(did you mean pacs.estimator\?\): pacs has .*beta, ",
+            r"method.estimater is not a setting \(did you mean method.estimator\?\): pacs has .*beta, ",
         ),
         (
             {"reset_every": 5},
-            r"pacs.reset_every is not a setting \(did you mean pacs.reference.reset_every\?\)",
+            r"method.reset_every is not a setting \(did you mean method.reference.reset_every\?\)",
         ),
-        ({"zzz": 5}, "pacs.zzz is not a setting: pacs has reference, update, metrics, beta, estimator, "),
+        ({"zzz": 5}, "method.zzz is not a setting: pacs has reference, update, metrics, beta, estimator, "),
         (
             {"reference": {"reset_evry": 5}},
-            r"pacs.reference.reset_evry is not a setting \(did you mean pacs.reference.reset_every\?\): "
-            "pacs.reference has reset_every, .*reset_optimizer, warmup_steps$",
+            r"method.reference.reset_evry is not a setting \(did you mean method.reference.reset_every\?\): "
+            "method.reference has reset_every, .*reset_optimizer, warmup_steps$",
         ),
-        ({"reference": {"warmup_steps": -1}}, "pacs.reference.warmup_steps=-1 must be .*: a whole number of steps"),
+        ({"reference": {"warmup_steps": -1}}, "method.reference.warmup_steps=-1 must be .*: a whole number of steps"),
         (
             {"reference": {"reset_at_log_ratio": 2.0}},
-            "reset_at_log_ratio=2.0 with pacs.reference.reset_every=1: every step resets anyway; set .*null",
+            "reset_at_log_ratio=2.0 with method.reference.reset_every=1: every step resets anyway; set .*null",
         ),
         (
             {"reference": {"warmup_steps": 5, "reset_every": 5}},
-            "pacs.reference.warmup_steps=5 with .*reset_every=5: .*never come back .*fewer warm-up steps",
+            "method.reference.warmup_steps=5 with .*reset_every=5: .*never come back .*fewer warm-up steps",
         ),
         (
             {"reference": {"reset_at_saturation": 0}},
-            "pacs.reference.reset_at_saturation=0 must be greater than 0: a share",
+            "method.reference.reset_at_saturation=0 must be greater than 0: a share",
         ),
         (
             {"reference": {"reset_at_saturation": 50}},
@@ -117,11 +120,11 @@ def test_is_frozen_and_travels_between_processes() -> None:
         ),
         (
             {"reference": {"reset_at_log_ratio": "2"}},
-            "pacs.reference.reset_at_log_ratio='2' must be a valid number",
+            "method.reference.reset_at_log_ratio='2' must be a valid number",
         ),
-        ({"update": {"strategy": "cache"}}, r"pacs.update.strategy=cache is not known \(did you mean cached\?\)"),
-        ({"strategy": "cached"}, r"pacs.strategy is not a setting \(did you mean pacs.update.strategy\?\)"),
-        ({"metrics": {"entropy_every": 0}}, "pacs.metrics.entropy_every=0 must be .* or null for never"),
+        ({"update": {"strategy": "cache"}}, r"method.update.strategy=cache is not known \(did you mean cached\?\)"),
+        ({"strategy": "cached"}, r"method.strategy is not a setting \(did you mean method.update.strategy\?\)"),
+        ({"metrics": {"entropy_every": 0}}, "method.metrics.entropy_every=0 must be .* or null for never"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(settings: dict[str, Any], message: str) -> None:
@@ -151,9 +154,9 @@ class Odd(Settings):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "pacs.needed is needed and not there: how many$"),
-        ({"needed": "x"}, "pacs.needed='x' must be a valid integer.*: how many$"),
-        ({"needed": 1, "either": 1.5}, r"pacs.either=1.5 must be a valid"),
+        ({}, "method.needed is needed and not there: how many$"),
+        ({"needed": "x"}, "method.needed='x' must be a valid integer.*: how many$"),
+        ({"needed": 1, "either": 1.5}, r"method.either=1.5 must be a valid"),
     ],
 )
 def test_settings_of_somebody_else_are_refused_in_words(settings: dict[str, Any], said: str) -> None:
@@ -175,11 +178,11 @@ def test_a_method_is_named_by_a_word_or_an_import_path() -> None:
     [
         (
             "pasc",
-            r"pacs.method=pasc is not known \(did you mean pacs\?\): choose one of pacs, .* or give the import path",
+            r"method.name=pasc is not known \(did you mean pacs\?\): choose one of pacs, .* or give the import path",
         ),
-        ("no_such.module.Loss", "pacs.method=no_such.module.Loss cannot be imported .*PYTHONPATH"),
-        ("math.pi", "pacs.method=math.pi is no subclass of pacs.algorithm.Method"),
-        ("my..Loss", "pacs.method=my..Loss cannot be imported"),
+        ("no_such.module.Loss", "method.name=no_such.module.Loss cannot be imported .*PYTHONPATH"),
+        ("math.pi", "method.name=math.pi is no subclass of pacs.algorithm.Method"),
+        ("my..Loss", "method.name=my..Loss cannot be imported"),
     ],
 )
 def test_a_method_that_is_none_is_refused(name: str, said: str) -> None:

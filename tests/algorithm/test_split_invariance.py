@@ -106,7 +106,7 @@ def test_rows_that_lack_a_part_of_their_group_are_refused() -> None:
     mask = torch.tensor([1, 1, 1, 1, 0])
     check_whole_groups(ids, sizes, mask)
     check_whole_groups(ids[[3, 1, 2, 0]], sizes[[3, 1, 2, 0]], None)
-    with pytest.raises(ValueError, match=r"1 of the 2 responses of group 5 are here.*pacs.update.strategy=cached"):
+    with pytest.raises(ValueError, match=r"1 of the 2 responses of group 5 are here.*method.update.strategy=cached"):
         check_whole_groups(ids[1:], sizes[1:], mask[1:])
 
 

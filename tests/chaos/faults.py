@@ -9,7 +9,7 @@ from pacs.runs.supervisor import FAILED, REFUSED, STOPPED
 
 #: Seconds within which `pacs train` is to have ended after a fault; those of a hang come on top.
 LIMIT_SECONDS = 60.0
-#: A start that is to hang has this `pacs.faults.no_progress_seconds`; its stacks are then written, for 40 s at most.
+#: A start that is to hang has this `run.faults.no_progress_seconds`; its stacks are then written, for 40 s at most.
 NO_PROGRESS_SECONDS = 45
 STACKS_SECONDS = 40.0
 
@@ -108,7 +108,7 @@ FAULTS = {
                 cause=rf"no progress|{_PROCESSES[name][1]}",
                 moments=_HANG_MOMENTS,
                 extra_seconds=NO_PROGRESS_SECONDS + STACKS_SECONDS,
-                overrides=(f"pacs.faults.no_progress_seconds={NO_PROGRESS_SECONDS}",),
+                overrides=(f"run.faults.no_progress_seconds={NO_PROGRESS_SECONDS}",),
             )
             for name in _HUNG
         ),

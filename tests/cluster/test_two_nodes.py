@@ -126,7 +126,7 @@ def test_wrong_input_is_refused_before_it_starts(machines: Machines, run: RealRu
     assert "trainer.nnodes=4 and trainer.n_gpus_per_node=1, but the Ray cluster has 2 nodes" in said
     gpus = ", ".join(f"{name}: 1" for name in machines.names)  # logical ones: the machine has none
     assert f"(GPUs of each: {gpus}): ask for fewer, or start it on more (sbatch --nodes=4)" in said
-    assert f"pacs.run_dir={run.folder} is not the same folder on {machines.names[1]}" in said
+    assert f"run.dir={run.folder} is not the same folder on {machines.names[1]}" in said
 
 
 @pytest.mark.long

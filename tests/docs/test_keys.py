@@ -1,7 +1,6 @@
 """Settings that the docs name exist; every key of ours and every variable that the code reads is in the docs."""
 
 import re
-from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
 from pacs.configuration import FILES, documented_keys, key_table
-from pacs.runs.settings import FaultSettings
+from pacs.runs.settings import RunSettings
 from tests.docs.configs import composed
 from tests.docs.pages import PAGES, ROOT, Page, code_words, read
 from tests.docs.test_files import FILE
@@ -95,10 +94,10 @@ def test_what_is_named_exists(page: Page) -> None:
 def test_the_checker_sees_what_does_not(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "`pacs.beta`, `pacs.betta=1`, `pacs.rewards.registry`, `trainer.nnodes=…,` `trainer.nodes`, `data.pt`\n\n"
+        "`method.beta`, `method.betta=1`, `pacs.rewards.registry`, `trainer.nnodes=…,` `trainer.nodes`, `data.pt`\n\n"
         "    actor_rollout_ref.*.optim.lr critic.optim.rl recipe=arithmetic recipe=algebra PACS_VENV=x PACS_WENV\n"
     )
-    assert unknown_keys(read(page)) == ["critic.optim.rl", "pacs.betta", "trainer.nodes"]
+    assert unknown_keys(read(page)) == ["critic.optim.rl", "method.betta", "trainer.nodes"]
     assert unknown_options(read(page)) == ["recipe=algebra"]
     assert unknown_variables(read(page)) == {"PACS_WENV"}
 
@@ -111,18 +110,28 @@ def test_the_page_of_keys_is_what_the_configs_say() -> None:
 def test_the_table_of_keys_is_the_schema() -> None:
     """Every key that a run has, with its default; and every field of the dataclasses that check them, with theirs."""
     documented = {
-        key: yaml.safe_load(default) for name in FILES for key, default, _ in documented_keys(config_dir() / name)
+        key: yaml.safe_load(default)
+        for name, (section, _) in FILES.items()
+        for key, default, _ in documented_keys(config_dir() / name, section)
     }
-    assert documented == flatten(OmegaConf.to_container(composed("recipe=arithmetic").pacs))
-    assert {"beta", "reference.reset_every", "faults.skipped_updates"} <= documented.keys()
-    schema = flatten(Pacs().model_dump() | {"faults": asdict(FaultSettings())})
+    composed_config = composed("recipe=arithmetic")
+    assert documented == flatten({key: OmegaConf.to_container(composed_config[key]) for key in ("method", "run")})
+    assert {"method.beta", "method.reference.reset_every", "run.faults.skipped_updates"} <= documented.keys()
+    run = RunSettings(dir=documented["run.dir"])
+    schema = flatten({"method": Pacs().model_dump(), "run": run.model_dump()})
     assert schema.items() <= documented.items()
 
 
 def test_the_readme_s_keys_are_in_the_table() -> None:
-    rows = re.findall(r"^\| `pacs\.([\w.]+)` \| ([^|]+?) \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\| `((?:method|run)\.[\w.]+)` \| ([^|]+?) \|", (ROOT / "README.md").read_text(), flags=re.MULTILINE
+    )
     assert len(rows) > 3
-    documented = {key: default for name in FILES for key, default, _ in documented_keys(config_dir() / name)}
+    documented = {
+        key: default
+        for name, (section, _) in FILES.items()
+        for key, default, _ in documented_keys(config_dir() / name, section)
+    }
     assert dict(rows).items() <= documented.items()
 
 

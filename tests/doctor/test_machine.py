@@ -150,5 +150,5 @@ def test_a_run_without_its_data(tmp_path: Path) -> None:
 
 def test_one_node_of_a_run_on_many(tmp_path: Path) -> None:
     """It is examined as it is: that there are others is not its fault."""
-    _, findings = doctor("recipe=arithmetic", "trainer.nnodes=2", f"pacs.run_dir={tmp_path}")
+    _, findings = doctor("recipe=arithmetic", "trainer.nnodes=2", f"run.dir={tmp_path}")
     assert "trainer.nnodes" not in str(findings)

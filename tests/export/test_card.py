@@ -58,9 +58,9 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
         "trainer.experiment_name=mine",
         "data.train_files=[/somewhere/deepscaler/train.parquet,dapo.parquet]",
         "data.val_files=/somewhere/math500/test.parquet",
-        "pacs.beta=0.5",
-        "pacs.reference.reset_every=null",
-        "pacs.metrics.entropy_every=3",
+        "method.beta=0.5",
+        "method.reference.reset_every=null",
+        "method.metrics.entropy_every=3",
     )
     head, rows, text = card_of(run, tmp_path / "out")
     assert head == {"base_model": "Qwen/Qwen3-8B", "library_name": "transformers", "tags": ["rlvr", "verl", "pacs"]}
@@ -71,10 +71,10 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
         ["training data", "deepscaler/train.parquet, dapo.parquet"],
         ["validation data", "math500/test.parquet"],
         ["dtype of the weights", "float32"],
-        ["pacs.beta", "0.5"],
-        ["pacs.estimator", "rloo"],
-        ["pacs.reference.reset_every", "null"],
-        ["pacs.reference.reset_optimizer", "false"],
+        ["method.beta", "0.5"],
+        ["method.estimator", "rloo"],
+        ["method.reference.reset_every", "null"],
+        ["method.reference.reset_optimizer", "false"],
         ["actor_rollout_ref.rollout.n", "8"],
         ["actor_rollout_ref.actor.optim.lr", "0.0001"],
         ["critic/score/mean", "6", "0.6123"],
@@ -102,7 +102,7 @@ def test_another_algorithm_has_no_settings_of_pacs(run: Path, tmp_path: Path):
     assert head["tags"] == ["rlvr", "verl", "grpo"]
     assert ["algorithm", "GRPO ([arXiv 2402.03300](https://arxiv.org/abs/2402.03300))"] in rows
     assert ["data.train_batch_size", "64"] in rows
-    assert "pacs.beta" not in text
+    assert "method.beta" not in text
     assert "# 5, step 7\n" in text
 
 
@@ -158,7 +158,7 @@ def test_the_settings_are_keys_of_a_real_run(template: Path):
     config = OmegaConf.load(checkpoint_of(template / "run") / "config.yaml")
     keys = [
         names.METHOD, names.POLICY_PATH, names.SAMPLING_DTYPE, names.TRAIN_FILES,
-        names.VALIDATION_FILES, *names.ON_THE_CARD, "pacs.beta",
+        names.VALIDATION_FILES, *names.ON_THE_CARD, "method.beta",
     ]  # fmt: skip
     assert [key for key in keys if OmegaConf.select(config, key) is None] == []
 

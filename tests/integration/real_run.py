@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from torch.distributed.tensor import DTensor
 
-from pacs.runs.console import LOG
+from pacs.base.run_folder import RunFolder
 from pacs.runs.processes import processes_of
 from pacs.runs.segments import SHARED_MEMORY
 from pacs.runs.state import RunState, read_progress, read_state
@@ -24,7 +24,7 @@ from tests.processes import lives, ray_sessions, that_name
 from tests.runs.launched import heed_signals
 
 RESET_EVERY = 3
-WITH_RESETS = (f"pacs.reference.reset_every={RESET_EVERY}", "pacs.reference.reset_optimizer=true")
+WITH_RESETS = (f"method.reference.reset_every={RESET_EVERY}", "method.reference.reset_optimizer=true")
 #: In the environment of the run that is left alone, whose reward asks for it.
 SECRET = "hush-hush-4711"
 STEPS = 10
@@ -37,10 +37,10 @@ REPEATABLE_BASELINE = (
     "data.val_max_samples=4",
     "actor_rollout_ref.rollout.val_kwargs.n=4",
     "actor_rollout_ref.actor.ppo_mini_batch_size=4",
-    "pacs.rollouts.seeded=true",
+    "run.rollouts.seeded=true",
     "actor_rollout_ref.rollout.max_num_seqs=1",
 )
-REPEATABLE = (*REPEATABLE_BASELINE, "pacs.reference.warmup_steps=1")
+REPEATABLE = (*REPEATABLE_BASELINE, "method.reference.warmup_steps=1")
 #: Within this time of a fault the run is to have ended.
 ENDING_SECONDS = 60
 START_SECONDS = 400
@@ -88,7 +88,7 @@ class RealRun:
             f"data.val_files={task / 'data.parquet'}",
             "data.val_max_samples=16",
             f"reward.custom_reward_function.path={Path(__file__).with_name('parity_reward.py')}",
-            f"pacs.run_dir={folder}",
+            f"run.dir={folder}",
             *(WITH_RESETS if algorithm == "pacs" else []),
             "data.train_batch_size=16",
             "data.max_response_length=16",
@@ -159,7 +159,7 @@ class Start:
     ) -> None:
         self.run = run
         self.log = run.task / f"{run.folder.name}-{time.monotonic_ns()}.log"
-        self.output = run.folder / LOG
+        self.output = run.folder / RunFolder.LOG
         self.said_before = self.output.stat().st_size if self.output.exists() else 0
         self.segments: set[Path] = set()
         self.family: set[psutil.Process] = set()

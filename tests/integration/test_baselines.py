@@ -20,7 +20,7 @@ pytestmark = [
 ]  # fmt: skip
 
 STEPS = 3
-SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "pacs.sample_groups=16")
+SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "run.sample_groups=16")
 
 
 @pytest.mark.parametrize("algorithm", BASELINES)

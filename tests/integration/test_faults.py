@@ -135,7 +135,7 @@ def test_disk_filled_in_a_save(broken: RealRun, disk: Path) -> None:
 
 @pytest.mark.long
 def test_hung_engine(broken: RealRun) -> None:
-    start = broken.start("pacs.faults.no_progress_seconds=10")
+    start = broken.start("run.faults.no_progress_seconds=10")
     start.wait_for(lambda: sampling(start))
     start.find("VLLM::EngineCore").suspend()
     failed(start, "no progress for 10 s", "rollouts", "the stacks are in")
@@ -150,13 +150,13 @@ def test_hung_engine(broken: RealRun) -> None:
 @pytest.mark.long
 def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: RealRun) -> None:
     """A learning rate that breaks the policy at the first update: the second update's gradient is not finite."""
-    poison = ("actor_rollout_ref.actor.optim.lr=1e30", "pacs.faults.skipped_updates=1")
+    poison = ("actor_rollout_ref.actor.optim.lr=1e30", "run.faults.skipped_updates=1")
     refused = broken.start(*poison)
     assert refused.process.wait(60) == 2
     assert "actor_rollout_ref.actor.optim.lr: 0.0001 in the checkpoint, 1e+30 now" in refused.printed
-    assert "pacs.resume.accept_changes=true" in refused.printed
+    assert "run.resume.accept_changes=true" in refused.printed
 
-    start = broken.start(*poison, "pacs.resume.accept_changes=true")
+    start = broken.start(*poison, "run.resume.accept_changes=true")
     start.wait_for(lambda: "not finite, in step" in start.printed)
     failed(start, "1 update was skipped", "pacs inspect")
     (evidence,) = (broken.folder / "poison").iterdir()
@@ -168,14 +168,14 @@ def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: Real
 
 @pytest.mark.long
 def test_a_verifier_that_fails_stops_the_run(broken: RealRun) -> None:
-    start = broken.start("reward.custom_reward_function.name=compute_no_score", "pacs.resume.accept_changes=true")
+    start = broken.start("reward.custom_reward_function.name=compute_no_score", "run.resume.accept_changes=true")
     start.wait_for(lambda: "could not grade" in start.printed)
-    failed(start, "the verifier could not grade 32 of 32 responses (32 error)", "pacs.faults.verifier_errors=0.1")
+    failed(start, "the verifier could not grade 32 of 32 responses (32 error)", "run.faults.verifier_errors=0.1")
 
 
 @pytest.mark.long
 def test_a_reward_function_that_raises_is_named(broken: RealRun) -> None:
-    start = broken.start("reward.custom_reward_function.name=compute_raise", "pacs.resume.accept_changes=true")
+    start = broken.start("reward.custom_reward_function.name=compute_raise", "run.resume.accept_changes=true")
     start.wait_for(lambda: "no such answer" in start.printed)
     failed(start, "every prompt of a step failed", "KeyError: 'no such answer'", "parity_reward.py", "in compute_raise")
 

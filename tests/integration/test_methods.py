@@ -15,7 +15,7 @@ from tests.integration.real_run import RealRun, equal
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
 
 STEPS = 3
-SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "pacs.sample_groups=16")
+SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=false", "run.sample_groups=16")
 METHODS = sorted(set(algorithms()) - set(BASELINES) - {"pacs", "pacs_paper"})
 
 

@@ -54,7 +54,7 @@ def test_static_micro_batches_must_hold_whole_groups(rows: int, strategy: str) -
 
 @pytest.mark.parametrize("strategy", ["grouped", "cached"])
 def test_what_is_set_is_taken(strategy: str) -> None:
-    assert choose(run(**{"pacs.update.strategy": strategy}), 10).strategy == strategy
+    assert choose(run(**{"method.update.strategy": strategy}), 10).strategy == strategy
 
 
 def test_the_outlook_says_what_is_known_before_the_run() -> None:
@@ -62,7 +62,7 @@ def test_the_outlook_says_what_is_known_before_the_run() -> None:
     small = run(**{f"{ACTOR}.ppo_max_token_len_per_gpu": 511})
     assert "grouped in steps whose groups all fit 511 tokens" in outlook(small)
     assert outlook(run(**{f"{ACTOR}.ppo_max_token_len_per_gpu": 512})).startswith("update strategy grouped:")
-    assert outlook(run(**{"pacs.update.strategy": "cached"})).startswith("update strategy cached:")
+    assert outlook(run(**{"method.update.strategy": "cached"})).startswith("update strategy cached:")
 
 
 def test_padding_rows_are_as_long_as_verl_makes_them() -> None:

@@ -175,8 +175,8 @@ def compose_first(algorithm: str, *overrides: str) -> None:
 @pytest.mark.parametrize(
     ("recipe", "folder", "values"),
     [
-        ("ablation_score", "ablation_score-qwen3_4b", "pacs.estimator=rloo,grpo"),
-        ("ablation_weight", "ablation_weight-qwen3_8b", "pacs.objective=log_odds,pass_rate"),
+        ("ablation_score", "ablation_score-qwen3_4b", "method.estimator=rloo,grpo"),
+        ("ablation_weight", "ablation_weight-qwen3_8b", "method.objective=log_odds,pass_rate"),
     ],
 )
 def test_evaluations_of_a_sweep_lie_where_they_are_compared(recipe: str, folder: str, values: str) -> None:

@@ -39,9 +39,9 @@ def run(made: Path) -> Path:
         f"data.train_batch_size={PROMPTS}",
         "data.max_response_length=128",
         f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS // 2}",
-        f"pacs.sample_groups={PROMPTS}",
-        "pacs.rollouts.seeded=true",
-        f"pacs.run_dir={folder}",
+        f"run.sample_groups={PROMPTS}",
+        "run.rollouts.seeded=true",
+        f"run.dir={folder}",
     ]  # fmt: skip
     env = {key: value for key, value in os.environ.items() if key != "VERL_PLATFORM"}
     result = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=500)

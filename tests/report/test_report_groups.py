@@ -85,8 +85,8 @@ def test_every_incidental_setting_is_one_of_a_run_and_none_of_them_is_the_algori
         "data.train_files",
         "data.train_batch_size",
         "trainer.total_training_steps",
-        "pacs.beta",
-        "pacs.reference.reset_every",
+        "method.beta",
+        "method.reference.reset_every",
     }
     assert told_apart <= run.keys()
     assert [key for key in told_apart if IS_INCIDENTAL.match(key)] == []

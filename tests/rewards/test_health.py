@@ -29,5 +29,5 @@ def test_one_that_does_not_is_described() -> None:
         check_graded(infos(correct=6, error=3, timeout=1), 0.3)
     said = str(failure.value)
     assert "4 of 10 responses (3 error, 1 timeout)" in said
-    assert "pacs.faults.verifier_errors=0.3" in said
+    assert "run.faults.verifier_errors=0.3" in said
     assert "'error 0'; 'error 1'; 'error 2'." in said

@@ -145,14 +145,14 @@ def test_what_cannot_be_told(opens: str) -> None:
     assert named.answer_begins(named.prompt_end, "5 END 6") == len("5 END")
     none = find_reasoning(made, {}, [])
     assert none.answer_begins(none.prompt_end, "<think>5") == 0
-    assert none.sentence() == "reasoning: marked by nothing, as pacs.reasoning.delimiters says"
+    assert none.sentence() == "reasoning: marked by nothing, as run.reasoning.delimiters says"
 
 
 @pytest.mark.parametrize(
     "named", ["<think>", ["<think>", "</think>"], [["a"]], [["a", "a"]], [["", "b"]], [[1, 2]], 1, True]
 )
 def test_names_that_are_none(named: Any) -> None:
-    with pytest.raises(ValueError, match=r"pacs.reasoning.delimiters=.* must be null or a list of pairs"):
+    with pytest.raises(ValueError, match=r"run.reasoning.delimiters=.* must be null or a list of pairs"):
         check_named(named)
 
 

@@ -8,12 +8,12 @@ from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
+from pacs.base.run_folder import RunFolder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.runs import stacks
 from pacs.runs.driver import run_driver
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import Progress, write_progress
-from pacs.runs.supervisor import STOP_REQUEST
 from pacs.runs.temporary import TEMPORARY
 from pacs.runs.watchdog import Watchdog
 
@@ -63,7 +63,7 @@ def drive(run_dir: Path) -> None:
         note(9, "end")
         time.sleep(300)
     print("pacs: a line that nobody flushes")
-    while not ((run_dir / STOP_REQUEST).exists() and what in ("obey", "linger")):
+    while not ((run_dir / RunFolder.STOP).exists() and what in ("obey", "linger")):
         time.sleep(0.05)
     print("it stops")
     note(4, "stopped")

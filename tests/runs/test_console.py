@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.runs.console import LOG, Console
+from pacs.base.run_folder import RunFolder
+from pacs.runs.console import Console
 
 STAGES = (("raylet up", "Ray is up"), ("data are here", "data loaded"), ("engine up", "vLLM ready"))
 
@@ -47,10 +48,10 @@ OUTPUT = (
 def test_our_lines_and_the_stages_are_shown_and_all_is_kept(said: Said, tmp_path: Path) -> None:
     """A stage that comes after a later one is not shown."""
     assert said(OUTPUT) == ["Ray is up", "step 1/3: loss 0.5", "vLLM ready", "the driver's own"]
-    assert (tmp_path / LOG).read_bytes() == OUTPUT
+    assert (tmp_path / RunFolder.LOG).read_bytes() == OUTPUT
     assert said(b"pacs: again\n") == ["again"]
-    assert (tmp_path / LOG).read_bytes() == OUTPUT + b"pacs: again\n"
-    assert (tmp_path / LOG).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / RunFolder.LOG).read_bytes() == OUTPUT + b"pacs: again\n"
+    assert (tmp_path / RunFolder.LOG).stat().st_mode & 0o777 == 0o600
 
 
 def test_all_is_shown_on_request(said: Said) -> None:
@@ -71,5 +72,5 @@ def test_of_a_line_without_an_end_the_last_is_kept(said: Said) -> None:
 
 
 def test_a_log_that_cannot_be_written_stops_nothing(said: Said, tmp_path: Path) -> None:
-    (tmp_path / LOG).symlink_to("/dev/full")
+    (tmp_path / RunFolder.LOG).symlink_to("/dev/full")
     assert said(OUTPUT) == ["Ray is up", "step 1/3: loss 0.5", "vLLM ready", "the driver's own"]

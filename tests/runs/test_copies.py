@@ -94,7 +94,7 @@ def test_a_start_that_is_refused_ends_nothing(
 ) -> None:
     branch = copy(live.run_dir, "branch")
     (branch / "metrics.jsonl").write_text('{"step": 3}\n')
-    former = composed(branch, "pacs.beta=0.5")
+    former = composed(branch, "method.beta=0.5")
     integration.write_run_folder(former)
     before = (branch / "state.json").read_bytes()
     with pytest.raises(ConfigError, match="another run"):

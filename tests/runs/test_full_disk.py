@@ -60,7 +60,7 @@ def test_a_start_on_a_full_disk_is_refused(disk: Path, tmp_path: Path, monkeypat
         with pytest.raises(ConfigError) as refused:
             refuse(composed(disk / "run"))
         (line,) = str(refused.value).splitlines()
-        assert f"pacs.run_dir={disk / 'run'}: {NO_SPACE}: {disk}" in line
+        assert f"run.dir={disk / 'run'}: {NO_SPACE}: {disk}" in line
         assert "has 0 bytes free: make room there, or choose another folder." in line
     with pytest.raises(ConfigError, match=f"trainer.default_local_dir={disk}/checkpoints: {NO_SPACE}"):
         launch.train(composed(tmp_path / "run", f"trainer.default_local_dir={disk}/checkpoints"))

@@ -320,7 +320,7 @@ def test_a_hang_is_a_fault_with_every_stack(launch: Callable[..., Launched]) -> 
     one = launch("hang")
     status, printed = one.ended()
     assert status == FAILED
-    assert "no progress for 3 s (in step 4: rollouts; pacs.faults.no_progress_seconds)" in printed
+    assert "no progress for 3 s (in step 4: rollouts; run.faults.no_progress_seconds)" in printed
     (dump,) = (one.run_dir / "stacks").iterdir()
     assert str(dump.parent) in printed
     text = dump.read_text()

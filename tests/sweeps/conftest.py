@@ -19,7 +19,7 @@ INFO = {"started": "2026-01-02T03:04:05+00:00", "git_commit": "c0ffee", "python"
 
 @pytest.fixture
 def sweep() -> Sweep:
-    return Sweep("beta", "What beta does.", ["pacs"], "arithmetic", {"pacs.beta": [1, 10], "data.seed": [0, 1, 2]})
+    return Sweep("beta", "What beta does.", ["pacs"], "arithmetic", {"method.beta": [1, 10], "data.seed": [0, 1, 2]})
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         (folder / "run.json").write_text(json.dumps(INFO))
         write_state(folder, state_in(folder, state, cause=cause, ended=now()))
         write_progress(folder, Progress(len(rates), total, "end"))
-        settings = {"pacs.beta": beta, "data.seed": str(seed)}
+        settings = {"method.beta": beta, "data.seed": str(seed)}
         config = OmegaConf.create(
             {
                 "actor_rollout_ref": {"model": {"path": "tiny"}},

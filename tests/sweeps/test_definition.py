@@ -6,11 +6,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pacs.algorithm import method_of
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.evaluation.tasks import parse_tasks
-from pacs.integration.schema import algorithm_section
+from pacs.integration.schema import method_in
 from pacs.sweeps import definition
 from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
 
@@ -47,8 +46,8 @@ def test_a_shipped_sweep_can_be_run(name: str) -> None:
             assert OmegaConf.select(config, key, default="absent") != "absent"
             for value in values:
                 OmegaConf.update(config, key, value)
-                if OmegaConf.select(config, "pacs.method"):
-                    method_of(algorithm_section(config))
+                if OmegaConf.select(config, "method.name"):
+                    method_in(config)
 
 
 def test_overrides_are_in_hydra_s_grammar() -> None:

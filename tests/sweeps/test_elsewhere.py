@@ -11,8 +11,9 @@ from omegaconf import OmegaConf
 
 from pacs import cli
 from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
 from pacs.evaluation.tasks import Task
-from pacs.integration.start.inputs import INPUTS, write_inputs
+from pacs.integration.start.inputs import write_inputs
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.elsewhere import take_results
@@ -28,7 +29,7 @@ def results_of(sweep: Sweep, runs: list[PlannedRun]) -> dict[str, Any]:
 
 def moved(run: PlannedRun, folder: Path) -> PlannedRun:
     """The same run as it is planned on a machine that has nothing of it."""
-    words = [*run.overrides, f"pacs.run_dir={folder}", "trainer.experiment_name=here"]
+    words = [*run.overrides, f"run.dir={folder}", "trainer.experiment_name=here"]
     return PlannedRun(run.algorithm, run.settings, folder / run.folder.name, words, run.config)
 
 
@@ -88,7 +89,7 @@ def test_a_run_that_does_not_say_what_it_began_with_is_named(sweep: Sweep, make_
     holds(runs[0], "these")
     expected = ["not recorded what the data and the model of these runs held: beta_1-seed_1."]
     assert results_of(sweep, runs)["notes"] == expected
-    (runs[1].folder / INPUTS).write_text('{"data.train_files": [')  # a disk lost the rest
+    (runs[1].folder / RunFolder.INPUTS).write_text('{"data.train_files": [')  # a disk lost the rest
     assert results_of(sweep, runs)["notes"] == expected
 
 
@@ -191,7 +192,7 @@ def test_what_the_same_command_stood_for_is_compared(sweep: Sweep, make_run: Mak
     results = json.loads(file.read_text())
     assert results["config"]["actor_rollout_ref.actor.optim.lr"] == 1e-4
     assert results["config"]["actor_rollout_ref.actor.optim.clip_grad"] == "inf"
-    assert "pacs.run_dir" not in results["config"]
+    assert "run.dir" not in results["config"]
     assert [run["config"] for run in results["runs"]] == [{"data.seed": 0}, {"data.seed": 1}]
 
     here = [moved(run, tmp_path / "here") for run in runs]
@@ -216,7 +217,7 @@ def test_what_the_same_command_stood_for_is_compared(sweep: Sweep, make_run: Mak
 
 def test_the_command_takes_them(inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A dry run of a sweep whose one run was trained elsewhere; the folder and the name differ, and nothing else."""
-    words = ["ablation_beta", *inputs, "pacs.beta=1,10", "data.seed=0"]
+    words = ["ablation_beta", *inputs, "method.beta=1,10", "data.seed=0"]
     sweep = read_sweep("ablation_beta")
     there = plan_runs(sweep, words[1:], tmp_path / "there")
     results = results_of(sweep, there)

@@ -26,13 +26,13 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def runs(inputs: list[str], out: Path) -> list[PlannedRun]:
     """Those of two values and two seeds; one value is wrong."""
-    sweep = Sweep("beta", "", ["pacs"], "qwen3_4b", {"pacs.beta": BETAS, "data.seed": [0, 1, 2]})
+    sweep = Sweep("beta", "", ["pacs"], "qwen3_4b", {"method.beta": BETAS, "data.seed": [0, 1, 2]})
     return plan_runs(sweep, [*inputs, "data.seed=0,3"], out)
 
 
 def test_the_runs_are_the_product_in_order(runs: list[PlannedRun], out: Path) -> None:
     expected = list(itertools.product(BETAS, SEEDS))
-    assert [(run.config.pacs.beta, run.config.data.seed) for run in runs] == expected
+    assert [(run.config.method.beta, run.config.data.seed) for run in runs] == expected
     assert [run.folder for run in runs] == [out / f"beta_{beta}-seed_{seed}" for beta, seed in expected]
     assert [run.label for run in runs] == [f"beta={beta}, seed={seed}" for beta, seed in expected]
     assert {run.config.actor_rollout_ref.rollout.seed - run.config.data.seed for run in runs} == {0}
@@ -77,8 +77,8 @@ def test_some_of_the_algorithms_have_the_runs_that_all_would_have(inputs: list[s
     whole = plan_runs(sweep, inputs, tmp_path)
     some = plan_runs(sweep, inputs, tmp_path, sweep.chosen("grpo,pacs"))
     assert [run.folder for run in some] == [run.folder for run in (*whole[:2], *whole[4:])]
-    (one,) = plan_runs(sweep, [*inputs, "data.seed=0", "pacs.beta=2"], tmp_path, sweep.chosen("pacs"))
-    assert (one.folder.name, one.label, one.config.pacs.beta) == ("pacs-seed_0", "pacs, seed=0", 2)
+    (one,) = plan_runs(sweep, [*inputs, "data.seed=0", "method.beta=2"], tmp_path, sweep.chosen("pacs"))
+    assert (one.folder.name, one.label, one.config.method.beta) == ("pacs-seed_0", "pacs, seed=0", 2)
     assert sweep.chosen(None) == sweep.algorithms
 
 
@@ -97,20 +97,20 @@ def test_an_algorithm_that_the_sweep_has_not_is_refused(names: str, said: str) -
 
 def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
     assert recipe_of(sweep, []) == "arithmetic"
-    assert recipe_of(sweep, ["recipe=qwen3_4b", "pacs.beta=1", "recipe=qwen3_8b"]) == "qwen3_8b"
+    assert recipe_of(sweep, ["recipe=qwen3_4b", "method.beta=1", "recipe=qwen3_8b"]) == "qwen3_8b"
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["pacs.run_dir=here"], "pacs.run_dir=here: each run has its own: --out names the folder"),
-        (["++pacs.run_dir=here"], "++pacs.run_dir=here: each run has its own"),
-        (["++pacs.beta=1"], "++pacs.beta=1: the sweep varies pacs.beta: write pacs.beta=VALUE"),
+        (["run.dir=here"], "run.dir=here: each run has its own: --out names the folder"),
+        (["++run.dir=here"], "++run.dir=here: each run has its own"),
+        (["++method.beta=1"], "++method.beta=1: the sweep varies method.beta: write method.beta=VALUE"),
         (["~data.seed"], "~data.seed: the sweep varies data.seed"),
-        (["pacs.beta=1,1", "data.seed=0"], "beta_1-seed_0: two runs would have this folder"),
-        (["pacs.betta=1"], "There is no key pacs.betta. Did you mean pacs.beta"),
+        (["method.beta=1,1", "data.seed=0"], "beta_1-seed_0: two runs would have this folder"),
+        (["method.betta=1"], "There is no key method.betta. Did you mean method.beta"),
         (["recipe=arithmetics"], "recipe=arithmetics: there are arithmetic, "),
-        (["pacs.beta=range("], "no viable alternative at input 'range('"),
+        (["method.beta=range("], "no viable alternative at input 'range('"),
     ],
 )
 def test_a_grid_that_cannot_be_made_is_refused(
@@ -124,7 +124,7 @@ def test_a_grid_that_cannot_be_made_is_refused(
 def test_a_finished_run_without_a_checkpoint_is_known_by_its_settings(
     sweep: Sweep, inputs: list[str], tmp_path: Path
 ) -> None:
-    (run,) = plan_runs(sweep, [*inputs, "pacs.beta=1", "data.seed=0", "trainer.total_training_steps=3"], tmp_path)
+    (run,) = plan_runs(sweep, [*inputs, "method.beta=1", "data.seed=0", "trainer.total_training_steps=3"], tmp_path)
     run.folder.mkdir()
     OmegaConf.save(run.config, run.folder / "config.yaml", resolve=True)
     write_progress(run.folder, Progress(3, 3, "end"))

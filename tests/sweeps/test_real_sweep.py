@@ -29,7 +29,7 @@ def test_a_sweep_is_killed_and_goes_on(tmp_path: Path) -> None:
     task, out = make_task(tmp_path), tmp_path / "sweep"
     one, ten = out / "beta_1-seed_0", out / "beta_10-seed_0"
     command = [
-        sys.executable, "-m", "pacs", "sweep", "ablation_beta", "recipe=arithmetic", "pacs.beta=1,10", "data.seed=0",
+        sys.executable, "-m", "pacs", "sweep", "ablation_beta", "recipe=arithmetic", "method.beta=1,10", "data.seed=0",
         f"actor_rollout_ref.model.path={task / 'model'}",
         f"data.train_files={task / 'data.parquet'}",
         f"data.val_files={task / 'data.parquet'}",

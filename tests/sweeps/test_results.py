@@ -55,7 +55,7 @@ def test_seeds_are_one_setting_with_the_t_interval(sweep: Sweep, make_run: MakeR
     runs.append(make_run("10", 0, validation=0.25))
     results = results_of(sweep, runs)
     one, ten = results["settings"]
-    assert (one["label"], one["settings"], ten["label"]) == ("beta=1", {"pacs.beta": "1"}, "beta=10")
+    assert (one["label"], one["settings"], ten["label"]) == ("beta=1", {"method.beta": "1"}, "beta=10")
     assert one["finished"] == [run.folder.name for run in runs[:3]]
     found = one["measures"]["a/b pass@1, validation"]
     half = T2 * stdev(ends) / 3**0.5
@@ -64,14 +64,14 @@ def test_seeds_are_one_setting_with_the_t_interval(sweep: Sweep, make_run: MakeR
     assert one["measures"]["a/b pass@4, validation"]["mean"] == pytest.approx(2 * fmean(ends))
     assert one["measures"]["training, last step"] == {"n": 3, "mean": 0.6, "low": 0.6, "high": 0.6, "interval": "seeds"}
     assert ten["measures"]["a/b pass@1, validation"]["interval"] is None
-    assert results["swept"] == {"pacs.beta": ["1", "10"], "data.seed": ["0", "1", "2"]}
+    assert results["swept"] == {"method.beta": ["1", "10"], "data.seed": ["0", "1", "2"]}
     assert results["failures"] == []
 
 
 def test_what_no_setting_differs_in_is_not_in_the_labels(sweep: Sweep, make_run: MakeRun) -> None:
     runs = [make_run("1", 0), make_run("10", 0)]
     for run in runs:
-        run.settings["pacs.estimator"] = "rloo"
+        run.settings["method.estimator"] = "rloo"
     assert [setting["label"] for setting in results_of(sweep, runs)["settings"]] == ["beta=1", "beta=10"]
     assert [setting["label"] for setting in results_of(sweep, runs[:1])["settings"]] == ["beta=1, estimator=rloo"]
 
@@ -99,10 +99,10 @@ def test_what_is_missing_is_named(sweep: Sweep, make_run: MakeRun, tmp_path: Pat
         PlannedRun("pacs", runs[0].settings | {"data.seed": "2"}, tmp_path / "none", runs[0].overrides, runs[0].config)
     )
     runs[3].step = 0
-    results = results_of(sweep, runs, {"none": "- pacs.run_dir: a run is training there."})
+    results = results_of(sweep, runs, {"none": "- run.dir: a run is training there."})
     assert [run["state"] for run in results["runs"]] == ["finished", "failed", "stopped", "unfinished", "refused"]
     assert [failure["cause"] for failure in results["failures"]] == [
-        "the disk\nis full", "SIGTERM, after step 2", "- pacs.run_dir: a run is training there."
+        "the disk\nis full", "SIGTERM, after step 2", "- run.dir: a run is training there."
     ]  # fmt: skip
     one, ten = results["settings"]
     assert one["measures"]["training, last step"]["n"] == 1

@@ -32,14 +32,14 @@ def test_a_dry_run_lists_the_runs_and_writes_nothing(
 ) -> None:
     """The options stand between the overrides."""
     out = tmp_path / "out"
-    words = ["sweep", "ablation_beta", *inputs, "--dry-run", "pacs.beta=1,10", "--out", str(out), "data.seed=0"]
+    words = ["sweep", "ablation_beta", *inputs, "--dry-run", "method.beta=1,10", "--out", str(out), "data.seed=0"]
     assert cli.main(words) == 0
     first, command, second, _, last = capsys.readouterr().out.splitlines()
     assert first == f"1 of 2: beta=1, seed=0: new, 20 steps -> {out}/beta_1-seed_0"
     assert second == f"2 of 2: beta=10, seed=0: new, 20 steps -> {out}/beta_10-seed_0"
     assert last == "The runs are sound, and what they need is here."
     composed, _ = compose_run("pacs", shlex.split(command)[4:])
-    assert (composed.pacs.beta, composed.data.seed, composed.pacs.run_dir) == (1, 0, f"{out}/beta_1-seed_0")
+    assert (composed.method.beta, composed.data.seed, composed.run.dir) == (1, 0, f"{out}/beta_1-seed_0")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -62,8 +62,8 @@ def test_a_run_that_cannot_start_does_not_stop_the_sweep(
     """One was finished before; a run of another process is in the folder of the second; the sweep ends in a table."""
     out = tmp_path / "out"
     one, ten = out / "beta_1-seed_0", out / "beta_10-seed_0"
-    words = ["sweep", "ablation_beta", *inputs, "pacs.beta=1,10", "data.seed=0", "--out", str(out)]
-    run, _ = plan_runs(read_sweep("ablation_beta"), [*inputs, "pacs.beta=1,10", "data.seed=0"], out)
+    words = ["sweep", "ablation_beta", *inputs, "method.beta=1,10", "data.seed=0", "--out", str(out)]
+    run, _ = plan_runs(read_sweep("ablation_beta"), [*inputs, "method.beta=1,10", "data.seed=0"], out)
     one.mkdir(parents=True)
     OmegaConf.save(run.config, one / "config.yaml", resolve=True)
     (one / "metrics.jsonl").write_text('{"step": 20, "critic/score/mean": 0.5}\n')
@@ -90,7 +90,7 @@ def test_a_run_that_cannot_start_does_not_stop_the_sweep(
 
 def test_after_each_run_the_results_can_be_written(inputs: list[str], tmp_path: Path) -> None:
     """Neither of two can start: processes of others are in their folders. A third was trained before: not told."""
-    words = [*inputs, "pacs.beta=0.1,1,10", "data.seed=0"]
+    words = [*inputs, "method.beta=0.1,1,10", "data.seed=0"]
     trained, *others = runs = plan_runs(read_sweep("ablation_beta"), words, tmp_path)
     trained.step = trained.total_steps
     told: list[list[str]] = []
@@ -108,6 +108,6 @@ def test_a_second_sweep_in_the_folder_is_refused(
 ) -> None:
     with (tmp_path / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        words = ["ablation_beta", *inputs, "pacs.beta=1", "data.seed=0"]
+        words = ["ablation_beta", *inputs, "method.beta=1", "data.seed=0"]
         assert cli.main(["sweep", *words, "--out", str(tmp_path)]) == 2
     assert "a sweep is running in this folder" in capsys.readouterr().err

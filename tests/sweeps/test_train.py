@@ -13,7 +13,7 @@ from pacs.sweeps.grid import PlannedRun
 
 def planned(folder: Path, total: int, step: int = 0, elsewhere: dict | None = None) -> PlannedRun:
     config = OmegaConf.create({"trainer": {"total_training_steps": total}})
-    return PlannedRun("pacs", {"pacs.beta": folder.name}, folder, [], config, step, elsewhere)
+    return PlannedRun("pacs", {"method.beta": folder.name}, folder, [], config, step, elsewhere)
 
 
 def test_the_time_that_is_left_is_that_of_the_steps_that_are_left(

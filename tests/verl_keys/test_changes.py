@@ -90,7 +90,7 @@ ALGORITHM = keys(
     ("pacs", """
         beta estimator objective weight_scope normalize_by_length policy_gradient_term single_class_groups
     """),
-    ("pacs.reference", """
+    ("method.reference", """
         reset_every reset_at_saturation reset_at_log_ratio reset_optimizer warmup_steps
     """),
     ("algorithm", """
@@ -207,7 +207,7 @@ def test_the_pinned_keys_are_the_configs_own():
 
 
 @pytest.mark.parametrize(
-    "key", ["pacs.temperature_of_labels", "pacs.update.order", "pacs.rollouts.dropped", "of_another_version.key"]
+    "key", ["method.temperature_of_labels", "method.update.order", "run.rollouts.dropped", "of_another_version.key"]
 )
 def test_a_key_that_is_new_counts(key):
     assert counts(key)
@@ -229,8 +229,8 @@ def test_changes_are_sentences():
     changes = {"pacs__estimator": "none", "pacs__reference__reset_every": None, OPTIM + "lr": 1e-6}
     assert algorithm_changes(config(), config(**changes)) == [
         "actor_rollout_ref.actor.optim.lr: 0.0001 in the checkpoint, 1e-06 now",
-        "pacs.reference.reset_every: 1 in the checkpoint, null now",
-        "pacs.estimator: rloo in the checkpoint, none now",
+        "method.reference.reset_every: 1 in the checkpoint, null now",
+        "method.estimator: rloo in the checkpoint, none now",
     ]
 
 
@@ -241,15 +241,15 @@ def test_what_does_not_count_may_change():
         "trainer.save_freq=1",
         "trainer.experiment_name=other",  # and with it the run's folder and what is in it
         "trainer.resume_mode=resume_path",
-        "pacs.update.strategy=cached",
-        "pacs.metrics.entropy_every=null",
-        "pacs.resume.accept_changes=true",
+        "method.update.strategy=cached",
+        "method.metrics.entropy_every=null",
+        "run.resume.accept_changes=true",
         "data.val_files=[other.parquet]",
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=4096",
         "actor_rollout_ref.rollout.tensor_model_parallel_size=2",
     )
     before, now = composed("recipe=arithmetic"), composed("recipe=arithmetic", *overrides)
-    assert now.pacs.run_dir != before.pacs.run_dir
+    assert now.run.dir != before.run.dir
     assert algorithm_changes(before, now) == []
 
 

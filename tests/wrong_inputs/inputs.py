@@ -29,7 +29,7 @@ INPUTS = (
     "data.max_prompt_length=40"
 )
 #: `$good` in cases.toml: a run that could start, and would train into the folder `new`.
-GOOD = f"{INPUTS} pacs.run_dir=new"
+GOOD = f"{INPUTS} run.dir=new"
 
 
 def prepare(folder: Path) -> None:

@@ -70,8 +70,9 @@ class ReferenceCheckpoints:
             workers.reset_reference(False)
         elif not schedule.needs_model:
             raise ValueError(
-                f"pacs.reference.reset_every=1, but the run that wrote {checkpoint.folder} had a reference of its own: "
-                "resume with its setting, or start from its weights (actor_rollout_ref.model.path)."
+                f"method.reference.reset_every=1, but the run that wrote {checkpoint.folder} had another "
+                "reference than the policy: resume with its setting, or start from its weights "
+                "(actor_rollout_ref.model.path)."
             )
         else:
             workers.load_reference(str(checkpoint.reference))

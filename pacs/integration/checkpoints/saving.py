@@ -17,13 +17,13 @@ from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
 
 from pacs.base.files import read_json, write_atomically
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.folder import read_checkpoint, step_folder
 from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_shards, seal_checked
-from pacs.integration.start.inputs import INPUTS
 from pacs.runs.console import MARK
 from pacs.runs.processes import TOKEN
 from pacs.runs.room import FULL_BYTES
@@ -67,7 +67,7 @@ class Saving:
             reference = trainer.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
             write_atomically(folder / checkpoints.METRICS, json.dumps(self._metrics_so_far()))
-            for name in (checkpoints.CONFIG, INPUTS):
+            for name in (checkpoints.CONFIG, RunFolder.INPUTS):
                 private = name == checkpoints.CONFIG
                 write_atomically(folder / name, (trainer.run_dir / name).read_bytes(), private=private)
             workers = trainer.actor_rollout_wg

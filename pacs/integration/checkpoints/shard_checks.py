@@ -107,7 +107,7 @@ def check_checkpoint(checkpoint: Checkpoint, workers: Any, own: Path) -> None:
         marker.note_damage(folder, problems)
     older, _ = newest_checkpoint(own)
     mend = (
-        "copy it again, or start the run anew in another pacs.run_dir"
+        "copy it again, or start the run anew in another run.dir"
         if older is None
         else f"the same command passes it over and goes on from step {older.step}"
     )
@@ -120,7 +120,7 @@ def check_shards(part: Path, ranks: int) -> None:
     files = [f"{kind}_world_size_{ranks}_rank_{rank}.pt" for kind in kinds for rank in range(ranks)]
     if missing := [file for file in files if not (part / file).exists()]:
         raise FileNotFoundError(
-            f"{part} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: pacs.run_dir must be on a "
+            f"{part} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: run.dir must be on a "
             "file system that all nodes share"
         )
 

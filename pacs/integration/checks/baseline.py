@@ -9,7 +9,7 @@ from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.checks.rollout import cut_sampling
 from pacs.integration.checks.unread import OF_ESTIMATORS, OF_LOSSES, unread_problems
-from pacs.integration.schema import BASELINES, RUN_KEYS
+from pacs.integration.schema import BASELINES
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 VERLS_CLIP_RATIO = 0.2
@@ -38,14 +38,13 @@ REFUSED = {
 
 def baseline_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config of `BaselineTrainer`, a sentence each with the setting and the mend."""
-    foreign = sorted(str(key) for key in config.pacs if key not in RUN_KEYS)
-    if foreign:
+    if foreign := sorted(str(key) for key in config.get("method") or {}):
         readers = [name for name, method in METHODS.items() if foreign[0] in method.model_fields]
         whose = f"a setting of {', '.join(readers)}" if readers else "no setting"
         use = f", or use --config-name {readers[0]}" if readers else ""
         yield (
-            f"pacs.{foreign[0]} is {whose}, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} does not read "
-            f"it: leave it out{use}."
+            f"method.{foreign[0]} is {whose}, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} does not "
+            f"read it: leave it out{use}."
         )
     if config.actor_rollout_ref.actor.policy_loss is None:
         yield "actor_rollout_ref.actor.policy_loss=null: it is a section: leave it out, or set a key in it."

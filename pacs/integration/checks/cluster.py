@@ -31,8 +31,8 @@ def prepare_cluster(config: DictConfig) -> None:
             if problems := [*_resource_problems(config), *_node_problems(config)]:
                 raise ConfigError(problems)
             _remark(config)
-            nodes.clear_other_nodes(Path(config.pacs.run_dir))
-            nodes.prepare_other_nodes(Path(config.pacs.run_dir))
+            nodes.clear_other_nodes(Path(config.run.dir))
+            nodes.prepare_other_nodes(Path(config.run.dir))
     except (ray.exceptions.GetTimeoutError, ray.exceptions.RayTaskError) as error:
         problem = f"{RAY_ADDRESS}={address}: another node cannot be made ready: {str(error).strip().splitlines()[-1]}"
         raise ConfigError([problem]) from error
@@ -80,7 +80,7 @@ def _remark(config: DictConfig) -> None:
 
 def _node_problems(config: DictConfig) -> Iterator[str]:
     """What a node lacks: the run's folder, its inputs, the same versions as here."""
-    run_dir = Path(config.pacs.run_dir)
+    run_dir = Path(config.run.dir)
     token = run_dir / f".shared-{uuid4().hex}"
     token.touch()
     files = [token, *(file for file in _inputs(config) if file.exists())]
@@ -102,7 +102,7 @@ def _problems_of(host: str, call: Any, token: Path, here: dict[str, str]) -> Ite
         )
         return
     if token in missing:
-        yield f"pacs.run_dir={token.parent} is not the same folder on {host}: choose one that all nodes share."
+        yield f"run.dir={token.parent} is not the same folder on {host}: choose one that all nodes share."
     yield from (
         f"{file} is here, but not on node {host}: copy it there, or put it where all nodes see it."
         for file in missing

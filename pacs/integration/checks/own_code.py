@@ -18,9 +18,8 @@ from typing import Any
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm import method_of
 from pacs.base.redaction import redact
-from pacs.integration.schema import algorithm_section
+from pacs.integration.schema import method_in
 from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
 
@@ -170,7 +169,7 @@ def _score_problems(config: DictConfig, calls: list[dict[str, Any]]) -> Iterator
             return
         if config.trainer.v1.trainer_mode == "pacs":
             try:
-                check_labels(torch.tensor([call["score"]]), method_of(algorithm_section(config)))
+                check_labels(torch.tensor([call["score"]]), method_in(config))
             except ValueError as error:
                 yield f"{told}. {error}"
                 return

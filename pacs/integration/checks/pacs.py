@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm import Method, Pacs, method_of
+from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.checks.rollout import cut_sampling
 from pacs.integration.checks.unread import LEFT_AS_THEY_ARE, changed
-from pacs.integration.schema import algorithm_section
+from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prompts_per_step, prompts_per_update
 
@@ -42,7 +42,7 @@ QUANTIZED = (
 def pacs_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config of our methods' trainer, a sentence each with the setting and the mend."""
     try:
-        method = method_of(algorithm_section(config))
+        method = method_in(config)
     except ValueError as error:
         yield str(error)
         return
@@ -51,7 +51,7 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         otherwise = ""
         if isinstance(method, Pacs):
             keep = method.model_copy(update={"single_class_groups": "keep"}).smallest_group <= n
-            otherwise = ", or set pacs.single_class_groups=keep" if keep else ", or set another pacs.estimator"
+            otherwise = ", or set method.single_class_groups=keep" if keep else ", or set another method.estimator"
         yield (
             f"actor_rollout_ref.rollout.n={n}: what is learned from the responses to a prompt takes at least "
             f"{least} of them with these settings; sample more (the paper: 8){otherwise}."
@@ -60,23 +60,23 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
     if method.compares_with_sampler and method.reference.reset_every != 1:
         given = "null" if method.reference.reset_every is None else method.reference.reset_every
         yield (
-            f"pacs.reference.reset_every={given}: {config.pacs.method} compares with the policy that sampled, which is "
-            "the reference where it is reset in every step: leave it out, so that it is 1."
+            f"method.reference.reset_every={given}: {config.method.name} compares with the policy that sampled, which "
+            "is the reference where it is reset in every step: leave it out, so that it is 1."
         )
     if method.reference.reset_at_saturation is not None and not isinstance(method, Pacs):
         yield (
-            f"pacs.reference.reset_at_saturation={method.reference.reset_at_saturation}: {config.pacs.method} has no "
+            f"method.reference.reset_at_saturation={method.reference.reset_at_saturation}: {config.method.name} has no "
             "scores that could be saturated, so that it would never reset: leave it out, or use "
-            "pacs.reference.reset_at_log_ratio."
+            "method.reference.reset_at_log_ratio."
         )
     yield from _token_problems(config, method)
     yield from _reference_problems(config)
     yield from _ignored_settings(config)
     if (cut := cut_sampling(config)) is not None and _sampler_is_reference(method):
-        longer = ", or a reference that is kept (pacs.reference.reset_every=5)" if isinstance(method, Pacs) else ""
+        longer = ", or a reference that is kept (method.reference.reset_every=5)" if isinstance(method, Pacs) else ""
         yield (
             f"{cut}: vLLM would sample from the likelier tokens alone, while log-probabilities are of all: the "
-            f"reference of {config.pacs.method} would not be the policy that sampled. Leave it out (a temperature is "
+            f"reference of {config.method.name} would not be the policy that sampled. Leave it out (a temperature is "
             f"heeded on both sides){longer}."
         )
     batches = list(batch_problems(config))
@@ -87,7 +87,7 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
 
 def pacs_warnings(config: DictConfig) -> Iterator[str]:
     """What is allowed in a sound config of our methods' trainer and does something else than its reader may think."""
-    method = method_of(algorithm_section(config))
+    method = method_in(config)
     reference, cut = method.reference, cut_sampling(config)
     if cut is not None and not _sampler_is_reference(method):
         yield (
@@ -98,9 +98,9 @@ def pacs_warnings(config: DictConfig) -> Iterator[str]:
         alone = prompts_per_step(config) == prompts_per_update(config) and epochs_per_step(config) == 1
         updates = "every update" if alone else "the first update of each step"
         yield (
-            "pacs.reference.reset_every=1 with pacs.reference.reset_optimizer=true forgets Adam's moments in every "
+            "method.reference.reset_every=1 with method.reference.reset_optimizer=true forgets Adam's moments in every "
             f"step: {updates} then moves each weight by the learning rate along its gradient's sign, however small "
-            "the gradient. pacs.reference.reset_optimizer=false keeps them, as the default does."
+            "the gradient. method.reference.reset_optimizer=false keeps them, as the default does."
         )
 
 
@@ -115,34 +115,34 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
     kind = method.update.correction.kind
     if kind is not None and method.reference.reset_every != 1:
         yield (
-            f"pacs.update.correction.kind={kind}: its weights are of the policy that was sent to vLLM, which is kept "
-            "where it is the reference alone: set pacs.reference.reset_every=1, or leave the correction out."
+            f"method.update.correction.kind={kind}: its weights are of the policy that was sent to vLLM, which is kept "
+            "where it is the reference alone: set method.reference.reset_every=1, or leave the correction out."
         )
     if kind is not None and not by_engine:
         yield (
-            f"pacs.update.correction.kind={kind} needs vLLM's own log-probabilities: set "
+            f"method.update.correction.kind={kind} needs vLLM's own log-probabilities: set "
             "actor_rollout_ref.rollout.calculate_log_probs=true."
         )
     if kind is not None and by_engine and config.actor_rollout_ref.rollout.logprobs_mode != "processed_logprobs":
         yield (
-            f"pacs.update.correction.kind={kind}: vLLM's log-probabilities are to be those that it sampled with: set "
+            f"method.update.correction.kind={kind}: vLLM's log-probabilities are to be those that it sampled with: set "
             "actor_rollout_ref.rollout.logprobs_mode=processed_logprobs."
         )
     for name in method.READS:
         if name not in STREAMS:
             yield (
-                f"pacs.method={config.pacs.method} reads {name} of each token, which this trainer does not make; there "
+                f"method.name={config.method.name} reads {name} of each token, which this trainer does not make; there "
                 f"are {', '.join(STREAMS)}."
             )
         elif name == "rollout_log_probs" and not by_engine:
             yield (
-                f"pacs.method={config.pacs.method} reads rollout_log_probs: set "
+                f"method.name={config.method.name} reads rollout_log_probs: set "
                 "actor_rollout_ref.rollout.calculate_log_probs=true."
             )
     if isinstance(method, Aggregated) and method.aggregation.endswith("norm") and method.max_response_tokens is None:
         yield (
-            f"pacs.aggregation={method.aggregation} divides by the most tokens that a response may have: set "
-            "pacs.max_response_tokens=${data.max_response_length}."
+            f"method.aggregation={method.aggregation} divides by the most tokens that a response may have: set "
+            "method.max_response_tokens=${data.max_response_length}."
         )
 
 
@@ -164,7 +164,7 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
     if model.lora_rank > 0 or model.lora.rank > 0 or model.lora_adapter_path is not None:
         why = (
             "no run of this trainer has been tried with LoRA, and `pacs export` takes no adapters"
-            if OmegaConf.select(config, "pacs.reference.reset_every") == 1
+            if OmegaConf.select(config, "method.reference.reset_every") == 1
             else "the reference would be the base model for ever, and could not be reset to the policy"
         )
         yield f"actor_rollout_ref.model.lora_rank: {why}: set lora_rank=0 and lora.rank=0."
@@ -189,7 +189,7 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
     if actor.entropy_coeff != 0:
         yield (
             f"actor_rollout_ref.actor.entropy_coeff={actor.entropy_coeff}: this method's loss has no entropy "
-            "term; set it to 0 (the entropy is logged anyway, pacs.metrics.entropy_every)."
+            "term; set it to 0 (the entropy is logged anyway, method.metrics.entropy_every)."
         )
     if actor.shuffle:
         yield (
@@ -222,11 +222,11 @@ def _strategy_problems(config: DictConfig) -> Iterator[str]:
     n = config.actor_rollout_ref.rollout.n
     if wanted(config) == "grouped":
         obstacle = why_not_grouped(config, n * longest_sequence_tokens(config))
-        if method_of(algorithm_section(config)).whole_mini_batch:
-            yield f"pacs.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."
+        if method_in(config).whole_mini_batch:
+            yield f"method.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."
         elif obstacle is not None:
             yield (
-                f"pacs.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
-                f"{longest_sequence_tokens(config)} tokens with their prompt), or use pacs.update.strategy=auto, which "
-                "is as exact."
+                f"method.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
+                f"{longest_sequence_tokens(config)} tokens with their prompt), or use method.update.strategy=auto, "
+                "which is as exact."
             )

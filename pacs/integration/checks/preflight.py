@@ -144,10 +144,10 @@ def _package_problems(config: DictConfig) -> Iterator[str]:
 
 def _folder_problems(config: DictConfig) -> Iterator[str]:
     """The run's folder, or where it is to be made."""
-    folder = Path(config.pacs.run_dir)
+    folder = Path(config.run.dir)
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield f"pacs.run_dir={folder} cannot be written (see {there}): choose another folder."
+        yield f"run.dir={folder} cannot be written (see {there}): choose another folder."
 
 
 def _data_files(config: DictConfig) -> list[tuple[str, Path]]:

@@ -22,7 +22,7 @@ def reasoning_of(config: DictConfig) -> Reasoning | None:
     tokenizer = tokenizer_of(config)
     if tokenizer is None:
         return None
-    return find_reasoning(tokenizer, chat_template_options(config), plain(config.pacs.reasoning)["delimiters"])
+    return find_reasoning(tokenizer, chat_template_options(config), plain(config.run.reasoning)["delimiters"])
 
 
 def reasoning_problems(config: DictConfig) -> Iterator[str]:

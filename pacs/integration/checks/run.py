@@ -47,7 +47,7 @@ class ConfigError(UserError):
 
 def check_paths(config: DictConfig) -> None:
     """Raise `ConfigError` where the run's folder, its model or its data is not named by a path."""
-    keys = ("pacs.run_dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
+    keys = ("run.dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
     given = {key: OmegaConf.select(config, key) for key in keys}
     if empty := [key for key, value in given.items() if not value]:
         raise ConfigError([f"{key} is empty: leave it out, or name a path." for key in empty])

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
 from pacs.integration.checks.values import value_problems
 from pacs.integration.compatibility.shown_config import logger_problem
 from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
-from pacs.runs.settings import check_life_settings
+from pacs.runs.settings import RunSettings
 from pacs.verl_keys.changes import plain
 
 #: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
@@ -35,15 +36,15 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
 def _life_problems(config: DictConfig) -> Iterator[str]:
     """What a run needs so that it can be stopped, killed and gone on with."""
     try:
-        check_life_settings(config.pacs)
+        RunSettings.from_mapping(plain(config.run))
     except ValueError as error:
         yield str(error)
     trainer, manager = config.trainer, config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class")
     if trainer.resume_mode not in ("auto", "resume_path", "disable"):
         yield f"trainer.resume_mode={trainer.resume_mode}: use auto, resume_path or disable."
-    if config.pacs.rollouts.seeded is True and manager is not None:
+    if config.run.rollouts.seeded is True and manager is not None:
         yield (
-            f"pacs.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager} "
+            f"run.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager} "
             "(actor_rollout_ref.rollout.agent.agent_loop_manager_class), or set it to false."
         )
 
@@ -84,10 +85,10 @@ def _checkpoint_problems(config: DictConfig) -> Iterator[str]:
         yield f"trainer.max_actor_ckpt_to_keep={keep}: use a number of at least 1, or null to keep all."
     if trainer.get("del_local_ckpt_after_load"):
         yield "trainer.del_local_ckpt_after_load=true deletes what the run goes on from: set it to false."
-    if Path(trainer.default_local_dir).expanduser().absolute() != Path(config.pacs.run_dir) / "checkpoints":
+    if Path(trainer.default_local_dir).expanduser().absolute() != RunFolder(config.run.dir).checkpoints:
         yield (
             f"trainer.default_local_dir={trainer.default_local_dir}: leave it out; a run's checkpoints are in its "
-            "folder (pacs.run_dir), where `pacs runs` and `pacs export` find them."
+            "folder (run.dir), where `pacs runs` and `pacs export` find them."
         )
     if trainer.get("remove_previous_ckpt_in_save") or trainer.max_critic_ckpt_to_keep != trainer.max_actor_ckpt_to_keep:
         yield "Checkpoints are kept as a whole: set trainer.max_actor_ckpt_to_keep alone (null keeps all)."
@@ -103,7 +104,7 @@ def _checkpoint_problems(config: DictConfig) -> Iterator[str]:
 def _reward_problems(config: DictConfig) -> Iterator[str]:
     reward = config.reward.custom_reward_function
     try:
-        check_named(plain(config.pacs.reasoning)["delimiters"])
+        check_named(plain(config.run.reasoning)["delimiters"])
     except ValueError as error:
         yield str(error)
     if reward.path == PATH:

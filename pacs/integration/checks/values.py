@@ -166,7 +166,6 @@ VALUES: dict[str, _Check] = {
     "trainer.test_freq": _STEPS,
     "trainer.project_name": _NAME,
     "trainer.experiment_name": _NAME,
-    "pacs.sample_groups": _whole(0),
 }
 
 

@@ -1,4 +1,4 @@
-"""Rollouts that depend on the run's seed, the step and the prompt alone (`pacs.rollouts.seeded=true`).
+"""Rollouts that depend on the run's seed, the step and the prompt alone (`run.rollouts.seeded=true`).
 
 vLLM seeds its sampler once, when it starts: what it samples then depends on everything it has sampled before, and a run
 that was cut off goes on with other responses. With a seed of its own for each response it does not.

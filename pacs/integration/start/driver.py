@@ -10,7 +10,7 @@ import ray
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
-from pacs.checkpoints.folder import CONFIG
+from pacs.base.run_folder import RunFolder
 from pacs.integration.compatibility.changes import COLLECTIVE_SECONDS
 from pacs.integration.compatibility.shown_config import take_secrets_into_environment
 from pacs.integration.schema import PLATFORM_VARIABLE
@@ -21,10 +21,11 @@ from pacs.runs import stacks
 from pacs.runs.actor_failures import DEATHS, cause_of, death_of
 from pacs.runs.driver import RunFailed, run_driver
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
-from pacs.runs.settings import FaultSettings
+from pacs.runs.settings import RunSettings
 from pacs.runs.state import report_fault
 from pacs.runs.temporary import TEMPORARY, temporary_variables
 from pacs.runs.watchdog import Watchdog
+from pacs.verl_keys.changes import plain
 
 #: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
 OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
@@ -38,7 +39,7 @@ def drive(run_dir: Path) -> None:
 
     What is changed in the config here is Ray's alone; the trainer reads config.yaml itself.
     """
-    config = OmegaConf.load(run_dir / CONFIG)
+    config = OmegaConf.load(RunFolder(run_dir).config)
     assert isinstance(config, DictConfig)
     variables = environment(config)
     if config.ray_kwargs.ray_init.get("address") is None:
@@ -50,7 +51,7 @@ def drive(run_dir: Path) -> None:
             config.ray_kwargs.ray_init.pop(key, None)
     OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", variables, merge=False, force_add=True)
     stacks.register()
-    Watchdog(run_dir, FaultSettings(**config.pacs.faults), dump_on_other_nodes).start()
+    Watchdog(run_dir, RunSettings.from_mapping(plain(config.run)).faults, dump_on_other_nodes).start()
     daemons = DaemonWatch(run_dir)
     daemons.start()
     try:
@@ -75,9 +76,9 @@ def _failed(run_dir: Path, cause: str) -> RunFailed:
 
 def environment(config: DictConfig) -> dict[str, str]:
     """Variables of every process of the run; what the config sets itself wins."""
-    run_dir = Path(config.pacs.run_dir)
+    run_dir = Path(config.run.dir)
     folders = {"WANDB_DIR": run_dir, "SWANLAB_LOG_DIR": run_dir / "swanlab"}
-    variables = {"TENSORBOARD_DIR": str(run_dir / "tensorboard")}
+    variables = {"TENSORBOARD_DIR": str(RunFolder(run_dir).tensorboard)}
     variables |= {name: os.environ.get(name, str(folder)) for name, folder in folders.items()}
     # A Ray cluster that was there before does not inherit them.
     variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT)}

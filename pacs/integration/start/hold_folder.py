@@ -37,7 +37,7 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise ConfigError([_no_room(f"pacs.run_dir={run_dir}", run_dir, error, "choose another folder")]) from error
+            raise ConfigError([_no_room(f"run.dir={run_dir}", run_dir, error, "choose another folder")]) from error
 
 
 def look_at(run_dir: Path) -> None:
@@ -48,7 +48,7 @@ def look_at(run_dir: Path) -> None:
 
 def check_room(run_dir: Path, checkpoints: Path) -> None:
     """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
-    named = [(f"pacs.run_dir={run_dir}", run_dir, "choose another folder")]
+    named = [(f"run.dir={run_dir}", run_dir, "choose another folder")]
     if not checkpoints.is_relative_to(run_dir):
         named.append((f"trainer.default_local_dir={checkpoints}", checkpoints, "choose another folder"))
     try:
@@ -80,11 +80,11 @@ def _lock(run_dir: Path, take: Callable[[Path], T]) -> T:
     except locks.Taken:
         raise ConfigError([_taken(run_dir, read_state(run_dir))]) from None
     except locks.NoLocks as error:
-        problem = f"pacs.run_dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
+        problem = f"run.dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
         raise ConfigError([problem]) from error
     except OSError as error:
         there = next(parent for parent in (run_dir, *run_dir.parents) if parent.exists())
-        raise ConfigError([_no_room(f"pacs.run_dir={run_dir}", there, error, "choose another folder")]) from error
+        raise ConfigError([_no_room(f"run.dir={run_dir}", there, error, "choose another folder")]) from error
 
 
 def _check_launcher(run_dir: Path) -> None:
@@ -96,4 +96,4 @@ def _check_launcher(run_dir: Path) -> None:
 
 def _taken(run_dir: Path, state: RunState | None) -> str:
     who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
-    return f"pacs.run_dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."
+    return f"run.dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."

@@ -18,12 +18,12 @@ from typing import Any
 from omegaconf import DictConfig
 
 from pacs.base.files import file_sha256, write_atomically
+from pacs.base.run_folder import RunFolder
 from pacs.base.settings import flatten
 from pacs.checkpoints.integrity import SMALL_BYTES
 from pacs.evaluation.model import SUFFIXES
 from pacs.verl_keys.changes import counts, matters, plain
 
-INPUTS = "inputs.json"
 #: Settings that name files which decide nothing of training, but what its numbers mean.
 VALIDATION = "data.val_files"
 _NAMES_FILES = re.compile(r"(^|_)(path|file|files)$")
@@ -68,7 +68,7 @@ def write_inputs(config: DictConfig, run_dir: Path) -> None:
     Raises:
         OSError: One of the files cannot be read, or this one not be written.
     """
-    write_atomically(run_dir / INPUTS, json.dumps(read_inputs(config), indent=1) + "\n")
+    write_atomically(RunFolder(run_dir).inputs, json.dumps(read_inputs(config), indent=1) + "\n")
 
 
 def input_changes(checkpoint: Path, config: DictConfig) -> list[str]:
@@ -84,7 +84,7 @@ def input_changes(checkpoint: Path, config: DictConfig) -> list[str]:
         ValueError: `inputs.json` is not what a run writes.
         OSError: One of the files cannot be read.
     """
-    before, now = json.loads((checkpoint / INPUTS).read_text(encoding="utf-8")), read_inputs(config)
+    before, now = json.loads((checkpoint / RunFolder.INPUTS).read_text(encoding="utf-8")), read_inputs(config)
     try:
         return [
             f"{key}: {Path(path, name) if name else path} {what} "
@@ -96,7 +96,7 @@ def input_changes(checkpoint: Path, config: DictConfig) -> list[str]:
             if (what := _change(then.get(name), here.get(name)))
         ]
     except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{checkpoint / INPUTS} is not what a run writes ({error})") from error
+        raise ValueError(f"{checkpoint / RunFolder.INPUTS} is not what a run writes ({error})") from error
 
 
 def _change(then: str | None, here: str | None) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.base.files import read_json
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
@@ -18,7 +19,6 @@ from pacs.integration.start.inputs import write_inputs
 from pacs.integration.start.resume import check_former_run, choose_checkpoint
 from pacs.integration.start.run_folder import write_run_folder
 from pacs.runs.clearing import clear_former_start
-from pacs.runs.console import LOG
 from pacs.runs.folder_check import damaged_metrics, folder_problems
 from pacs.runs.metrics_file import go_on_after
 from pacs.runs.requests import StopRequests
@@ -26,7 +26,7 @@ from pacs.runs.room import NO_ROOM
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
 
-#: verl's key of its agent-loop manager, and ours with `pacs.rollouts.seeded=true`.
+#: verl's key of its agent-loop manager, and ours with `run.rollouts.seeded=true`.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 SEEDED_ROLLOUTS = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
 
@@ -47,7 +47,7 @@ def prepare(config: DictConfig) -> None:
     """
     checks.check_paths(config)
     with open_dict(config):
-        config.pacs.run_dir = str(Path(config.pacs.run_dir).expanduser().absolute())
+        config.run.dir = str(Path(config.run.dir).expanduser().absolute())
         if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
             config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
         if config.ray_kwargs.ray_init.get("address") is not None:
@@ -56,7 +56,7 @@ def prepare(config: DictConfig) -> None:
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
     checks.check_run(config)
-    if config.pacs.rollouts.seeded:
+    if config.run.rollouts.seeded:
         OmegaConf.update(config, AGENT_LOOP_MANAGER, SEEDED_ROLLOUTS, force_add=True)
 
 
@@ -80,9 +80,9 @@ def check_folder(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
     """
-    _check_contents(Path(config.pacs.run_dir))
-    look_at(Path(config.pacs.run_dir))
-    check_room(Path(config.pacs.run_dir), Path(config.trainer.default_local_dir))
+    _check_contents(Path(config.run.dir))
+    look_at(Path(config.run.dir))
+    check_room(Path(config.run.dir), Path(config.trainer.default_local_dir))
     check_former_run(config)
     choose_checkpoint(config)
 
@@ -91,7 +91,7 @@ def _check_contents(run_dir: Path) -> None:
     try:
         problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
     except OSError as error:
-        problems, damaged = [f"pacs.run_dir={run_dir} cannot be read ({error}): choose another folder."], []
+        problems, damaged = [f"run.dir={run_dir} cannot be read ({error}): choose another folder."], []
     if problems:
         raise checks.ConfigError(problems)
     for line in damaged:
@@ -108,7 +108,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
     Raises:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
-    run_dir = Path(config.pacs.run_dir)
+    run_dir = Path(config.run.dir)
     _check_contents(run_dir)
     with StopRequests() as requests, held(run_dir, Path(config.trainer.default_local_dir)):
         check_former_run(config)
@@ -145,7 +145,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
-        print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {LOG} there", flush=True)
+        print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {RunFolder.LOG} there", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
         status = supervise(
             "pacs.integration.start.driver",
@@ -190,7 +190,7 @@ def _count_as_finished(run_dir: Path, checkpoint: Checkpoint) -> None:
     state, step = read_state(run_dir), checkpoint.step
     if state is None or state.state == "finished":
         return
-    go_on_after(run_dir / "metrics.jsonl", step, read_json(checkpoint.folder / METRICS))
+    go_on_after(RunFolder(run_dir).metrics, step, read_json(checkpoint.folder / METRICS))
     write_progress(run_dir, Progress(step, step, "end"))
     write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
     print(
@@ -209,6 +209,6 @@ def _clear_cluster(config: DictConfig) -> None:
         from pacs.integration.start import nodes
 
         with nodes.connected(address):
-            nodes.clear_other_nodes(Path(config.pacs.run_dir))
+            nodes.clear_other_nodes(Path(config.run.dir))
     except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
         print(f"pacs train: Ray at {address} is gone ({str(error).splitlines()[0]})", flush=True)

@@ -5,11 +5,13 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.moved_keys import with_new_keys
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.integration.checks import ConfigError
 from pacs.integration.start.inputs import input_changes
-from pacs.runs.listing import METRICS, last_metrics
+from pacs.runs.listing import last_metrics
 from pacs.runs.state import read_state
 from pacs.verl_keys.changes import algorithm_changes
 
@@ -31,7 +33,7 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
             raise ConfigError(
                 [
                     f"trainer.resume_mode=disable, but {folder} has checkpoints of a former run: choose another "
-                    "pacs.run_dir (or trainer.experiment_name), or remove that folder."
+                    "run.dir (or trainer.experiment_name), or remove that folder."
                 ]
             )
         return None
@@ -39,7 +41,7 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
         raise ConfigError(
             [
                 *problems,
-                f"None of the checkpoints in {folder} is complete. To start anew choose another pacs.run_dir (or "
+                f"None of the checkpoints in {folder} is complete. To start anew choose another run.dir (or "
                 "trainer.experiment_name), or remove that folder.",
             ]
         )
@@ -49,7 +51,7 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
             raise ConfigError(
                 [
                     f"trainer.resume_from_path={asked}, but the run has gone on to {own.folder}: remove what is "
-                    "newer, or branch off into another pacs.run_dir."
+                    "newer, or branch off into another run.dir."
                 ]
             )
     checkpoint = own or _elsewhere(config)
@@ -75,15 +77,15 @@ def check_former_run(config: DictConfig) -> None:
     Raises:
         ConfigError: If the run in the folder is finished, or was another one.
     """
-    run_dir, trainer = Path(config.pacs.run_dir), config.trainer
+    run_dir, trainer = Path(config.run.dir), config.trainer
     if trainer.resume_mode == "disable" or any(newest_checkpoint(Path(trainer.default_local_dir), content=False)):
         return
-    steps = int(last_metrics(run_dir / METRICS).get("step", 0))
-    if steps == 0 or not (run_dir / CONFIG).exists():
+    steps = int(last_metrics(RunFolder(run_dir).metrics).get("step", 0))
+    if steps == 0 or not (RunFolder(run_dir).config).exists():
         return
     state = read_state(run_dir)
     try:
-        before = _settings(run_dir / CONFIG)
+        before = _settings(RunFolder(run_dir).config)
     except ConfigError as error:
         raise ConfigError([str(error), "To write over that run, set trainer.resume_mode=disable."]) from error
     changes = [change.partition(":")[0] for change in algorithm_changes(before, config)]
@@ -92,7 +94,7 @@ def check_former_run(config: DictConfig) -> None:
     which = f"another run (with another {', '.join(changes)})" if changes else "a finished run"
     raise ConfigError(
         [
-            f"pacs.run_dir={run_dir} has {which} of {steps} steps, without a checkpoint to go on from: choose another "
+            f"run.dir={run_dir} has {which} of {steps} steps, without a checkpoint to go on from: choose another "
             "folder, or write over it by trainer.resume_mode=disable."
         ]
     )
@@ -141,7 +143,7 @@ def _settings(file: Path) -> dict[str, Any]:
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no config of a run
         said = " ".join(str(error).split())
         raise ConfigError([f"{file} is not the config.yaml of a run ({said}): choose another folder."]) from error
-    return dict(config)
+    return with_new_keys(config)
 
 
 def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
@@ -156,13 +158,13 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
         changes = [*algorithm_changes(before, config), *input_changes(checkpoint.folder, config)]
     except (OSError, ValueError) as error:
         raise ConfigError([f"{checkpoint.folder}: what its run had read cannot be compared: {error}"]) from error
-    if changes and not config.pacs.resume.accept_changes:
+    if changes and not config.run.resume.accept_changes:
         raise ConfigError(
             [
                 *changes,
                 "These settings and files change the algorithm within a run (it would go on from "
-                f"{checkpoint.folder}): set them back, choose another pacs.run_dir for a new run, or go on with them "
-                "by pacs.resume.accept_changes=true.",
+                f"{checkpoint.folder}): set them back, choose another run.dir for a new run, or go on with them "
+                "by run.resume.accept_changes=true.",
             ]
         )
     for change in changes:

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.base.commit import git_commit
 from pacs.base.files import write_atomically
 from pacs.base.redaction import redacted_command
-from pacs.checkpoints.folder import CONFIG
+from pacs.base.run_folder import RunFolder
 
 #: Distributions whose versions a result depends on.
 DISTRIBUTIONS = (
@@ -22,11 +22,11 @@ DISTRIBUTIONS = (
 
 
 def write_run_folder(config: DictConfig) -> Path:
-    """Write `config.yaml` (resolved; mode 0600) and `run.json` (no secrets) into `pacs.run_dir`; return the folder."""
-    folder = Path(config.pacs.run_dir)
+    """Write `config.yaml` (resolved; mode 0600) and `run.json` (no secrets) into `run.dir`; return the folder."""
+    folder = Path(config.run.dir)
     folder.mkdir(parents=True, exist_ok=True)
     # The driver starts from it, so that it has what is secret, too: it is for its owner alone. run.json may be shown.
-    write_atomically(folder / CONFIG, OmegaConf.to_yaml(config, resolve=True), private=True)
+    write_atomically(RunFolder(folder).config, OmegaConf.to_yaml(config, resolve=True), private=True)
     about = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": redacted_command(["pacs", "train", *sys.argv[1:]]),
@@ -34,7 +34,7 @@ def write_run_folder(config: DictConfig) -> Path:
         "python": platform.python_version(),
         "versions": installed_versions(),
     }
-    write_atomically(folder / "run.json", json.dumps(about, indent=2) + "\n")
+    write_atomically(RunFolder(folder).info, json.dumps(about, indent=2) + "\n")
     return folder
 
 

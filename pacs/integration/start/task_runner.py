@@ -5,7 +5,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import TaskRunnerV1
 
-from pacs.checkpoints.folder import CONFIG
+from pacs.base.run_folder import RunFolder
 from pacs.integration import reward_manager
 from pacs.integration.start.nodes import make_temporary_folders
 from pacs.runs.actor_failures import cause_of
@@ -29,10 +29,10 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
 
         try:
             make_temporary_folders()
-            own = OmegaConf.load(Path(config.pacs.run_dir) / CONFIG)
+            own = OmegaConf.load(RunFolder(config.run.dir).config)
             assert isinstance(own, DictConfig)
             reward_manager.choose(own)
             super().run(own)
         except Exception as error:
-            report_fault(Path(config.pacs.run_dir), cause_of(error))
+            report_fault(Path(config.run.dir), cause_of(error))
             raise

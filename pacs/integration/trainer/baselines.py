@@ -70,7 +70,7 @@ class BaselineTrainer(SynchronousTrainer):
         names = [name for name in metrics if name.startswith(f"{prefix}pacs/")]
         ours = {name.removeprefix(prefix): float(metrics.pop(name)) for name in names}
         in_a_row = int(ours.pop(SKIPPED_IN_A_ROW))
-        if in_a_row >= self.config.pacs.faults.skipped_updates:
+        if in_a_row >= self.config.run.faults.skipped_updates:
             raise poison_error(in_a_row, self.global_steps)
         return ours
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pacs.base.files import write_atomically
 from pacs.base.redaction import redact
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import say
 from pacs.runs.actor_failures import cause_of
 from pacs.runs.processes import RUN_DIR
-from pacs.runs.state import FAILED_PROMPT
 
 #: Of verl's agent-loop workers.
 LOGGER = "verl.trainer.ppo.v1.agent_loop_tq"
@@ -35,7 +35,7 @@ class _Noter(logging.Handler):
         self.written = time.monotonic()
         said = redact(f"{cause_of(error)}{_raised_at(error)}")
         try:
-            write_atomically(Path(os.environ[RUN_DIR], FAILED_PROMPT), said, private=True)
+            write_atomically(RunFolder(os.environ[RUN_DIR]).failed_prompt, said, private=True)
         except OSError as failure:
             say(f"pacs: why a prompt failed cannot be written ({failure}): {said}", error=True)
 
@@ -48,7 +48,7 @@ def note_failures() -> None:
 
 def failure_of(error: BaseException, run_dir: Path) -> str:
     """`cause_of`, or, where verl says that all prompts of a step have, why one of them has."""
-    file = run_dir / FAILED_PROMPT
+    file = RunFolder(run_dir).failed_prompt
     if NONE_LEFT in str(error) and file.exists():
         return f"every prompt of a step failed while its responses were sampled or scored: {file.read_text()}"
     return cause_of(error)

@@ -59,7 +59,7 @@ class Grading:
 
         Raises:
             ValueError: A reward is not finite.
-            VerifierFailure: The verifier failed on more responses than `pacs.faults.verifier_errors`.
+            VerifierFailure: The verifier failed on more responses than `run.faults.verifier_errors`.
         """
         config = self.trainer.config
         data = _columns(batch, "rm_scores", "response_mask", "extra_fields")
@@ -73,7 +73,7 @@ class Grading:
         infos = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
         sampled = [not is_padding(tag) for tag in batch.tags]
         said = [info for info, is_sampled in zip(infos, sampled, strict=True) if is_sampled]
-        check_graded(said, config.pacs.faults.verifier_errors)
+        check_graded(said, config.run.faults.verifier_errors)
         longest = config.data.max_response_length
         return Grades(
             rewards=rewards,

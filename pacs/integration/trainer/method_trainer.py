@@ -8,10 +8,10 @@ from omegaconf import DictConfig
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
-from pacs.algorithm import ReferenceSchedule, method_of
+from pacs.algorithm import ReferenceSchedule
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.reference import ReferenceCheckpoints
-from pacs.integration.schema import algorithm_section
+from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
@@ -30,10 +30,10 @@ class MethodTrainer(SynchronousTrainer):
 
     def __init__(self, config: DictConfig) -> None:
         super().__init__(config)
-        self.method = method_of(algorithm_section(config))
+        self.method = method_in(config)
         self.reference = ReferenceSchedule(self.method.reference)
         self.last_choice: Choice | None = None
-        self.skipped = SkippedUpdates(config.pacs.faults.skipped_updates)
+        self.skipped = SkippedUpdates(config.run.faults.skipped_updates)
         self.references = ReferenceCheckpoints(self.saving.folder)
 
     def _step_once(self, metrics: dict[str, Any], timing_raw: dict[str, float], sample_batch_size: int) -> Any:

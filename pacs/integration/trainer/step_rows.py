@@ -94,7 +94,7 @@ def check_labels(labels: torch.Tensor, method: Method) -> None:
     graded = bool(((labels > 0) & (labels < 1)).any())
     if graded and method.reference.reset_at_saturation is not None:
         raise ValueError(
-            f"pacs.reference.reset_at_saturation={method.reference.reset_at_saturation}: with scores between 0 and 1 "
+            f"method.reference.reset_at_saturation={method.reference.reset_at_saturation}: with scores between 0 and 1 "
             "no residual says how much is learned: leave it out, or set a threshold to the scores."
         )
     others = labels[~taken].unique()

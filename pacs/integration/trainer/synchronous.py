@@ -13,6 +13,7 @@ import ray
 from omegaconf import DictConfig
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
+from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
@@ -27,7 +28,6 @@ from pacs.metrics import averaged
 from pacs.runs import signals
 from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
-from pacs.runs.supervisor import STOP_REQUEST
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
@@ -46,7 +46,7 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def __init__(self, config: DictConfig) -> None:
         super().__init__(config)
-        self.run_dir = Path(config.pacs.run_dir)
+        self.run_dir = Path(config.run.dir)
         self.stopping = False
         self.phases = Phases(self.replay_buffer)
         self.prompts = PromptOrder(config)
@@ -82,7 +82,7 @@ class SynchronousTrainer(PPOTrainerSync):
     @logger.setter
     def logger(self, tracking: Any) -> None:
         tracking.logger["pacs"] = RunLog(
-            self.run_dir / "metrics.jsonl",
+            RunFolder(self.run_dir).metrics,
             resumed_step=self.global_steps,
             resumed_metrics=self.saving.resumed_metrics,
             total_steps=self.total_training_steps,
@@ -165,7 +165,7 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def on_step_end(self) -> None:
         """The step is done; if a stop was asked for, save and make verl's loop end with it."""
-        self.stopping = (self.run_dir / STOP_REQUEST).exists() and self.global_steps < self.phases.last_step
+        self.stopping = (RunFolder(self.run_dir).stop).exists() and self.global_steps < self.phases.last_step
         if self.stopping:
             # Before the engines wake up and take the memory that a save may need.
             if self.saving.saved_step != self.global_steps:
@@ -213,7 +213,7 @@ class SynchronousTrainer(PPOTrainerSync):
     def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:
         """Write the responses of the step's first groups; all of them would be gigabytes a day."""
         keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not is_padding(tag)]
-        uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.pacs.sample_groups]
+        uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.run.sample_groups]
         if uids:
             sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
             super()._log_rollout_data(sample, timing_raw, rollout_data_dir)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.torch_file import UnsafeFile, read_torch_file
 from pacs.integration.exchange import TABLES
 
@@ -143,7 +144,7 @@ def write_evidence(
         padding=torch.tensor(padding, dtype=torch.bool),
         passes={name: column.clone() for name, column in zip(names, passes, strict=True)},
     )
-    file = run_dir / "poison" / f"step_{step}.pt"
+    file = RunFolder(run_dir).poison / f"step_{step}.pt"
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs import cli
 from pacs.base.paths import config_dir
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
 from pacs.integration.checkpoints.random_states import random_states, restore_random_states
@@ -22,7 +23,6 @@ from pacs.integration.checkpoints.reshard import load_checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
-from pacs.integration.start.inputs import INPUTS
 from pacs.integration.trainer.method_trainer import MethodTrainer
 
 KINDS = ("model", "optim", "extra_state")
@@ -59,7 +59,7 @@ def composed() -> DictConfig:
 @pytest.fixture
 def config(composed: DictConfig, tmp_path: Path) -> DictConfig:
     config = copy.deepcopy(composed)
-    config.pacs.run_dir = str(tmp_path / "run")
+    config.run.dir = str(tmp_path / "run")
     return config
 
 
@@ -82,7 +82,7 @@ def checkpoint(config: DictConfig, tmp_path: Path) -> Path:
     torch.save({"_num_yielded": 4, "_sampler_iter_state": {"generator": torch.get_rng_state()}}, folder / "data.pt")
     torch.save(random_states(), folder / "trainer.pt")
     OmegaConf.save(config, folder / "config.yaml", resolve=True)
-    for name in (INPUTS, checkpoints.METRICS):
+    for name in (RunFolder.INPUTS, checkpoints.METRICS):
         (folder / name).write_text("{}")
     reference = folder.parent / REFERENCE
     reference.parent.mkdir(parents=True)

@@ -168,7 +168,7 @@ def test_forgetting_adam_every_step_is_warned_of(configs: dict[str, DictConfig])
     every, mini = "pacs__reference__reset_every", "actor_rollout_ref__actor__ppo_mini_batch_size"
     forgotten = with_settings(pacs, pacs__reference__reset_optimizer=True)
     (warning,) = checks.warnings(forgotten)
-    assert "pacs.reference.reset_optimizer=false" in warning
+    assert "method.reference.reset_optimizer=false" in warning
     assert "the first update of each step" in warning
     (warning,) = checks.warnings(with_settings(forgotten, **{mini: pacs.data.train_batch_size}))
     assert "every update then" in warning

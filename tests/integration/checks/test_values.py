@@ -24,12 +24,12 @@ ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
         "actor_rollout_ref.actor.optim.lr=0",
         "trainer.max_actor_ckpt_to_keep=null",
         "trainer.experiment_name=7",
-        "pacs.beta=2",
+        "method.beta=2",
         "data.train_files=[a.parquet,b.parquet]",
         "data.train_files=a.parquet",
         "+data.new=[1]",
         "~data.seed",
-        "pacs.reference.reset_every=null",
+        "method.reference.reset_every=null",
     ],
 )
 def test_what_is_sound_is_let_through(override: str) -> None:
@@ -46,7 +46,7 @@ def test_a_secret_that_cannot_be_read_is_not_repeated() -> None:
 CUT = f"{ROLLOUT}.top_p=0.8"
 
 
-@pytest.mark.parametrize("overrides", [["pacs.reference.reset_every=5"], ["pacs.reference.reset_every=null"]])
+@pytest.mark.parametrize("overrides", [["method.reference.reset_every=5"], ["method.reference.reset_every=null"]])
 def test_a_reference_that_is_kept_is_only_warned_of_a_cut_sampling(overrides: list[str]) -> None:
     config, _ = compose_run("pacs", ["recipe=arithmetic", CUT, *overrides])
     assert any("no response is trained on that has a token that was cut off" in each for each in warnings(config))

@@ -55,7 +55,7 @@ def test_loggers_write_into_the_run_s_folder(monkeypatch: pytest.MonkeyPatch) ->
     for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("SWANLAB_LOG_DIR", "/of/the/user")
-    variables = environment(compose_run("pacs", ["recipe=arithmetic", "pacs.run_dir=/a/run"])[0])
+    variables = environment(compose_run("pacs", ["recipe=arithmetic", "run.dir=/a/run"])[0])
     assert variables["TENSORBOARD_DIR"] == "/a/run/tensorboard"
     assert variables["WANDB_DIR"] == "/a/run"
     assert variables["SWANLAB_LOG_DIR"] == "/of/the/user"

@@ -12,11 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.files import file_sha256
 from pacs.base.paths import config_dir
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.integrity import SMALL_BYTES
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
-from pacs.integration.start.inputs import INPUTS, read_inputs, write_inputs
+from pacs.integration.start.inputs import read_inputs, write_inputs
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def config(composed: DictConfig, tmp_path: Path) -> DictConfig:
     (tmp_path / "model").mkdir()
     (tmp_path / "model/tokenizer.json").write_text("{}")
     (tmp_path / "model/model.safetensors").write_bytes(bytes(SMALL_BYTES + 99))
-    config.pacs.run_dir = str(tmp_path / "run")
+    config.run.dir = str(tmp_path / "run")
     config.data.train_files = [str(tmp_path / name) for name in ("one.parquet", "two.parquet", "parts")]
     config.data.val_files = str(tmp_path / "test.parquet")
     config.actor_rollout_ref.model.path = str(tmp_path / "model")
@@ -86,8 +87,8 @@ def test_a_file_rewritten_at_the_same_path_is_refused_by_name_unless_accepted(
         with pytest.raises(ConfigError) as refused:
             start(config)
         assert f"{key}: {tmp_path / name} holds something else (sha256 " in str(refused.value)
-        assert "pacs.resume.accept_changes=true" in str(refused.value)
-    config.pacs.resume.accept_changes = True
+        assert "run.resume.accept_changes=true" in str(refused.value)
+    config.run.resume.accept_changes = True
     launch.check_folder(config)
     assert f"changed, as accepted: {key}: {tmp_path / name} holds something else" in capsys.readouterr().out
 
@@ -140,7 +141,7 @@ def test_a_note_that_is_none_is_refused(config: DictConfig, tmp_path: Path, cont
     folder = checkpoints.step_folder(tmp_path / "run/checkpoints", 3)
     if "[[" in content:
         content = json.dumps({"data.train_files": [[str(tmp_path / "one.parquet"), 3]]})
-    (folder / INPUTS).write_text(content)
+    (folder / RunFolder.INPUTS).write_text(content)
     checkpoints.seal(folder, step=3, ranks=1)
     with pytest.raises(ConfigError, match="what its run had read cannot be compared"):
         launch.check_folder(config)

@@ -61,7 +61,7 @@ def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch:
     given: list[DictConfig] = []
     monkeypatch.setattr(PacsTaskRunner.__mro__[1], "run", lambda self, config: given.append(config))
     monkeypatch.setattr("pacs.integration.start.task_runner.make_temporary_folders", lambda: None)
-    config, _ = compose_run("pacs", ["recipe=arithmetic", f"pacs.run_dir={tmp_path}", "pacs.rollouts.seeded=true"])
+    config, _ = compose_run("pacs", ["recipe=arithmetic", f"run.dir={tmp_path}", "run.rollouts.seeded=true"])
     write_run_folder(config)
     written = OmegaConf.load(tmp_path / "config.yaml")
     changed = copy.deepcopy(config)

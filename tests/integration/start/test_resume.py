@@ -10,10 +10,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.locks import LOCK
 from pacs.base.paths import config_dir
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration.checks import ConfigError
 from pacs.integration.start import launch
-from pacs.integration.start.inputs import INPUTS
 from pacs.integration.start.resume import choose_checkpoint
 from pacs.runs.state import Ending, write_state
 from tests.runs.states import state_in
@@ -21,7 +21,7 @@ from tests.runs.states import state_in
 
 def composed(run_dir: Path, *overrides: str) -> DictConfig:
     with initialize_config_dir(str(config_dir()), version_base=None):
-        return compose("pacs", overrides=["recipe=arithmetic", f"pacs.run_dir={run_dir}", *overrides])
+        return compose("pacs", overrides=["recipe=arithmetic", f"run.dir={run_dir}", *overrides])
 
 
 def saved(run_dir: Path, step: int, *overrides: str, ranks: int = 1) -> Path:
@@ -29,7 +29,7 @@ def saved(run_dir: Path, step: int, *overrides: str, ranks: int = 1) -> Path:
     folder = checkpoints.step_folder(run_dir / "checkpoints", step)
     folder.mkdir(parents=True)
     OmegaConf.save(composed(run_dir, *overrides), folder / checkpoints.CONFIG, resolve=True)
-    (folder / INPUTS).write_text("{}")
+    (folder / RunFolder.INPUTS).write_text("{}")
     checkpoints.seal(folder, step=step, ranks=ranks)
     return folder
 
@@ -63,32 +63,32 @@ def test_the_newest_complete_one_is_taken_and_named(tmp_path: Path, capsys: pyte
 
 def test_what_is_left_of_a_run_is_not_started_over(tmp_path: Path) -> None:
     folder = saved(tmp_path, 3)
-    assert "has checkpoints of a former run: choose another pacs.run_dir" in refusal(
+    assert "has checkpoints of a former run: choose another run.dir" in refusal(
         composed(tmp_path, "trainer.resume_mode=disable")
     )
     (folder / checkpoints.MARKER).unlink()
     assert "None of the checkpoints" in refusal(composed(tmp_path))
-    assert "choose another pacs.run_dir" in refusal(composed(tmp_path, "trainer.resume_mode=disable"))
+    assert "choose another run.dir" in refusal(composed(tmp_path, "trainer.resume_mode=disable"))
 
 
 def test_another_algorithm_is_refused_by_its_keys_unless_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved(tmp_path, 3)
-    changed = ("pacs.beta=2.0", "data.train_batch_size=32", "trainer.save_freq=7")
+    changed = ("method.beta=2.0", "data.train_batch_size=32", "trainer.save_freq=7")
     complaint = refusal(composed(tmp_path, *changed))
-    assert "pacs.beta: 1.0 in the checkpoint, 2.0 now" in complaint
+    assert "method.beta: 1.0 in the checkpoint, 2.0 now" in complaint
     assert "data.train_batch_size: 64 in the checkpoint, 32 now" in complaint
     assert "save_freq" not in complaint
-    assert "pacs.resume.accept_changes=true" in complaint
-    assert choose_checkpoint(composed(tmp_path, *changed, "pacs.resume.accept_changes=true")) is not None
-    assert "changed, as accepted: pacs.beta: 1.0 in the checkpoint, 2.0 now" in capsys.readouterr().out
+    assert "run.resume.accept_changes=true" in complaint
+    assert choose_checkpoint(composed(tmp_path, *changed, "run.resume.accept_changes=true")) is not None
+    assert "changed, as accepted: method.beta: 1.0 in the checkpoint, 2.0 now" in capsys.readouterr().out
     assert choose_checkpoint(composed(tmp_path, "trainer.total_training_steps=99")) is not None
 
 
 def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None:
     saved(tmp_path, 3)
-    complaint = refusal(composed(tmp_path, "data.dataloader_num_workers=2", "pacs.resume.accept_changes=true"))
+    complaint = refusal(composed(tmp_path, "data.dataloader_num_workers=2", "run.resume.accept_changes=true"))
     assert "data.dataloader_num_workers: 0 in " in complaint
 
 
@@ -146,15 +146,15 @@ def test_looking_at_a_folder_leaves_it_as_it_is(tmp_path: Path, capsys: pytest.C
     launch.check_folder(composed(tmp_path))
     assert "going on from step 3" in capsys.readouterr().out
     with pytest.raises(ConfigError, match=r"pacs\.beta: 1\.0 in the checkpoint, 2\.0 now"):
-        launch.check_folder(composed(tmp_path, "pacs.beta=2.0"))
+        launch.check_folder(composed(tmp_path, "method.beta=2.0"))
 
 
 @pytest.mark.parametrize(
     ("state", "override", "which"),
     [
-        ("failed", "pacs.beta=1.0", None),
-        ("failed", "pacs.beta=2.0", "another run (with another pacs.beta)"),
-        ("finished", "pacs.beta=1.0", "a finished run"),
+        ("failed", "method.beta=1.0", None),
+        ("failed", "method.beta=2.0", "another run (with another method.beta)"),
+        ("finished", "method.beta=1.0", "a finished run"),
     ],
 )
 def test_a_run_without_checkpoints_is_not_written_over(
@@ -179,11 +179,11 @@ def test_a_run_without_checkpoints_is_not_written_over(
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (["pacs.faults.skipped_updates=0"], "pacs.faults.skipped_updates=0 must be a whole number of at least 1"),
-        (["pacs.faults.verifier_errors=2"], "pacs.faults.verifier_errors=2 must be a share from 0 to 1"),
-        (["pacs.faults.no_progress_seconds=-1"], "pacs.faults.no_progress_seconds=-1 must be a number of seconds"),
-        (["pacs.resume.accept_changes=maybe"], "pacs.resume.accept_changes='maybe' must be true or false"),
-        (["pacs.rollouts.seeded=2"], "pacs.rollouts.seeded=2 must be true or false"),
+        (["run.faults.skipped_updates=0"], "run.faults.skipped_updates=0 must be a whole number of at least 1"),
+        (["run.faults.verifier_errors=2"], "run.faults.verifier_errors=2 must be a share from 0 to 1"),
+        (["run.faults.no_progress_seconds=-1"], "run.faults.no_progress_seconds=-1 must be a number of seconds"),
+        (["run.resume.accept_changes=maybe"], "run.resume.accept_changes='maybe' must be true or false"),
+        (["run.rollouts.seeded=2"], "run.rollouts.seeded=2 must be true or false"),
         (["trainer.resume_mode=always"], "trainer.resume_mode=always: use auto, resume_path or disable"),
         (["trainer.max_critic_ckpt_to_keep=9"], "set trainer.max_actor_ckpt_to_keep alone"),
         (["+trainer.remove_previous_ckpt_in_save=true"], "set trainer.max_actor_ckpt_to_keep alone"),
@@ -196,7 +196,7 @@ def test_a_run_without_checkpoints_is_not_written_over(
         (["actor_rollout_ref.actor.checkpoint.async_save=true"], "async_save=true: set it to false"),
         (
             [
-                "pacs.rollouts.seeded=true",
+                "run.rollouts.seeded=true",
                 "+actor_rollout_ref.rollout.agent.agent_loop_manager_class=my.Manager",
             ],
             "leave out my.Manager",

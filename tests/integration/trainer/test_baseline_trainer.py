@@ -78,7 +78,7 @@ def test_tokens_that_are_thrown_away_are_counted(monkeypatch: pytest.MonkeyPatch
 
 
 def test_skipped_updates_stop_the_run() -> None:
-    made = trainer("ppo", "pacs.faults.skipped_updates=2")
+    made = trainer("ppo", "run.faults.skipped_updates=2")
     made.global_steps = 4
     norms = [0.5, float("nan"), 3.0]
     told = {f"actor/{name}": value for name, value in gradient_metrics(norms, 1.0).items()}

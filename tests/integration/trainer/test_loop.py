@@ -13,13 +13,13 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import TrainBatch
 from pacs.algorithm.aggregated import Grpo
+from pacs.base.run_folder import RunFolder
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
 from pacs.integration.trainer import step as step_module
 from pacs.integration.trainer.grading import Grades
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.update import log
-from pacs.runs.supervisor import STOP_REQUEST
 from tests.integration.trainer.test_baseline_trainer import jagged
 from tests.integration.trainer.test_baseline_trainer import trainer as baseline
 from tests.integration.trainer.test_trainer import returned
@@ -58,7 +58,7 @@ def test_the_responses_of_so_many_groups_are_written(tmp_path: Path, monkeypatch
     monkeypatch.setattr(PPOTrainerSync, "_log_rollout_data", lambda self, batch, *rest: written.append(batch.keys))
     keys = ["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-2_0_0", "1-1_1_0", "1-1_2_0"]
     tags = [{"is_padding": key == "1-1_2_0"} for key in keys]
-    made = make_trainer(tmp_path, "pacs.sample_groups=2")
+    made = make_trainer(tmp_path, "run.sample_groups=2")
     made._log_rollout_data(KVBatchMeta(partition_id="train", keys=keys, tags=tags), {}, "")
     assert written == [["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-1_1_0"]]
 
@@ -71,7 +71,7 @@ def test_a_step_after_which_the_run_is_to_stop_is_saved_unless_it_is(
     monkeypatch.setattr(PPOTrainerSync, "on_step_end", lambda self: None)
     made = make_trainer(tmp_path)
     monkeypatch.setattr(made, "_save_checkpoint", lambda: calls.append(made.global_steps))
-    (tmp_path / STOP_REQUEST).touch()
+    (tmp_path / RunFolder.STOP).touch()
     made.global_steps, made.phases.last_step, made.saving.saved_step = 5, 9, saved
     made.phases.begin_steps()
     made.on_step_end()
@@ -150,7 +150,7 @@ def test_what_a_method_reads_of_tokens_is_fetched_and_its_credit_is_written(
 
 
 def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:
-    skipped = make_trainer(tmp_path, "pacs.faults.skipped_updates=5").skipped
+    skipped = make_trainer(tmp_path, "run.faults.skipped_updates=5").skipped
     assert not skipped.add([float("nan")] * 4)
     assert skipped.add([float("inf")])
 

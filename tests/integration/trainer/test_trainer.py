@@ -71,7 +71,7 @@ def test_the_worker_group_holds_a_reference_unless_it_is_always_the_policy(
     config: DictConfig, reset_every: int, role: Role
 ) -> None:
     config = copy.deepcopy(config)
-    config.pacs.reference.reset_every = reset_every
+    config.method.reference.reset_every = reset_every
     trainer = MethodTrainer(config)
     trainer._init_resource_pool_mgr()
     assert trainer.mapping[role] == "global_pool"
@@ -279,8 +279,8 @@ def test_a_threshold_sees_what_the_workers_returned(
 ) -> None:
     """One row that counts, right and sure of it (psi = 6), with a log-ratio of 2.5."""
     config = copy.deepcopy(config)
-    config.pacs.reference.reset_every = None
-    config.pacs.reference[trigger] = threshold
+    config.method.reference.reset_every = None
+    config.method.reference[trigger] = threshold
     trainer = MethodTrainer(config)
     trainer.global_steps, trainer.actor_rollout_wg = 1, Workers()
     row = {"counted": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}

@@ -59,7 +59,7 @@ class Workers:
 
 def make_trainer(folder: Path, *overrides: str) -> MethodTrainer:
     with initialize_config_dir(str(config_dir()), version_base=None):
-        config = compose("pacs", overrides=["recipe=arithmetic", f"pacs.run_dir={folder}", *overrides])
+        config = compose("pacs", overrides=["recipe=arithmetic", f"run.dir={folder}", *overrides])
     trainer = MethodTrainer(config)
     trainer.actor_rollout_wg = Workers()
     return trainer
@@ -79,7 +79,7 @@ def train(trainer: MethodTrainer, steps: int) -> list[str | None]:
     return named
 
 
-RESETS = ("pacs.reference.reset_every=4", "pacs.reference.warmup_steps=2")
+RESETS = ("method.reference.reset_every=4", "method.reference.warmup_steps=2")
 
 
 def test_the_kth_of_w_steps_after_a_reset_has_k_of_w_plus_1_of_the_learning_rate(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_reference_is_the_policy_in_the_first_step_and_after_each_reset(tmp_
 
 @pytest.mark.parametrize("reset_optimizer", [True, False])
 def test_a_reset_forgets_the_optimizer_if_it_is_to(reset_optimizer: bool, tmp_path: Path) -> None:
-    trainer = make_trainer(tmp_path, *RESETS, f"pacs.reference.reset_optimizer={str(reset_optimizer).lower()}")
+    trainer = make_trainer(tmp_path, *RESETS, f"method.reference.reset_optimizer={str(reset_optimizer).lower()}")
     train(trainer, 8)
     assert trainer.actor_rollout_wg.resets == [reset_optimizer] * 2
 
@@ -120,7 +120,7 @@ def test_the_update_is_told_what_the_responses_were_sampled_with(tmp_path: Path)
     trainer = make_trainer(
         tmp_path,
         "actor_rollout_ref.rollout.temperature=0.7",
-        "pacs.metrics.entropy_every=2",
+        "method.metrics.entropy_every=2",
         "actor_rollout_ref.actor.ppo_epochs=3",
         "actor_rollout_ref.actor.data_loader_seed=11",
     )
@@ -137,7 +137,7 @@ def test_the_update_is_told_what_the_responses_were_sampled_with(tmp_path: Path)
 
 def test_old_log_probs_are_taken_in_every_so_many_steps(tmp_path: Path) -> None:
     for every, steps in ((3, [3, 6]), (1, [1, 2, 3, 4, 5, 6, 7]), (None, [])):
-        trainer = make_trainer(tmp_path, f"pacs.metrics.old_log_prob_every={'null' if every is None else every}")
+        trainer = make_trainer(tmp_path, f"method.metrics.old_log_prob_every={'null' if every is None else every}")
         taken = []
         for trainer.global_steps in range(1, 8):
             if wants_old_log_probs(trainer):
@@ -153,7 +153,7 @@ def test_groups_are_kept_together_where_autograd_goes_through_them(
     actor = "actor_rollout_ref.actor"
     trainer = make_trainer(
         tmp_path,
-        f"pacs.update.strategy={strategy}",
+        f"method.update.strategy={strategy}",
         f"{actor}.use_dynamic_bsz=false",
         f"{actor}.ppo_micro_batch_size_per_gpu=16",
     )

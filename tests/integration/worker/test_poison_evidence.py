@@ -140,10 +140,10 @@ GROUPED = Choice("grouped", "")
 @pytest.fixture
 def pacs_trainer(tmp_path: Path) -> MethodTrainer:
     with initialize_config_dir(str(config_dir()), version_base=None):
-        config = compose("pacs", overrides=["recipe=arithmetic", f"pacs.run_dir={tmp_path}"])
-    config.pacs.reference.reset_every = None
-    config.pacs.reference.reset_at_saturation = 0.01
-    config.pacs.reference.reset_at_log_ratio = 1e-6
+        config = compose("pacs", overrides=["recipe=arithmetic", f"run.dir={tmp_path}"])
+    config.method.reference.reset_every = None
+    config.method.reference.reset_at_saturation = 0.01
+    config.method.reference.reset_at_log_ratio = 1e-6
     made = MethodTrainer(config)
     made.global_steps, made.tokenizer = 5, build_tokenizer(64)
     return made

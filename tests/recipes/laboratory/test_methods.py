@@ -178,16 +178,16 @@ def test_a_section_given_in_part_keeps_the_rest_of_the_methods_own() -> None:
     ("name", "options", "said"),
     [
         ("gpro", {}, "method=gpro is not known: choose one of pacs,.*Did you mean grpo?"),
-        ("pacs", {"beta": -1.0}, "options of method=pacs: pacs.beta=-1.0 must be greater than 0"),
-        ("grpo", {"clip_hihg": 0.3}, "pacs.clip_hihg is not a setting .did you mean pacs.clip_high"),
-        ("grpo", {"ratio": "cliped"}, "pacs.ratio=cliped is not known .did you mean clipped"),
-        ("grpo", {"reference": {"reset_evry": 1}}, "pacs.reference.reset_evry is not a setting"),
+        ("pacs", {"beta": -1.0}, "options of method=pacs: method.beta=-1.0 must be greater than 0"),
+        ("grpo", {"clip_hihg": 0.3}, "method.clip_hihg is not a setting .did you mean method.clip_high"),
+        ("grpo", {"ratio": "cliped"}, "method.ratio=cliped is not known .did you mean clipped"),
+        ("grpo", {"reference": {"reset_evry": 1}}, "method.reference.reset_evry is not a setting"),
         ("grpo", {"reference": {"reset_every": 20}}, "reset_every=20, but its ratios are to the policy that sampled"),
         ("disco", {"reference": {"reset_every": None}}, "reset_every=None, but its ratios"),
-        ("pacs", {"reference": 5}, "pacs.reference=5 must be a mapping"),
+        ("pacs", {"reference": 5}, "method.reference=5 must be a mapping"),
         ("pacs", {"method": "grpo"}, "options.method is no option"),
-        ("ppo", {"critic_lr": 0.0}, "pacs.critic_lr=0.0 must be greater than 0"),
-        ("dapo", {"rounds": 0}, "pacs.rounds=0 must be greater than or equal to 1"),
+        ("ppo", {"critic_lr": 0.0}, "method.critic_lr=0.0 must be greater than 0"),
+        ("dapo", {"rounds": 0}, "method.rounds=0 must be greater than or equal to 1"),
     ],
 )
 def test_what_is_wrong_is_refused(name: str, options: dict[str, Any], said: str) -> None:
@@ -233,7 +233,7 @@ def test_a_method_and_a_question_of_ones_own_are_planned_beside_ours(tmp_path: P
     (tmp_path / "mine.yaml").write_text(wrong)
     run = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert run.returncode == 2
-    assert "pacs.scal is not a setting (did you mean pacs.scale?)" in run.stderr
+    assert "method.scal is not a setting (did you mean method.scale?)" in run.stderr
 
 
 def test_a_class_attribute_without_a_type_is_refused_with_the_mend(

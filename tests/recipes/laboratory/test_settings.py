@@ -41,7 +41,7 @@ from recipes.laboratory.settings import Settings
         ({"method": "pcas"}, "method=pcas is not known.*Did you mean pacs?"),
         ({"responses": 1}, "responses=1: pacs with these options compares at least 2 responses"),
         ({"responses": 2, "options": {"estimator": "grpo"}}, "responses=2: pacs .* at least 3"),
-        ({"options": {"betta": 1.0}}, "pacs.betta is not a setting .did you mean pacs.beta"),
+        ({"options": {"betta": 1.0}}, "method.betta is not a setting .did you mean method.beta"),
     ],
 )
 def test_what_is_wrong_is_refused(wrong: dict[str, object], said: str) -> None:

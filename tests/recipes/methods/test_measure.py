@@ -147,6 +147,6 @@ def test_what_tells_runs_apart() -> None:
     one = {"name": "pacs-seed_3", "algorithm": "pacs", "seed": 3, "settings": {"algorithm": "pacs", "data.seed": "3"}}
     assert key(one, "countdown") == {"task": "countdown", "method": "pacs", "seed": 3}
     more = copy.deepcopy(one)
-    more["settings"]["pacs.beta"] = "0.5"  # type: ignore[index]
+    more["settings"]["method.beta"] = "0.5"  # type: ignore[index]
     with pytest.raises(UserError, match=r"its sweep varies pacs\.beta, too"):
         key(more, "countdown")

@@ -1,13 +1,11 @@
 """Typed settings: each field is a Hydra key, and what is wrong with a value is said by the key's full name."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-#: Of every key.
-PREFIX = "pacs"
+from pacs.base.suggestions import nearest
 
 
 class Settings(BaseModel):
@@ -16,11 +14,14 @@ class Settings(BaseModel):
     A field's description is part of the message that refuses a value, so it says what to write instead.
     """
 
+    #: The section of the config that a nested mapping stands under.
+    SECTION: ClassVar[str] = "method"
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
-        """The settings that a nested mapping has, as it stands under `pacs` in a composed config.
+        """The settings that a nested mapping has, as it stands under `SECTION` in a composed config.
 
         Raises:
             ValueError: an unknown key or a value that its field refuses: one sentence with the key and the mend.
@@ -31,22 +32,16 @@ class Settings(BaseModel):
             raise ValueError(_in_words(cls, error)) from None
 
 
-def nearest_word(word: object, known: Iterable[str]) -> str | None:
-    """The known word that a misspelt one is likely to mean, or None if none is near."""
-    nearest = difflib.get_close_matches(str(word).lower(), list(known), n=1)
-    return nearest[0] if nearest else None
-
-
 def _in_words(settings: type[Settings], error: ValidationError) -> str:
     """The first thing that is wrong, in a sentence."""
     found = error.errors()[0]
     given, kind = found["input"], found["type"]
     section, name, place = _field(settings, [str(part) for part in found["loc"]])
-    key = ".".join([PREFIX, *place])
+    key = ".".join([settings.SECTION, *place])
     field = section.model_fields.get(name)
     match kind:
         case "extra_forbidden":
-            known, parent = dict(_keys(settings, PREFIX)), ".".join([PREFIX, *place[:-1]])
+            known, parent = dict(_keys(settings, settings.SECTION)), ".".join([settings.SECTION, *place[:-1]])
             hint = _hint(name, known, known)
             return f"{key} is not a setting{hint}: {parent} has {', '.join(section.model_fields)}"
         case "literal_error" if field is not None and get_args(field.annotation):
@@ -95,5 +90,5 @@ def _keys(settings: type[Settings], prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _hint(word: object, known: Iterable[str], shown: Mapping[str, str]) -> str:
-    nearest = nearest_word(word, known)
-    return f" (did you mean {shown[nearest]}?)" if nearest else ""
+    found = nearest(str(word), known)
+    return f" (did you mean {shown[found[0]]}?)" if found else ""

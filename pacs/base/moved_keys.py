@@ -1,0 +1,91 @@
+"""Keys that have moved: what was `pacs.*` is `method.*` and `run.*`. The old names go on working for one release."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+#: The section that was divided.
+OLD = "pacs"
+#: Its keys that are about a run, by their new names; all others are the method's.
+_OF_THE_RUN = {
+    "run_dir": "dir", "sample_groups": "sample_groups", "reasoning": "reasoning", "rollouts": "rollouts",
+    "faults": "faults", "resume": "resume",
+}  # fmt: skip
+
+
+def new_key(key: str) -> str:
+    """`method.beta` of `pacs.beta`, `run.dir` of `pacs.run_dir`; any other key as it is."""
+    section, dot, rest = key.partition(".")
+    if section != OLD or not dot:
+        return key
+    first, dot, below = rest.partition(".")
+    if first in _OF_THE_RUN:
+        return f"run.{_OF_THE_RUN[first]}{dot}{below}"
+    return "method.name" if rest == "method" else f"method.{rest}"
+
+
+def with_new_keys(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config in which the old section's values stand at their new places.
+
+    Args:
+        config: nested, as YAML has it: of a run by an earlier version, or composed from a user's files. Interpolations
+            of old keys are rewritten, too. A value of the old section wins over one at its new place.
+    """
+    moved = _interpolations({key: value for key, value in config.items() if key != OLD})
+    old = config.get(OLD)
+    for key, value in (_interpolations(old) if isinstance(old, Mapping) else {}).items():
+        *parents, name = new_key(f"{OLD}.{key}").split(".")
+        section = moved
+        for parent in parents:
+            section = section.setdefault(parent, {})
+        section[name] = _merged(section.get(name), value)
+    return moved
+
+
+def with_new_names(words: Sequence[str], kept: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Hydra's overrides with the names that their keys have in the composed config, and a note on each that is old.
+
+    Args:
+        words: `key=value`, with Hydra's prefixes.
+        kept: keys of the old section that a user's config still declares: their overrides, old or new, must name them
+            as that file does, for Hydra to find them.
+    """
+    files = {new_key(f"{OLD}.{key}"): f"{OLD}.{key}" for key in kept}
+    renamed, notes = [], []
+    for word in words:
+        found = re.match(r"(\+\+?|~)?([\w.]+)(.*)", word, flags=re.DOTALL)
+        if found is None:
+            renamed.append(word)
+            continue
+        prefix, key, rest = found.groups(default="")
+        new = new_key(key)
+        if new != key:
+            notes.append(f"{key} is called {new} now; the old name goes with the next release.")
+        renamed.append(f"{prefix}{files.get(new, new)}{rest}")
+    return renamed, notes
+
+
+def _merged(there: Any, value: Any) -> Any:
+    if not (isinstance(there, Mapping) and isinstance(value, Mapping)):
+        return value
+    return {**there, **{key: _merged(there.get(key), below) for key, below in value.items()}}
+
+
+def _interpolations(node: Any) -> Any:
+    if isinstance(node, Mapping):
+        return {key: _interpolations(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_interpolations(value) for value in node]
+    if isinstance(node, str) and f"{OLD}." in node:
+        # A resolver of ours (`${pacs.sum:...}`) has a colon behind its name.
+        return re.sub(r"(\$\{(?:oc\.select:)?)(pacs\.[\w.]+)(?=[},])", lambda m: m[1] + new_key(m[2]), node)
+    return node
+
+
+def declared(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """The dotted keys of a nested section's values."""
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from declared(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
