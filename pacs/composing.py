@@ -1,12 +1,9 @@
 """A run composed as `pacs train` composes it, for the commands that only look at it."""
 
 import re
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
@@ -14,7 +11,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
-from pacs.base.moved_keys import OLD, declared, new_key, with_new_keys, with_new_names
+from pacs.base.moved_keys import move_old_section, new_key, renamed
 from pacs.base.paths import config_dir
 from pacs.base.redaction import BLANK, is_secret
 from pacs.base.suggestions import did_you_mean, nearest
@@ -22,11 +19,6 @@ from pacs.verl_keys import names
 
 #: The class of ours that is trained with; a primary config names its own.
 METHOD = "method.name"
-#: What is said of a file that has the old section.
-SECTIONS_NOTE = (
-    "its section `pacs` goes with the next release: the run's keys (run_dir as `dir`, sample_groups, reasoning, "
-    "rollouts, faults, resume) stand under `run` now, the method's under `method` (`method` as `name`)."
-)
 #: Folders of configs/ that a run takes nothing from by name.
 NOT_GROUPS = frozenset({"shared", "sweep"})
 #: Losses of verl that are no primary config, and why.
@@ -73,38 +65,6 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     except checks.ConfigError as error:
         raise UserError(f"the run could not start:\n{error}") from error
     return config, hardware
-
-
-def renamed(words: Sequence[str], folders: Sequence[Path] = ()) -> list[str]:
-    """Overrides by the names that their keys have in the composed config; old names are noted on stderr.
-
-    Args:
-        words: Hydra's.
-        folders: with configs of the user, which may still have the section `pacs`.
-    """
-    files = [file for folder in folders for file in sorted(folder.rglob("*.yaml"))]
-    kept: set[str] = set()
-    for file in files:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and isinstance(section := content.get(OLD), dict):
-            kept.update(declared(section))
-            print(f"pacs: {file}: {SECTIONS_NOTE}", file=sys.stderr)
-    names, notes = with_new_names(words, kept)
-    for note in notes:
-        print(f"pacs: {note}", file=sys.stderr)
-    return names
-
-
-def move_old_section(config: DictConfig) -> None:
-    """Put what a user's file still says under `pacs` where it belongs, in place."""
-    before = OmegaConf.to_container(config, resolve=False)
-    assert isinstance(before, dict)
-    after = with_new_keys({str(key): value for key, value in before.items() if key != "hydra"})
-    with open_dict(config):
-        config.pop(OLD, None)
-        for key, value in after.items():
-            if value != before.get(key):
-                config[key] = value
 
 
 def composition_problem(error: Exception, arguments: Sequence[str]) -> str:

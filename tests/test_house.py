@@ -1,7 +1,7 @@
 """Rules of the house: who imports whom, where verl's keys may stand, how long a file may be, and how text is printed.
 
-Only `pacs/integration/` imports verl, and `pacs/algorithm/` knows torch and pydantic alone. verl's settings and metrics
-are named there, in `pacs/verl_keys/` and in the tables of `pacs/metrics/`.
+Only `pacs/integration/` imports verl, and `pacs/algorithm/` knows torch, pydantic and `pacs/base/` alone. verl's
+settings and metrics are named there, in `pacs/verl_keys/` and in the tables of `pacs/metrics/`.
 """
 
 import ast
@@ -23,7 +23,7 @@ def forbidden_imports(source: str, path: PurePosixPath) -> list[str]:
     forbidden = []
     for module in imported_modules(source, path):
         top = module.split(".")[0]
-        foreign = top not in allowed_in_algorithm and not f"{module}.".startswith("pacs.algorithm.")
+        foreign = top not in allowed_in_algorithm and not f"{module}.".startswith(("pacs.algorithm.", "pacs.base."))
         if (path.is_relative_to("pacs/algorithm") and foreign) or (
             top in ONLY_IN_INTEGRATION and not path.is_relative_to("pacs/integration")
         ):

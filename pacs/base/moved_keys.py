@@ -1,8 +1,16 @@
 """Keys that have moved: what was `pacs.*` is `method.*` and `run.*`. The old names go on working for one release."""
 
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from pacs.base.terminal import print
 
 #: The section that was divided.
 OLD = "pacs"
@@ -11,6 +19,12 @@ _OF_THE_RUN = {
     "run_dir": "dir", "sample_groups": "sample_groups", "reasoning": "reasoning", "rollouts": "rollouts",
     "faults": "faults", "resume": "resume",
 }  # fmt: skip
+
+#: What is said of a file that has the old section.
+SECTIONS_NOTE = (
+    "its section `pacs` goes with the next release: the run's keys (run_dir as `dir`, sample_groups, reasoning, "
+    "rollouts, faults, resume) stand under `run` now, the method's under `method` (`method` as `name`)."
+)
 
 
 def new_key(key: str) -> str:
@@ -65,6 +79,38 @@ def with_new_names(words: Sequence[str], kept: Collection[str] = ()) -> tuple[li
     return renamed, notes
 
 
+def renamed(words: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """Overrides by the names that their keys have in the composed config; old names are noted on stderr.
+
+    Args:
+        words: Hydra's.
+        options: of Hydra's, whose `--config-dir` may have configs that still have the section `pacs`.
+    """
+    files = [file for folder in _config_folders(options) for file in sorted(folder.rglob("*.yaml"))]
+    kept: set[str] = set()
+    for file in files:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and isinstance(section := content.get(OLD), dict):
+            kept.update(_declared(section))
+            print(f"pacs: {file}: {SECTIONS_NOTE}", file=sys.stderr)
+    names, notes = with_new_names(words, kept)
+    for note in notes:
+        print(f"pacs: {note}", file=sys.stderr)
+    return names
+
+
+def move_old_section(config: DictConfig) -> None:
+    """Put what a user's file still says under `pacs` where it belongs, in place."""
+    before = OmegaConf.to_container(config, resolve=False)
+    assert isinstance(before, dict)
+    after = with_new_keys({str(key): value for key, value in before.items() if key != "hydra"})
+    with open_dict(config):
+        config.pop(OLD, None)
+        for key, value in after.items():
+            if value != before.get(key):
+                config[key] = value
+
+
 def _merged(there: Any, value: Any) -> Any:
     if not (isinstance(there, Mapping) and isinstance(value, Mapping)):
         return value
@@ -82,10 +128,17 @@ def _interpolations(node: Any) -> Any:
     return node
 
 
-def declared(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+def _declared(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """The dotted keys of a nested section's values."""
     for key, value in section.items():
         if isinstance(value, Mapping):
-            yield from declared(value, f"{prefix}{key}.")
+            yield from _declared(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}"
+
+
+def _config_folders(options: Sequence[str]) -> list[Path]:
+    """Of the option `--config-dir`."""
+    given = [word.partition("=")[2] for word in options if word.startswith("--config-dir=")]
+    given += [following for word, following in pairwise(options) if word in ("--config-dir", "-cd")]
+    return [Path(folder) for folder in given]

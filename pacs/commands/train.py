@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import partial
-from itertools import pairwise
-from pathlib import Path
 
 import hydra
 import yaml
@@ -18,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
+from pacs.base.moved_keys import move_old_section, renamed
 from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
 from pacs.base.stops import ended_by_ctrl_c
@@ -28,9 +27,7 @@ from pacs.composing import (
     composition_problem,
     groups,
     kind_problems,
-    move_old_section,
     override_problems,
-    renamed,
     without_dashes,
 )
 from pacs.verl_keys.names import RUN_NAME
@@ -110,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
     options = [word for word in arguments if word not in (*overrides, "--dry-run", *VERBOSE)]
     if problems := [*_option_problems(options), *override_problems(overrides)]:
         raise _refusal("\n".join(f"- {redact(problem)}" for problem in problems))
-    overrides = renamed(overrides, _folders(options))
+    overrides = renamed(overrides, options)
     sys.argv = ["pacs train", *options, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing, so that we can say what to change
     refused: list[UserError] = []  # Hydra would print a line of its own before what is raised within
@@ -139,14 +136,6 @@ def main(arguments: Sequence[str]) -> int:
     if refused:
         raise refused[0]
     return 0
-
-
-def _folders(options: Sequence[str]) -> list[Path]:
-    """Folders with configs of the user."""
-    names = ("--config-dir", "-cd")
-    given = [word.partition("=")[2] for word in options if word.startswith("--config-dir=")]
-    given += [following for word, following in pairwise(options) if word in names]
-    return [Path(folder) for folder in given]
 
 
 def _option_problems(words: Sequence[str]) -> Iterator[str]:

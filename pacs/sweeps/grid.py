@@ -19,8 +19,9 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
+from pacs.base.moved_keys import renamed
 from pacs.base.paths import config_dir
-from pacs.composing import METHOD, composition_problem, override_problems, quoted, renamed
+from pacs.composing import METHOD, composition_problem, override_problems, quoted
 from pacs.sweeps.definition import Sweep
 from pacs.verl_keys.config import total_steps
 from pacs.verl_keys.names import DATA_SEED, ROLLOUT_SEED, RUN_NAME

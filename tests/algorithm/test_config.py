@@ -89,13 +89,13 @@ def test_is_frozen_and_travels_between_processes() -> None:
         ({"reference": None}, "method.reference=None must be a mapping of settings, not NoneType"),
         (
             {"estimater": "rloo"},
-            r"method.estimater is not a setting \(did you mean method.estimator\?\): pacs has .*beta, ",
+            r"method.estimater is not a setting \(did you mean method.estimator\?\): method has .*beta, ",
         ),
         (
             {"reset_every": 5},
             r"method.reset_every is not a setting \(did you mean method.reference.reset_every\?\)",
         ),
-        ({"zzz": 5}, "method.zzz is not a setting: pacs has reference, update, metrics, beta, estimator, "),
+        ({"zzz": 5}, "method.zzz is not a setting: method has reference, update, metrics, beta, estimator, "),
         (
             {"reference": {"reset_evry": 5}},
             r"method.reference.reset_evry is not a setting \(did you mean method.reference.reset_every\?\): "
@@ -169,8 +169,8 @@ class Squared(Pacs):
 
 
 def test_a_method_is_named_by_a_word_or_an_import_path() -> None:
-    assert method_of({"beta": 2.0}) == method_of({"method": "pacs", "beta": 2.0}) == Pacs(beta=2.0)
-    assert method_of({"method": f"{__name__}.Squared", "beta": 2.0}) == Squared(beta=2.0)
+    assert method_of({"beta": 2.0}) == method_of({"name": "pacs", "beta": 2.0}) == Pacs(beta=2.0)
+    assert method_of({"name": f"{__name__}.Squared", "beta": 2.0}) == Squared(beta=2.0)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_method_is_named_by_a_word_or_an_import_path() -> None:
     [
         (
             "pasc",
-            r"method.name=pasc is not known \(did you mean pacs\?\): choose one of pacs, .* or give the import path",
+            r"method.name=pasc is not known: choose one of pacs, .* or give the import path.*Did you mean pacs",
         ),
         ("no_such.module.Loss", "method.name=no_such.module.Loss cannot be imported .*PYTHONPATH"),
         ("math.pi", "method.name=math.pi is no subclass of pacs.algorithm.Method"),
@@ -187,4 +187,4 @@ def test_a_method_is_named_by_a_word_or_an_import_path() -> None:
 )
 def test_a_method_that_is_none_is_refused(name: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        method_of({"method": name})
+        method_of({"name": name})

@@ -87,7 +87,7 @@ ALGORITHM = keys(
         model_engine custom_reward_function.path reward_model.reward_manager distillation.enabled
         distillation.distillation_loss.loss_mode skip.rollout_tq.enable skip.rollout.action
     """),
-    ("pacs", """
+    ("method", """
         beta estimator objective weight_scope normalize_by_length policy_gradient_term single_class_groups
     """),
     ("method.reference", """
@@ -138,8 +138,9 @@ ALGORITHM = keys(
 )  # fmt: skip
 
 MEANS = keys(
-    ("pacs", """
-        run_dir sample_groups metrics.entropy_every metrics.old_log_prob_every update.strategy
+    ("method", "metrics.entropy_every metrics.old_log_prob_every update.strategy"),
+    ("run", """
+        dir sample_groups
         faults.skipped_updates faults.no_progress_seconds faults.verifier_errors resume.accept_changes rollouts.seeded
     """),
     ("data", """
@@ -226,7 +227,7 @@ def test_the_same_run_has_not_changed_however_it_was_stored(recipe, tmp_path):
 
 
 def test_changes_are_sentences():
-    changes = {"pacs__estimator": "none", "pacs__reference__reset_every": None, OPTIM + "lr": 1e-6}
+    changes = {"method__estimator": "none", "method__reference__reset_every": None, OPTIM + "lr": 1e-6}
     assert algorithm_changes(config(), config(**changes)) == [
         "actor_rollout_ref.actor.optim.lr: 0.0001 in the checkpoint, 1e-06 now",
         "method.reference.reset_every: 1 in the checkpoint, null now",
@@ -265,7 +266,7 @@ def test_a_cpu_run_differs_from_a_gpu_run_by_its_precision_alone():
 
 
 def test_null_and_not_there_are_the_same():
-    assert algorithm_changes(config(), config(pacs__new=None)) == []
+    assert algorithm_changes(config(), config(run__new=None)) == []
     assert algorithm_changes({"data": {"a": None, "b": {}}}, {"data": {}}) == []
 
 

@@ -165,8 +165,8 @@ def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> No
 
 def test_forgetting_adam_every_step_is_warned_of(configs: dict[str, DictConfig]) -> None:
     pacs = configs["pacs"]
-    every, mini = "pacs__reference__reset_every", "actor_rollout_ref__actor__ppo_mini_batch_size"
-    forgotten = with_settings(pacs, pacs__reference__reset_optimizer=True)
+    every, mini = "method__reference__reset_every", "actor_rollout_ref__actor__ppo_mini_batch_size"
+    forgotten = with_settings(pacs, method__reference__reset_optimizer=True)
     (warning,) = checks.warnings(forgotten)
     assert "method.reference.reset_optimizer=false" in warning
     assert "the first update of each step" in warning
