@@ -19,8 +19,8 @@ from benchmarks.table import format_table
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.planning.generation import generation
+from pacs.planning.observed_lengths import find_lengths
 from pacs.planning.plan import make_plan
-from pacs.planning.seen import find_lengths
 
 ROLLOUT = "actor_rollout_ref.rollout"
 #: vLLM's share of the GPU, its seats, the share of its cache that it keeps free when it lets a request in.

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.table import format_table
 from pacs.base.arguments import positive
-from pacs.integration.compatibility.changes import SECONDS_BETWEEN_LOOKS, pause_between_looks_for_messages
+from pacs.integration.patches.replacements import SECONDS_BETWEEN_LOOKS, pause_between_looks_for_messages
 
 WAYS = {"without a pause": False, f"a pause of {1e3 * SECONDS_BETWEEN_LOOKS:g} ms": True}
 

@@ -44,7 +44,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
         UserError: it cannot be.
     """
     from pacs.integration import checks
-    from pacs.integration.start import launch
+    from pacs.integration.launch import launcher
 
     overrides = renamed(overrides)
     if unread := override_problems(overrides):
@@ -58,7 +58,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
             del config["hydra"]
         if wrong:
             raise checks.ConfigError(wrong)
-        launch.prepare(config)
+        launcher.prepare(config)
     except (HydraException, OmegaConfBaseException) as error:
         problem = composition_problem(error, ["--config-name", name, *overrides])
         raise UserError(f"the run cannot be composed:\n{problem}") from error

@@ -12,7 +12,7 @@ import pytest
 
 from pacs.cli import parser_of
 from pacs.completion import LINE
-from pacs.completion.values import OFFERED
+from pacs.completion.choices import OFFERED
 from pacs.data.sources import SOURCES
 from pacs.evaluation.tasks import NAMES
 from pacs.sweeps.definition import read_sweep, sweep_files

@@ -24,13 +24,13 @@ from pacs.algorithm import METHODS
 from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
 from pacs.integration.checks import check_run
+from pacs.integration.checks.machine import how_to_prepare
 from pacs.integration.checks.models import recipe_command
-from pacs.integration.checks.preflight import how_to_prepare
 from pacs.integration.schema import BASELINES, method_in
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.planning.architecture import PUBLISHED
-from pacs.verl_keys.changes import plain
+from pacs.verl_keys.algorithm_changes import plain
 from recipes.arithmetic_mixed import problems as arithmetic_mixed
 from recipes.chain_sums import problems as chain_sums
 from recipes.countdown import problems as countdown

@@ -123,7 +123,7 @@ def test_every_layer_is_there_and_used() -> None:
         ("from ..evaluation import sample", "pacs/data/bad.py"),
         ("import pacs.runs.state", "pacs/base/bad.py"),
         ("from pacs import cli", "pacs/commands/bad.py"),
-        ("importlib.import_module('pacs.sweeps.grid')", "pacs/integration/start/bad.py"),
+        ("importlib.import_module('pacs.sweeps.grid')", "pacs/integration/launch/bad.py"),
         ("from pacs import nowhere", "pacs/cli.py"),
     ],
 )
@@ -168,7 +168,7 @@ def test_what_is_printed_goes_through_the_terminal_s_own_module(path: PurePosixP
     """Text of others is obeyed by a terminal; `pacs.base.terminal.print` shows it instead."""
     own = (
         "pacs/base/terminal.py",
-        "pacs/integration/compatibility/shown_config.py",
+        "pacs/integration/patches/shown_config.py",
     )
     assert str(path) in own or bare_prints((ROOT / path).read_text()) == []
 

@@ -5,10 +5,10 @@ groups may differ in size, and rows may come in any order. Everything is calcula
 where the inputs are.
 """
 
+from pacs.algorithm.conformance import check_method
 from pacs.algorithm.constants import batch_constants, credit_means
 from pacs.algorithm.correction import CorrectionConfig, scale_gradient, token_weights
 from pacs.algorithm.groups import check_whole_groups
-from pacs.algorithm.kit import check_method
 from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
 from pacs.algorithm.method import Method, MetricsConfig, UpdateConfig
 from pacs.algorithm.names import METHODS, method_of

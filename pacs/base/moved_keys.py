@@ -20,6 +20,8 @@ _OF_THE_RUN = {
     "faults": "faults", "resume": "resume",
 }  # fmt: skip
 
+#: A package of ours that a run's config names (`rollout.agent.agent_loop_manager_class`).
+_OLD_PACKAGE, _NEW_PACKAGE = "pacs.integration.compatibility.", "pacs.integration.patches."
 #: What is said of a file that has the old section.
 SECTIONS_NOTE = (
     "its section `pacs` goes with the next release: the run's keys (run_dir as `dir`, sample_groups, reasoning, "
@@ -45,7 +47,7 @@ def with_new_keys(config: Mapping[str, Any]) -> dict[str, Any]:
         config: nested, as YAML has it: of a run by an earlier version, or composed from a user's files. Interpolations
             of old keys are rewritten, too. A value of the old section wins over one at its new place.
     """
-    moved = _interpolations({key: value for key, value in config.items() if key != OLD})
+    moved: dict[str, Any] = _interpolations({key: value for key, value in config.items() if key != OLD})
     old = config.get(OLD)
     for key, value in (_interpolations(old) if isinstance(old, Mapping) else {}).items():
         *parents, name = new_key(f"{OLD}.{key}").split(".")
@@ -122,6 +124,8 @@ def _interpolations(node: Any) -> Any:
         return {key: _interpolations(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_interpolations(value) for value in node]
+    if isinstance(node, str) and node.startswith(_OLD_PACKAGE):
+        return node.replace(_OLD_PACKAGE, _NEW_PACKAGE)
     if isinstance(node, str) and f"{OLD}." in node:
         # A resolver of ours (`${pacs.sum:...}`) has a colon behind its name.
         return re.sub(r"(\$\{(?:oc\.select:)?)(pacs\.[\w.]+)(?=[},])", lambda m: m[1] + new_key(m[2]), node)

@@ -1,11 +1,9 @@
 """The layout of a training run's folder: what is in it, by which name. No other module spells these."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 
-@dataclass(frozen=True)
 class RunFolder:
     """A run's folder.
 
@@ -24,8 +22,6 @@ class RunFolder:
     Folders: `checkpoints/global_step_N`, `samples/train` and `samples/validation`, `tensorboard`, `stacks` (of a run
     that hung), `poison` (of an update that was not finite).
     """
-
-    path: Path
 
     CONFIG: ClassVar = "config.yaml"
     INFO: ClassVar = "run.json"
@@ -48,8 +44,8 @@ class RunFolder:
     #: By either of which a folder is known to be a run's.
     MARKS: ClassVar = (INFO, STATE)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path))
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
 
     @property
     def is_one(self) -> bool:

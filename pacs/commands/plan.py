@@ -50,9 +50,9 @@ def main(args: argparse.Namespace) -> int:
     """Print the plan."""
     # verl and Hydra take seconds to import.
     from pacs.composing import compose_run
+    from pacs.planning.observed_lengths import find_lengths
     from pacs.planning.plan import make_plan
     from pacs.planning.report import full
-    from pacs.planning.seen import find_lengths
 
     config, hardware = compose_run(args.config_name, args.overrides)
     plan = make_plan(

@@ -167,16 +167,16 @@ def _show(application: Callable[[], None]) -> None:
 def _train(config: DictConfig, *, verbose: bool) -> None:
     with ended_by_ctrl_c("pacs train"):
         from pacs.integration import checks
-        from pacs.integration.start import launch
+        from pacs.integration.launch import launcher
 
     try:
         with ended_by_ctrl_c("pacs train"):
             _check_overrides(config)
-            launch.prepare(config)
+            launcher.prepare(config)
             checks.check_model(config)
             checks.check_surroundings(config, _say)
             _warn(config)
-        status = launch.train(config, verbose=verbose)
+        status = launcher.train(config, verbose=verbose)
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
     if status != 0:
@@ -185,14 +185,14 @@ def _train(config: DictConfig, *, verbose: bool) -> None:
 
 def _dry_run(config: DictConfig) -> None:
     from pacs.integration import checks, strategy
-    from pacs.integration.checks import preflight as surroundings
+    from pacs.integration.checks import machine as surroundings
     from pacs.integration.checks.reasoning import reasoning_outlook
-    from pacs.integration.start import launch
+    from pacs.integration.launch import launcher
     from pacs.planning.report import outline
 
     try:
         _check_overrides(config)
-        launch.prepare(config)
+        launcher.prepare(config)
         checks.check_model(config)
     except checks.ConfigError as error:
         raise _refusal(str(error)) from error
@@ -205,7 +205,7 @@ def _dry_run(config: DictConfig) -> None:
     print(outline(config))
     print("\n".join(surroundings.expected_data(config)), flush=True)
     problems = []
-    for check in (partial(checks.check_surroundings, note=_say), launch.check_folder):
+    for check in (partial(checks.check_surroundings, note=_say), launcher.check_folder):
         try:
             check(config)
         except checks.ConfigError as error:

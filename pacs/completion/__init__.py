@@ -15,8 +15,8 @@ from types import ModuleType
 import argcomplete
 from argcomplete.completers import FilesCompleter
 
+from pacs.completion.choices import OFFERED
 from pacs.completion.overrides import offered_overrides
-from pacs.completion.values import OFFERED
 
 #: By which argcomplete's shell function says that it asks, and hands over the line.
 ASKED, LINE = "_ARGCOMPLETE", "COMP_LINE"

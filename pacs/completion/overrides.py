@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from pacs.base.paths import config_dir
-from pacs.completion.values import arms
+from pacs.completion.choices import arms
 
 #: Of Hydra, before a key: to add it, and to delete it.
 SIGNS = "+~"

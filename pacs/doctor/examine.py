@@ -64,7 +64,7 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
 def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
     from pacs.integration.checks.architecture import architecture_problems
-    from pacs.integration.checks.preflight import input_problems
+    from pacs.integration.checks.machine import input_problems
     from pacs.integration.checks.reasoning import reasoning_outlook
 
     notes: list[str] = []

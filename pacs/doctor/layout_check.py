@@ -63,7 +63,7 @@ def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
             log = Path(folder) / f"rank_{rank}.log"
             with log.open("w") as said, log.with_suffix(".out").open("w") as measured:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "pacs.integration.probe.process", str(file)],
+                    [sys.executable, "-m", "pacs.integration.preflight.process", str(file)],
                     env=os.environ | {key: str(value) for key, value in variables.items()},
                     stdout=measured,
                     stderr=said,

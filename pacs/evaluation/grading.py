@@ -10,7 +10,7 @@ from hydra.core.override_parser.types import OverrideType
 from hydra.errors import HydraException
 
 from pacs.base.errors import UserError
-from pacs.rewards.of_run import RunReward
+from pacs.rewards.configured import RunReward
 from pacs.rewards.registry import check_settings, resolved_settings
 
 OPTION = "--reward-kwargs"

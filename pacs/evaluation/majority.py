@@ -7,9 +7,9 @@ import numpy as np
 
 from pacs.evaluation.sample import Graded
 from pacs.rewards.answers.exact import exact
-from pacs.rewards.answers.kinds import Expression
 from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
+from pacs.rewards.answers.types import Expression
 
 #: Of k samples, for a problem's maj@k.
 DRAWS = 1000

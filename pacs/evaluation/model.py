@@ -18,7 +18,7 @@ from pacs.checkpoints.model_folder import model_problems
 from pacs.checkpoints.source import Source, find_source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import read_sums
-from pacs.rewards.of_run import RunReward, read_reward, reward_of
+from pacs.rewards.configured import RunReward, read_reward, reward_of
 from pacs.rewards.reasoning import SETTING
 from pacs.verl_keys.names import DATA_SEED, METHOD, REWARD_FUNCTION
 

@@ -12,7 +12,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.settings import shown
 from pacs.base.terminal import visible
 from pacs.checkpoints.source import Source
-from pacs.rewards.of_run import reward_of
+from pacs.rewards.configured import reward_of
 from pacs.runs.read import Run, read_run
 from pacs.verl_keys import names
 from pacs.verl_keys.metrics import SCORE, VALIDATION

@@ -17,7 +17,7 @@ from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import write_sums
 from pacs.export.card import model_card
 from pacs.export.model import check_shards, empty_model, own_parameters
-from pacs.rewards.of_run import FILE, write_reward
+from pacs.rewards.configured import FILE, write_reward
 from pacs.rewards.reasoning import SETTING
 from pacs.verl_keys.names import REWARD_FUNCTION
 

@@ -6,8 +6,8 @@ Both are cheap; the patches of the CPU stack (see `patches`) wait for a run that
 import ray
 from verl.plugin.platform.platform_manager import PlatformRegistry
 
-from pacs.integration.compatibility import patches
-from pacs.integration.compatibility.cpu_platform import CpuPlatform, is_cpu_selected
+from pacs.integration.patches import registry
+from pacs.integration.patches.cpu_platform import CpuPlatform, is_cpu_selected
 from pacs.integration.trainer.failed_prompts import note_failures
 from pacs.runs import signals, stacks
 
@@ -17,14 +17,14 @@ stacks.register()
 if ray.is_initialized():  # a worker of Ray's: verl is imported before the driver starts Ray
     signals.ignore()
     note_failures()
-patches.install_for_verl()
+registry.install_for_verl()
 if is_cpu_selected():
-    patches.install_for_verl_on_cpu()
+    registry.install_for_verl_on_cpu()
 
 
 def load_vllm() -> None:
     """Patch vLLM; be ready to say where a hung engine hangs."""
     stacks.register()
-    patches.install_for_vllm()
+    registry.install_for_vllm()
     if is_cpu_selected():
-        patches.install_for_vllm_on_cpu()
+        registry.install_for_vllm_on_cpu()

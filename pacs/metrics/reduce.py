@@ -10,7 +10,7 @@ import torch
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import (
+from pacs.metrics.reductions import (
     BIN,
     CORRECT,
     CORRECT_RESPONSES,

@@ -55,7 +55,7 @@ def make_plan(
         hardware: the option of the config group `hardware`, whose name tells the GPU.
         gpu: another GPU in its place.
         mean_response_tokens: of a response; None: an assumption.
-        lengths: that were seen (`pacs.planning.seen`), which come before these.
+        lengths: that were seen (`pacs.planning.observed_lengths`), which come before these.
 
     Raises:
         UserError: it cannot be planned.

@@ -8,7 +8,7 @@ import time
 from functools import lru_cache
 from typing import Any, Final
 
-from pacs.rewards.answers import kinds
+from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import MAX_CHARS, TooMuch, check_operation
 from pacs.rewards.answers.compare import check_value, compare
 from pacs.rewards.answers.exact import NoValue
@@ -117,12 +117,12 @@ def _grade(predicted: str, gold: str, limits: Limits, accept_unevaluated: bool) 
     if key and key == _key(gold):
         return "correct"
     target = _read_gold(gold, limits)
-    if isinstance(target, kinds.Words) and not target.text.isupper() and key.casefold() == target.text:
+    if isinstance(target, types.Words) and not target.text.isupper() and key.casefold() == target.text:
         return "correct"
     try:
         answer = read(predicted)
-        if isinstance(answer, kinds.Operation):
-            if not accept_unevaluated and not isinstance(read(gold), kinds.Operation):
+        if isinstance(answer, types.Operation):
+            if not accept_unevaluated and not isinstance(read(gold), types.Operation):
                 return "unevaluated"
             answer = _carried_out(predicted, limits)
         status = compare(answer, target)
@@ -139,10 +139,10 @@ def _key(answer: str) -> str:
         return ""
 
 
-def _read_gold(gold: str, limits: Limits) -> kinds.Answer:
+def _read_gold(gold: str, limits: Limits) -> types.Answer:
     try:
         answer = read(gold)
-        if isinstance(answer, kinds.Operation):
+        if isinstance(answer, types.Operation):
             answer = _carried_out(gold, limits)
         check_value(answer)
     except (Unreadable, TooMuch, NoValue, RecursionError) as error:
@@ -150,12 +150,12 @@ def _read_gold(gold: str, limits: Limits) -> kinds.Answer:
     return answer
 
 
-def _carried_out(answer: str, limits: Limits) -> kinds.Answer:
+def _carried_out(answer: str, limits: Limits) -> types.Answer:
     """An `Operation` as what it comes to. Raises Unreadable if that is nothing, TimeoutError and IsolationError."""
     outcome = _tried(answer, limits, int(time.monotonic() // TIMEOUT_KEPT_SECONDS))
     if isinstance(outcome, Exception):
         raise outcome
-    if isinstance(value := read(outcome), kinds.Operation):
+    if isinstance(value := read(outcome), types.Operation):
         raise Unreadable(f"an operation is left of it: {value.name}")
     return value
 
@@ -198,6 +198,6 @@ def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B
         return str(error)
     except TimeoutError:
         return f"to carry it out takes longer than {limits.timeout_seconds:g} s"
-    if isinstance(answer, kinds.Words) and len(answer.text.split()) > MAX_WORDS:
+    if isinstance(answer, types.Words) and len(answer.text.split()) > MAX_WORDS:
         return SENTENCE
     return None

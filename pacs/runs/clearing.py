@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pacs.base.terminal import say
+from pacs.runs.disk_space import RESERVE
 from pacs.runs.processes import end_processes, is_alive, processes_of
-from pacs.runs.room import RESERVE
 from pacs.runs.segments import forget_segments, remove_segments, segments_before
 from pacs.runs.stacks import clear_empty
 from pacs.runs.state import RunState, now, read_fault, read_state, this_host, write_state

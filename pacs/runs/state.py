@@ -16,8 +16,8 @@ from pacs.base.files import read_json, write_atomically
 from pacs.base.redaction import redact
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import COLOURS, say
+from pacs.runs.disk_space import with_full_disk, write_at_any_rate
 from pacs.runs.processes import TOKEN, birth_of
-from pacs.runs.room import with_full_disk, write_at_any_rate
 
 Ending = Literal["finished", "stopped", "failed"]
 

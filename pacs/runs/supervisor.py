@@ -23,10 +23,10 @@ from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.clearing import clear, clear_former_start
 from pacs.runs.console import Console, Stages
+from pacs.runs.disk_space import write_at_any_rate
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.requests import STOPPED as STOPPED
 from pacs.runs.requests import StopRequests
-from pacs.runs.room import write_at_any_rate
 from pacs.runs.segments import note_segments
 from pacs.runs.signals import blocked
 from pacs.runs.state import (

@@ -13,7 +13,7 @@ from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
 from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.grid import PlannedRun
-from pacs.verl_keys.changes import algorithm_changes, plain
+from pacs.verl_keys.algorithm_changes import algorithm_changes, plain
 from pacs.verl_keys.config import total_steps
 from pacs.verl_keys.names import TOTAL_STEPS
 
@@ -25,13 +25,13 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
         UserError: naming the runs that cannot be started, and why.
     """
     from pacs.integration import checks
-    from pacs.integration.start import launch
+    from pacs.integration.launch import launcher
 
     problems: dict[str, list[int]] = {}
     for number, run in enumerate(runs):
         try:
             with redirect_stdout(io.StringIO()):  # verl says there that all is well
-                launch.prepare(run.config)
+                launcher.prepare(run.config)
                 run.step = _steps_done(run.config)
         except checks.ConfigError as error:
             problems.setdefault(str(error), []).append(number)
@@ -72,7 +72,7 @@ def _steps_done(config: DictConfig) -> int:
         ConfigError: the folder does not allow it to go on with these settings.
     """
     from pacs.integration.checks import ConfigError
-    from pacs.integration.start.resume import choose_checkpoint
+    from pacs.integration.launch.resume import choose_checkpoint
 
     total = total_steps(config)
     if total is None:
@@ -85,8 +85,9 @@ def _steps_done(config: DictConfig) -> int:
     if state is None or state.state != "finished" or progress is None or progress.step < total:
         return 0
     # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
-    before = with_new_keys(plain(OmegaConf.load(RunFolder(folder).config)))
-    if changes := algorithm_changes(before, config):
+    before = OmegaConf.load(RunFolder(folder).config)
+    assert isinstance(before, DictConfig)
+    if changes := algorithm_changes(with_new_keys(plain(before)), config):
         raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
     return _not_beyond(progress.step, total, folder)
 

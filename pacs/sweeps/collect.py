@@ -20,7 +20,7 @@ from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
 from pacs.sweeps.notes import notes_on, read_inputs
 from pacs.sweeps.results import FORMAT, share_config
-from pacs.verl_keys.changes import algorithm_settings
+from pacs.verl_keys.algorithm_changes import algorithm_settings
 from pacs.verl_keys.config import policy_path
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS
 from pacs.verl_keys.names import DATA_SEED, TRAIN_FILES, VALIDATION_FILES

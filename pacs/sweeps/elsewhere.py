@@ -9,7 +9,7 @@ from pacs.base.redaction import redacted_command
 from pacs.evaluation.tasks import Task
 from pacs.sweeps.grid import OURS, PlannedRun
 from pacs.sweeps.results import config_of, read
-from pacs.verl_keys.changes import algorithm_changes, algorithm_settings, counts
+from pacs.verl_keys.algorithm_changes import algorithm_changes, algorithm_settings, counts
 from pacs.verl_keys.names import OF_VALIDATION, TOTAL_STEPS
 
 

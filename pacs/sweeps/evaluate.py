@@ -18,7 +18,7 @@ from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results
 from pacs.evaluation.settings import FILE, TaskSettings, joined, read_settings
 from pacs.evaluation.tasks import Task
-from pacs.rewards.of_run import reward_of
+from pacs.rewards.configured import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.sweeps.grid import PlannedRun
 from pacs.verl_keys.names import REWARD_FUNCTION

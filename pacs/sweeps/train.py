@@ -64,11 +64,11 @@ def train_runs(
 def _train(run: PlannedRun, refused: dict[str, str]) -> int:
     """`pacs train` of a run; its exit status."""
     from pacs.integration import checks
-    from pacs.integration.start import launch
+    from pacs.integration.launch import launcher
 
     before, sys.argv = sys.argv, run.command  # for the record in run.json
     try:
-        return launch.train(run.config)
+        return launcher.train(run.config)
     except checks.ConfigError as error:
         refused[run.folder.name] = str(error)
         print(f"pacs sweep: the run cannot start:\n{error}", file=sys.stderr, flush=True)

@@ -20,8 +20,8 @@ from pacs.base.statistics import pass_at_k
 from pacs.base.terminal import print
 from pacs.checkpoints.model_folder import model_problems
 from pacs.data.schema import schema_problems
+from pacs.rewards.configured import read_reward
 from pacs.rewards.math import compute_score
-from pacs.rewards.of_run import read_reward
 
 SAMPLES = 8
 MAX_RESPONSE_TOKENS = 24  # the longest right response has 19

@@ -13,7 +13,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import read_json
 from pacs.checkpoints.source import Source, find_source
 from pacs.export.folder import export
-from pacs.integration.start.inputs import input_changes
+from pacs.integration.launch.input_hashes import input_changes
 from pacs.report import read_run
 from pacs.verl_keys.names import POLICY_PATH
 from recipes.laboratory.beginning import read_beginning

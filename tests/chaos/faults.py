@@ -73,7 +73,7 @@ _PROCESSES = {
     "TransferQueue controller": ("ray::TransferQueueController", r"TransferQueue ?[Cc]ontroller"),
     "TransferQueue storage": ("ray::SimpleStorageUnit", r"TransferQueue storage|SimpleStorageUnit"),
 }
-_DRIVER = "pacs.integration.start.driver"
+_DRIVER = "pacs.integration.launch.driver"
 #: A hang shows by the clock, once a step is under way (before, and in a save, an hour is let pass).
 _HANG_MOMENTS = (STEP, TRANSFER, VALIDATION)
 #: What waits for them is not told from a slow one by anything but the clock; these answer looks, too.

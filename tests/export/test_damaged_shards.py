@@ -12,7 +12,7 @@ from pacs.checkpoints.merge import open_shards
 from pacs.checkpoints.sums import damaged_files
 from pacs.evaluation.model import find_model, merge_checkpoint, model_sha256
 from pacs.integration.checks import ConfigError
-from pacs.integration.start import launch
+from pacs.integration.launch import launcher
 from tests.checkpoints.test_integrity import zeros
 from tests.export.conftest import STEP, checkpoint_of
 from tests.export.exporting import assert_refused, run_command
@@ -55,12 +55,12 @@ def test_an_exported_model_says_what_its_files_are(run: Path, tmp_path: Path) ->
     assert damaged_files(out) == []
 
     config = OmegaConf.create({"actor_rollout_ref": {"model": {"path": str(out)}}})
-    launch._check_model_folder(config)
+    launcher._check_model_folder(config)
     zeros(out / "model.safetensors", count=4096)
     with pytest.raises(UserError, match=r"model\.safetensors: not what its SHA256SUMS says"):
         model_sha256(out)
     with pytest.raises(ConfigError, match=r"model\.path=.*: model\.safetensors: not what its SHA256SUMS says"):
-        launch._check_model_folder(config)
+        launcher._check_model_folder(config)
     (out / "tokenizer.json").unlink()
     assert damaged_files(out) == ["model.safetensors", "tokenizer.json"]
     with pytest.raises(UserError, match=r"tokenizer\.json: not what its SHA256SUMS says"):

@@ -100,7 +100,7 @@ def test_trainer_killed_in_a_save(broken: RealRun) -> None:
 @pytest.mark.parametrize(
     ("process", "cause"),
     [
-        pytest.param("pacs.integration.start.driver", "was ended by SIGKILL", id="driver", marks=pytest.mark.long),
+        pytest.param("pacs.integration.launch.driver", "was ended by SIGKILL", id="driver", marks=pytest.mark.long),
         pytest.param("VLLM::EngineCore", "vLLM engine 0 on ", id="vllm_engine", marks=pytest.mark.long),
         pytest.param("ray::WorkerDict", "training worker 0 died", id="training_worker", marks=pytest.mark.long),
         pytest.param("ray::RewardLoopWorker", "reward worker 0 died", id="reward_worker", marks=pytest.mark.long),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pacs.base.errors import UserError
+from pacs.rewards.configured import write_reward
 from pacs.rewards.math import compute_score
-from pacs.rewards.of_run import write_reward
 from pacs.rewards.registry import PATH
 from recipes.arithmetic import make as make_module
 from recipes.arithmetic import warm_start

@@ -4,8 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+from pacs.runs.disk_space import reserved
 from pacs.runs.requests import StopRequests
-from pacs.runs.room import reserved
 from pacs.runs.supervisor import supervise
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from pacs.integration.checks import ConfigError
-from pacs.integration.start import launch
-from pacs.integration.start.run_folder import write_run_folder
-from pacs.runs.room import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate
+from pacs.integration.launch import launcher
+from pacs.integration.launch.provenance import write_run_folder
+from pacs.runs.disk_space import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate
 from pacs.runs.state import read_fault, report_fault
 from pacs.runs.supervisor import FAILED
-from tests.integration.start.test_resume import composed
+from tests.integration.launch.test_resume import composed
 from tests.runs.launched import Launched
 
 pytestmark = pytest.mark.slow
@@ -56,17 +56,17 @@ def test_a_disk_that_fills_up_while_metrics_are_logged_is_the_cause(disk: Path, 
 
 def test_a_start_on_a_full_disk_is_refused(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(disk)
-    for refuse in (launch.train, launch.check_folder):
+    for refuse in (launcher.train, launcher.check_folder):
         with pytest.raises(ConfigError) as refused:
             refuse(composed(disk / "run"))
         (line,) = str(refused.value).splitlines()
         assert f"run.dir={disk / 'run'}: {NO_SPACE}: {disk}" in line
         assert "has 0 bytes free: make room there, or choose another folder." in line
     with pytest.raises(ConfigError, match=f"trainer.default_local_dir={disk}/checkpoints: {NO_SPACE}"):
-        launch.train(composed(tmp_path / "run", f"trainer.default_local_dir={disk}/checkpoints"))
+        launcher.train(composed(tmp_path / "run", f"trainer.default_local_dir={disk}/checkpoints"))
     monkeypatch.setenv("RAY_TMPDIR", str(disk))
     with pytest.raises(ConfigError, match=f"{disk}, for temporary files: {NO_SPACE}"):
-        launch.train(composed(tmp_path / "run"))
+        launcher.train(composed(tmp_path / "run"))
     assert {file.name for file in (tmp_path / "run").iterdir()} == {".lock"}
 
 
@@ -74,7 +74,7 @@ def test_a_start_after_a_failure_says_what_happened(tmp_path: Path, capsys: pyte
     one = Launched(tmp_path / "run", "raise")
     one.ended()
     (one.run_dir / "metrics.jsonl").write_text('{"step": 3}\n')
-    launch._end_former_start(one.run_dir, one.run_dir / "checkpoints")
+    launcher._end_former_start(one.run_dir, one.run_dir / "checkpoints")
     assert "pacs: the last start failed: RuntimeError: the cause" in capsys.readouterr().out
 
 
@@ -113,7 +113,11 @@ def test_what_fails_on_a_full_disk_is_named_with_it(disk: Path, tmp_path: Path) 
     fill(disk)
     assert with_full_disk("RuntimeError: odd", disk) == f"{NO_SPACE}: {disk} has 0 bytes free (RuntimeError: odd)"
     elsewhere = subprocess.check_output(
-        [sys.executable, "-c", f"from pacs.runs.room import *; print(with_full_disk('odd', Path({str(tmp_path)!r})))"],
+        [
+            sys.executable,
+            "-c",
+            f"from pacs.runs.disk_space import *; print(with_full_disk('odd', Path({str(tmp_path)!r})))",
+        ],
         env=os.environ | {"RAY_TMPDIR": str(disk)},
         text=True,
     )

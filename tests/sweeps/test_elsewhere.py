@@ -13,7 +13,7 @@ from pacs import cli
 from pacs.base.errors import UserError
 from pacs.base.run_folder import RunFolder
 from pacs.evaluation.tasks import Task
-from pacs.integration.start.inputs import write_inputs
+from pacs.integration.launch.input_hashes import write_inputs
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.elsewhere import take_results

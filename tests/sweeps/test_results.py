@@ -17,7 +17,7 @@ from pacs.evaluation.results import read_results, write_results
 from pacs.evaluation.settings import Settings
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
 from pacs.evaluation.tasks import Task
-from pacs.rewards.of_run import RunReward
+from pacs.rewards.configured import RunReward
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.evaluate import Evaluation, check_evaluations, evaluation_folder, is_evaluated

@@ -65,7 +65,7 @@ def within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise AssertionError("this was not refused, and would have been started")
 
     for place in (
-        "pacs.integration.start.launch.write_run_folder",
+        "pacs.integration.launch.launcher.write_run_folder",
         "pacs.evaluation.sampling.Work.run",
         "pacs.doctor.examine.examine",
         "pacs.sweeps.train.train_runs",

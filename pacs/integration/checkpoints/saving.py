@@ -25,8 +25,8 @@ from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_shards, seal_checked
 from pacs.runs.console import MARK
+from pacs.runs.disk_space import FULL_BYTES
 from pacs.runs.processes import TOKEN
-from pacs.runs.room import FULL_BYTES
 from pacs.runs.state import read_state
 
 #: What of a checkpoint is the trainer's own: the state of its random number generators.

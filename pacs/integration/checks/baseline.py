@@ -8,7 +8,7 @@ from pacs.algorithm import METHODS
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.checks.rollout import cut_sampling
-from pacs.integration.checks.unread import OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks.unused_settings import OF_ESTIMATORS, OF_LOSSES, unread_problems
 from pacs.integration.schema import BASELINES
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pacs.data.verify import PROBLEMS, gold_problems
-from pacs.integration.checks.asked import ANSWER, BOX, CODE, asked_forms
+from pacs.integration.checks.answer_format import ANSWER, BOX, CODE, asked_forms
 from pacs.rewards.code import last_code_block
 from pacs.rewards.reasoning import final_part
 from pacs.rewards.registry import VERIFIERS, compute_score, resolved_settings

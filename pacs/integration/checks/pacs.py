@@ -8,7 +8,7 @@ from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
 from pacs.integration.checks.batch import batch_problems
 from pacs.integration.checks.rollout import cut_sampling
-from pacs.integration.checks.unread import LEFT_AS_THEY_ARE, changed
+from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, changed
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prompts_per_step, prompts_per_update

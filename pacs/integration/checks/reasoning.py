@@ -8,7 +8,7 @@ from pacs.integration.checks.prompts import tokenizer_of
 from pacs.rewards.find_reasoning import CannotTell, find_reasoning
 from pacs.rewards.reasoning import EXAMPLE, SETTING, Reasoning
 from pacs.rewards.registry import PATH
-from pacs.verl_keys.changes import plain
+from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import chat_template_options
 
 

@@ -19,7 +19,7 @@ from pacs.data.schema import BATCH_ROWS
 from pacs.integration.checks.grading import Asked, Grading, unreadable_golds
 from pacs.integration.checks.turns import turn_problems
 from pacs.rewards.registry import DEFAULT, PATH
-from pacs.verl_keys.changes import plain
+from pacs.verl_keys.algorithm_changes import plain
 
 #: Rows of a file that are looked at, and their bytes, uncompressed.
 MOST_ROWS: Final = 5000

@@ -15,8 +15,8 @@ from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
+from pacs.integration.checks.machine import surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
-from pacs.integration.checks.preflight import surroundings_problems
 from pacs.integration.checks.shared import coarse_moments, shared_problems
 from pacs.integration.checks.switches import untried
 from pacs.integration.schema import BASELINES

@@ -6,14 +6,14 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.run_folder import RunFolder
+from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
-from pacs.integration.checks.values import value_problems
-from pacs.integration.compatibility.shown_config import logger_problem
+from pacs.integration.patches.shown_config import logger_problem
 from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import RunSettings
-from pacs.verl_keys.changes import plain
+from pacs.verl_keys.algorithm_changes import plain
 
 #: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
 LARGEST_BETA2 = 1 - 2**-8

@@ -1,7 +1,16 @@
 """The sampled batch, the verifier's verdicts, validation."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import CORRECT_RESPONSES, GENERATED, GROUPS, RESPONSES, SAID, SAMPLED, SHARE, WRONG_RESPONSES
+from pacs.metrics.reductions import (
+    CORRECT_RESPONSES,
+    GENERATED,
+    GROUPS,
+    RESPONSES,
+    SAID,
+    SAMPLED,
+    SHARE,
+    WRONG_RESPONSES,
+)
 
 BATCH = (
     Metric(

@@ -1,7 +1,7 @@
 """The loss, and its scores."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import BIN, CORRECT, COUNTED, MIXED, NATS, SCORE, SHARE, WRONG
+from pacs.metrics.reductions import BIN, CORRECT, COUNTED, MIXED, NATS, SCORE, SHARE, WRONG
 
 LOSS = (
     Metric(

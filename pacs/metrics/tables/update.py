@@ -1,7 +1,7 @@
 """The update, the reference, the policy."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.over import COUNTED, FRESH, NATS, PER_TOKEN, SHARE, UPDATED, UPDATES
+from pacs.metrics.reductions import COUNTED, FRESH, NATS, PER_TOKEN, SHARE, UPDATED, UPDATES
 
 UPDATE = (
     Metric(

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, Literal
 
-from pacs.rewards.answers import kinds
+from pacs.rewards.answers import types
 from pacs.rewards.answers.evaluate import check_value as check_node
 from pacs.rewards.answers.evaluate import equal, infinite, proportional
 from pacs.rewards.answers.exact import NoValue, exact
 from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, difference, negative, variables
 from pacs.rewards.answers.field import Field
-from pacs.rewards.answers.form import missing_form
 from pacs.rewards.answers.reals import is_interval, is_no_point
+from pacs.rewards.answers.uncalculated import missing_form
 from pacs.rewards.answers.unknowns import by_name, in_order, named_apart, names_of, numbered, ordered, without_numbers
 
 _OF_X: Final = ("f(x)", "g(x)", "h(x)")
 Comparison = Literal["correct", "wrong", "unevaluated"]
 
 
-def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
+def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
     """Whether an answer is the gold one in value, and evaluated as far as that one is.
 
     A gold answer without a name or a unit takes one, and one with a name or a unit is met without; two different names
@@ -29,121 +29,121 @@ def compare(answer: kinds.Answer, gold: kinds.Answer) -> Comparison:
     """
     answer, gold = _of_one(answer), _of_one(gold)
     match answer, gold:
-        case kinds.Named(first, value), kinds.Named(second, of_gold):
+        case types.Named(first, value), types.Named(second, of_gold):
             if _same_name(first, second):
                 return compare(value, of_gold)
             if (names := names_of(first)) and sorted(names) == sorted(names_of(second)):
                 return compare(ordered(value, names, names_of(second)), of_gold)
             bound, of_gold_bound = _half_plane(answer), _half_plane(gold)  # y<2x+1 and x>(y-1)/2
             return compare(bound, of_gold_bound) if bound and of_gold_bound else "wrong"
-        case kinds.Named(name, kinds.Expression(node)), kinds.Equation():
-            return compare(kinds.Equation(Sum((Variable(name), negative(node)))), gold)
-        case kinds.Equation(), kinds.Named(name, kinds.Expression(node)):
+        case types.Named(name, types.Expression(node)), types.Equation():
+            return compare(types.Equation(Sum((Variable(name), negative(node)))), gold)
+        case types.Equation(), types.Named(name, types.Expression(node)):
             # Of the same solutions, but not solved: 2x+3=13 for x=5.
-            same = compare(answer, kinds.Equation(Sum((Variable(name), negative(node)))))
+            same = compare(answer, types.Equation(Sum((Variable(name), negative(node)))))
             return "unevaluated" if same == "correct" else same
-        case kinds.Named(), kinds.Inequality() if bound := _half_plane(answer):
+        case types.Named(), types.Inequality() if bound := _half_plane(answer):
             return compare(bound, gold)
-        case kinds.Inequality(), kinds.Named() if bound := _half_plane(gold):
+        case types.Inequality(), types.Named() if bound := _half_plane(gold):
             return compare(answer, bound)
-        case (kinds.Named(), kinds.Collection()) | (kinds.Collection(), kinds.Named()) if (
+        case (types.Named(), types.Collection()) | (types.Collection(), types.Named()) if (
             values := by_name(answer)
         ) and (of_golds := by_name(gold)):
             if values.keys() != of_golds.keys():
                 return "wrong"
             return _in_order([values[name] for name in of_golds], list(of_golds.values()))
-        case kinds.Named(name, value), _:
+        case types.Named(name, value), _:
             names = names_of(name)
             return compare(ordered(value, names, in_order(names)) if names else value, gold)
-        case _, kinds.Named(_, of_gold):
+        case _, types.Named(_, of_gold):
             return compare(answer, of_gold)
-        case kinds.Approximation(value), kinds.Approximation(of_gold):
+        case types.Approximation(value), types.Approximation(of_gold):
             return compare(value, of_gold)
-        case _, kinds.Approximation(of_gold):
+        case _, types.Approximation(of_gold):
             return compare(answer, of_gold)
-        case kinds.Expression(node, unit), kinds.Expression(of_gold, of_unit):
+        case types.Expression(node, unit), types.Expression(of_gold, of_unit):
             if unit == "%" and of_unit is None and _is_share(of_gold):
                 return "wrong"
             return _evaluated(node, of_gold) if of_unit is None or unit in (None, of_unit) else "wrong"
-        case kinds.Collection(items), kinds.Collection(of_gold_items):
+        case types.Collection(items), types.Collection(of_gold_items):
             if _sets_of_one(items) != _sets_of_one(of_gold_items):
                 return "wrong"  # {1}, {2} for {1, 2}
             if numbered(items) != numbered(of_gold_items):
                 return _in_any_order(without_numbers(items), without_numbers(of_gold_items))  # 2, 1 for x_1=1, x_2=2
             if named_apart(of_gold_items) and not named_apart(items):
-                bare = answer.listed and not any(isinstance(item, kinds.Named) for item in items)
+                bare = answer.listed and not any(isinstance(item, types.Named) for item in items)
                 return _in_order(items, of_gold_items) if bare else "wrong"  # 3, 5 for x=3, y=5
             return _in_any_order(items, of_gold_items)
-        case kinds.Time((first, second), None), kinds.Expression(of_gold, None):
+        case types.Time((first, second), None), types.Expression(of_gold, None):
             return (
                 _evaluated(Quotient(Number(Fraction(first)), Number(Fraction(second))), of_gold) if second else "wrong"
             )
-        case kinds.Expression(node, None), kinds.Time((first, second), None) if second:
+        case types.Expression(node, None), types.Time((first, second), None) if second:
             return _evaluated(node, Quotient(Number(Fraction(first)), Number(Fraction(second))))
-        case kinds.Collection(items), kinds.Union(members) if all(map(is_interval, (*items, *members))):
+        case types.Collection(items), types.Union(members) if all(map(is_interval, (*items, *members))):
             return _in_any_order(items, members)  # increasing on (-\\infty, 1) and (2, \\infty)
-        case kinds.Union(members), kinds.Collection(items) if all(map(is_interval, (*items, *members))):
+        case types.Union(members), types.Collection(items) if all(map(is_interval, (*items, *members))):
             return _in_any_order(members, items) if any(map(is_no_point, items)) else "wrong"
-        case kinds.Union(members), kinds.Union(of_gold_members):
-            one, other = ({type(member) is kinds.Named for member in of} for of in (members, of_gold_members))
+        case types.Union(members), types.Union(of_gold_members):
+            one, other = ({type(member) is types.Named for member in of} for of in (members, of_gold_members))
             return _in_any_order(members, of_gold_members) if one == other else "wrong"  # x<1 or y>2
-        case kinds.Collection(items), kinds.Bracketed("(", of_gold_items, ")") if named := named_apart(items):
+        case types.Collection(items), types.Bracketed("(", of_gold_items, ")") if named := named_apart(items):
             return _in_order([item.value for item in named], of_gold_items)  # x=1, y=2 for (1,2)
-        case kinds.Bracketed("(", items, ")"), kinds.Collection(of_gold_items) if named := named_apart(of_gold_items):
+        case types.Bracketed("(", items, ")"), types.Collection(of_gold_items) if named := named_apart(of_gold_items):
             return _in_order(items, [item.value for item in named])
-        case kinds.Bracketed(opening, items, closing), kinds.Bracketed():
+        case types.Bracketed(opening, items, closing), types.Bracketed():
             if (opening, closing) != (gold.opening, gold.closing):
                 return "wrong"
             return _in_order(items, gold.items)
-        case kinds.Ratio(terms), kinds.Ratio(of_gold_terms):
+        case types.Ratio(terms), types.Ratio(of_gold_terms):
             return _in_order(terms, of_gold_terms)
-        case kinds.Ratio((kinds.Expression(above), kinds.Expression(below))), kinds.Expression(of_gold, None):
+        case types.Ratio((types.Expression(above), types.Expression(below))), types.Expression(of_gold, None):
             return _evaluated(Quotient(above, below), of_gold)
-        case kinds.Expression(node, None), kinds.Ratio((kinds.Expression(above), kinds.Expression(below))):
+        case types.Expression(node, None), types.Ratio((types.Expression(above), types.Expression(below))):
             return _evaluated(node, Quotient(above, below))
-        case kinds.Matrix(rows), kinds.Matrix(of_gold_rows):
+        case types.Matrix(rows), types.Matrix(of_gold_rows):
             if len(rows) != len(of_gold_rows) or len(rows[0]) != len(of_gold_rows[0]):
                 return "wrong"
             return _in_order([cell for row in rows for cell in row], [cell for row in of_gold_rows for cell in row])
-        case kinds.Equation(difference), kinds.Equation(of_gold):
+        case types.Equation(difference), types.Equation(of_gold):
             return "correct" if proportional(difference, of_gold) else "wrong"
-        case kinds.Inequality(difference, or_equal), kinds.Inequality(of_gold, of_gold_or_equal):
+        case types.Inequality(difference, or_equal), types.Inequality(of_gold, of_gold_or_equal):
             alike = or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True)
             return "correct" if alike else "wrong"
-        case kinds.Numeral(), kinds.Expression(node, None):
+        case types.Numeral(), types.Expression(node, None):
             return "wrong"
-        case kinds.Expression(node, None), kinds.Numeral(digits):
+        case types.Expression(node, None), types.Numeral(digits):
             return "correct" if digits.removeprefix("-").isdigit() and exact(node) == Fraction(int(digits)) else "wrong"
-        case _, kinds.Congruence():
+        case _, types.Congruence():
             return "correct" if _congruent(answer, gold) else "wrong"
-        case kinds.Time(), kinds.Time():
+        case types.Time(), types.Time():
             alike = answer.numbers == gold.numbers and gold.meridiem in (None, answer.meridiem)
             return "correct" if alike else "wrong"
     return "correct" if answer == gold else "wrong"
 
 
-def _of_one(answer: kinds.Answer) -> kinds.Answer:
+def _of_one(answer: types.Answer) -> types.Answer:
     """The only member of a set."""
     match answer:
-        case kinds.Collection((only,)) if only != kinds.Collection(()):  # the set of the empty set is not empty
+        case types.Collection((only,)) if only != types.Collection(()):  # the set of the empty set is not empty
             return only
     return answer
 
 
-def _half_plane(answer: kinds.Named) -> kinds.Inequality | None:
+def _half_plane(answer: types.Named) -> types.Inequality | None:
     """The inequality that y < 2x+1 is, of several variables; None if a number bounds it."""
     match answer.value:
-        case kinds.Bracketed(opening, (kinds.Expression(low, None), kinds.Expression(high, None)), closing):
+        case types.Bracketed(opening, (types.Expression(low, None), types.Expression(high, None)), closing):
             name = Variable(answer.name)
             if infinite(low) and variables(high):
-                return kinds.Inequality(difference(high, name), closing == "]")
+                return types.Inequality(difference(high, name), closing == "]")
             if infinite(high) and variables(low):
-                return kinds.Inequality(difference(name, low), opening == "[")
+                return types.Inequality(difference(name, low), opening == "[")
     return None
 
 
-def _sets_of_one(items: Sequence[kinds.Answer]) -> int:
-    return sum(isinstance(item, kinds.Collection) and len(item.items) == 1 for item in items)
+def _sets_of_one(items: Sequence[types.Answer]) -> int:
+    return sum(isinstance(item, types.Collection) and len(item.items) == 1 for item in items)
 
 
 def _same_name(first: str, second: str) -> bool:
@@ -166,7 +166,7 @@ def _evaluated(answer: Node, gold: Node) -> Comparison:
     return "unevaluated" if missing_form(answer, gold) else "correct"
 
 
-def _in_order(answers: Sequence[kinds.Answer], golds: Sequence[kinds.Answer]) -> Comparison:
+def _in_order(answers: Sequence[types.Answer], golds: Sequence[types.Answer]) -> Comparison:
     if len(answers) != len(golds):
         return "wrong"
     all_of_them: Comparison = "correct"
@@ -179,7 +179,7 @@ def _in_order(answers: Sequence[kinds.Answer], golds: Sequence[kinds.Answer]) ->
     return all_of_them
 
 
-def _in_any_order(answers: Sequence[kinds.Answer], golds: Sequence[kinds.Answer]) -> Comparison:
+def _in_any_order(answers: Sequence[types.Answer], golds: Sequence[types.Answer]) -> Comparison:
     if len(answers) != len(golds):
         return "wrong"
     left = list(answers)
@@ -195,36 +195,36 @@ def _in_any_order(answers: Sequence[kinds.Answer], golds: Sequence[kinds.Answer]
     return all_of_them
 
 
-def _congruent(answer: kinds.Answer, gold: kinds.Congruence) -> bool:
+def _congruent(answer: types.Answer, gold: types.Congruence) -> bool:
     """The same class of the same modulus, whatever member it is given by; a number alone must be the gold's own."""
     match answer:
-        case kinds.Congruence(name, residue, modulus):
+        case types.Congruence(name, residue, modulus):
             values = [exact(node) for node in (residue, gold.residue, modulus, gold.modulus)]
             if None in values or values[2] != values[3] or (None not in (name, gold.name) and name != gold.name):
                 return False
             return (values[0] - values[1]) % values[2] == 0  # type: ignore[operator]
-        case kinds.Expression(node, None):
+        case types.Expression(node, None):
             return equal(node, gold.residue)
     return False
 
 
-def check_value(answer: kinds.Answer) -> None:
+def check_value(answer: types.Answer) -> None:
     """Raise `NoValue` or `TooMuch` if no other answer can be compared with this one."""
     match answer:
-        case kinds.Expression(node):
+        case types.Expression(node):
             check_node(node)
-        case kinds.Named(_, value) | kinds.Approximation(value):
+        case types.Named(_, value) | types.Approximation(value):
             check_value(value)
-        case kinds.Collection(items) | kinds.Bracketed(_, items) | kinds.Union(items) | kinds.Ratio(items):
+        case types.Collection(items) | types.Bracketed(_, items) | types.Union(items) | types.Ratio(items):
             for item in items:
                 check_value(item)
-        case kinds.Matrix(rows):
+        case types.Matrix(rows):
             for row in rows:
                 for cell in row:
                     check_value(cell)
-        case kinds.Equation(difference) | kinds.Inequality(difference):
+        case types.Equation(difference) | types.Inequality(difference):
             proportional(difference, difference)
-        case kinds.Congruence(_, residue, modulus):
+        case types.Congruence(_, residue, modulus):
             check_node(residue)
             if not exact(modulus):
                 raise NoValue("a modulus that is no number other than 0")

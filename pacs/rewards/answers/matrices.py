@@ -3,7 +3,7 @@ r"""Reads what stands between \begin and \end: a matrix, whose entries are answe
 from collections.abc import Callable
 from typing import Final
 
-from pacs.rewards.answers import kinds
+from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import MAX_ITEMS
 from pacs.rewards.answers.brackets import first, outside, split, split_at
 from pacs.rewards.answers.refusals import Operation, Unreadable
@@ -39,7 +39,7 @@ def system(tokens: list[Token]) -> list[Token] | None:
     return listed
 
 
-def pieces(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> kinds.Collection | None:
+def pieces(tokens: list[Token], read: Callable[[list[Token]], types.Answer]) -> types.Collection | None:
     r"""A function that is defined by cases: values with their conditions; None if the tokens are none.
 
     Args:
@@ -48,7 +48,7 @@ def pieces(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> 
     """
     if (lines := _lines(tokens)) is None or len(lines) > MAX_ITEMS:
         return None
-    found: list[kinds.Answer] = []
+    found: list[types.Answer] = []
     for line in lines:
         cells = split(line, lambda token: token.text == "&" or _begins_condition(token))
         kept = [cell for cell in map(_without_stop, cells) if cell]
@@ -56,9 +56,9 @@ def pieces(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> 
             kept = [kept[0], []] if kept else []
         if len(kept) != 2:
             return None
-        condition = read(kept[1]) if kept[1] else kinds.Words("otherwise")
-        found.append(kinds.Bracketed("cases", (read(kept[0]), condition), "cases"))
-    return kinds.Collection(tuple(found))
+        condition = read(kept[1]) if kept[1] else types.Words("otherwise")
+        found.append(types.Bracketed("cases", (read(kept[0]), condition), "cases"))
+    return types.Collection(tuple(found))
 
 
 def _lines(tokens: list[Token]) -> list[list[Token]] | None:
@@ -94,7 +94,7 @@ def _has_relation(tokens: list[Token]) -> bool:
     return any(token.text in RELATIONS for token in outside(tokens))
 
 
-def matrix(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> kinds.Matrix:
+def matrix(tokens: list[Token], read: Callable[[list[Token]], types.Answer]) -> types.Matrix:
     r"""The matrix between \begin and \end.
 
     Args:
@@ -117,4 +117,4 @@ def matrix(tokens: list[Token], read: Callable[[list[Token]], kinds.Answer]) -> 
     cells = tuple(tuple(read(cell) for cell in split_at(row, "&") or [row]) for row in rows)
     if not cells or len({len(row) for row in cells}) > 1 or sum(map(len, cells)) > MAX_ITEMS:
         raise Unreadable("rows of a matrix that are not alike")
-    return kinds.Matrix(cells)
+    return types.Matrix(cells)

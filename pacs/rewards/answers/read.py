@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from functools import lru_cache
 
-from pacs.rewards.answers import kinds, signs, values
+from pacs.rewards.answers import scalars, signs, types
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
 from pacs.rewards.answers.expression import Variable
@@ -25,7 +25,7 @@ _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}
 
 
 @lru_cache(maxsize=2**14)
-def read(text: str) -> kinds.Answer:
+def read(text: str) -> types.Answer:
     """What an answer is.
 
     Args:
@@ -41,7 +41,7 @@ def read(text: str) -> kinds.Answer:
     try:
         return _read(tokenize(with_commands(text)))
     except Operation as operation:
-        return kinds.Operation(str(operation))
+        return types.Operation(str(operation))
     except RecursionError:
         raise TooMuch("nested too deeply") from None
 
@@ -55,7 +55,7 @@ def key_of(text: str) -> str:
     return _NEEDLESS_SPACE.sub("", " ".join("".join(pieces).split()))
 
 
-def _read(tokens: list[Token]) -> kinds.Answer:
+def _read(tokens: list[Token]) -> types.Answer:
     tokens = with_thousands(unwrapped(tokens))
     if not tokens:
         raise Unreadable("it is empty")
@@ -64,7 +64,7 @@ def _read(tokens: list[Token]) -> kinds.Answer:
     return _single(tokens)
 
 
-def _single(tokens: list[Token]) -> kinds.Answer:
+def _single(tokens: list[Token]) -> types.Answer:
     """An answer that is no list."""
     if not tokens:
         raise Unreadable("an empty place")
@@ -80,7 +80,7 @@ def _single(tokens: list[Token]) -> kinds.Answer:
     if tokens[0].text == "\\begin":
         return matrix(tokens, _read)
     if any(token.text == "\\pmod" for token in tokens):
-        return values.congruence(tokens)
+        return scalars.congruence(tokens)
     members = split_at(tokens, "\\cup")
     if any(token.text in signs.RELATIONS for token in outside(tokens)):
         if members and all(any(token.text in signs.RELATIONS for token in outside(part)) for part in members):
@@ -93,24 +93,24 @@ def _single(tokens: list[Token]) -> kinds.Answer:
     if encloses(tokens) and (bracketed := _bracketed(tokens)) is not None:
         return bracketed
     if terms := split_at(tokens, ":"):
-        return values.ratio(tokens, terms)
-    if numeral := values.numeral(tokens):
+        return scalars.ratio(tokens, terms)
+    if numeral := scalars.numeral(tokens):
         return numeral
     if signs.has_two_signs(tokens):
-        return kinds.Collection(tuple(_single(signs.with_sign(tokens, sign)) for sign in "+-"))
+        return types.Collection(tuple(_single(signs.with_sign(tokens, sign)) for sign in "+-"))
     if (named := named_set(tokens)) is not None:
         return named
     if joined(tokens) == "\\emptyset":
-        return kinds.Collection(())
-    return values.expression(tokens)
+        return types.Collection(())
+    return scalars.expression(tokens)
 
 
-def _of_words(text: str) -> kinds.Answer:
+def _of_words(text: str) -> types.Answer:
     r"""What stands in a \text{...} around all."""
     inner = text.strip().rstrip(".")
     letter = re.fullmatch(r"\(?([A-Za-z])\)?", inner)
     if letter:
-        return kinds.Expression(Variable(letter[1]))
+        return types.Expression(Variable(letter[1]))
     if any(map(str.isdigit, inner)) or re.fullmatch(r"[A-Z]((\s*,\s*(and\s+)?|\s+and\s+)[A-Z])+", inner):
         with suppress(Unreadable):
             return read(inner)
@@ -119,7 +119,7 @@ def _of_words(text: str) -> kinds.Answer:
     return words(inner)
 
 
-def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
+def _collection(tokens: list[Token], parts: list[list[Token]]) -> types.Answer:
     """A list of answers, or what conditions on one variable come to.
 
     Args:
@@ -130,38 +130,38 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> kinds.Answer:
         raise TooMuch(f"more than {MAX_ITEMS} answers")
     if not parts[0] or not parts[-1]:
         raise Unreadable("an empty place in a list")
-    items: list[kinds.Answer] = []
-    alternatives: list[list[kinds.Answer]] = [[]]  # what "or" separates
+    items: list[types.Answer] = []
+    alternatives: list[list[types.Answer]] = [[]]  # what "or" separates
     has_commas = any(token.text == "," for token in outside(tokens))
     found: list[str] = []  # the first relation of each, and "" where there is none
     for part, separator in zip(parts, [*filter(signs.separates, outside(tokens)), None], strict=True):
         if part:  # ", and" is one separator
             answer = _single(unwrapped(part))
-            items += answer.items if isinstance(answer, kinds.Collection) and signs.has_two_signs(part) else [answer]
+            items += answer.items if isinstance(answer, types.Collection) and signs.has_two_signs(part) else [answer]
             found.append(next((token.text for token in outside(unwrapped(part)) if token.text in signs.RELATIONS), ""))
             alternatives[-1].append(answer)
         begins = separator is not None and (signs.is_or(separator) or (separator.text == ";" and has_commas))
         if begins and alternatives[-1]:
             alternatives.append([])
-    named = [item for item in items if isinstance(item, kinds.Named)]
+    named = [item for item in items if isinstance(item, types.Named)]
     if signs.are_conditions(found) and len(named) == len(items) > 1 and len({item.name for item in named}) == 1:
         logical = any(token.text == "\\land" for token in outside(tokens))
-        return kinds.Named(named[0].name, all_of(alternatives, logical=logical))
+        return types.Named(named[0].name, all_of(alternatives, logical=logical))
     if len(named) == len(items) and (several := together(named, alternatives)):
         return several
-    return kinds.Collection(tuple(items), len(alternatives) == 1 and len(items) == len(found))
+    return types.Collection(tuple(items), len(alternatives) == 1 and len(items) == len(found))
 
 
-def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
+def _bracketed(tokens: list[Token]) -> types.Answer | None:
     """What brackets around all of it hold; None for those of an expression."""
     opening, inner, closing = tokens[0].text, tokens[1:-1], tokens[-1].text
     if opening == "\\{" and closing == "\\}":
         if any(token.text in ("|", ":") for token in outside(inner)) and any(t.text in signs.RELATIONS for t in inner):
             return _set_builder(inner)
         if not inner:
-            return kinds.Collection(())
+            return types.Collection(())
         members = _collection(inner, split(inner, signs.separates) or [inner])
-        return kinds.Collection(members.items) if isinstance(members, kinds.Collection) else members
+        return types.Collection(members.items) if isinstance(members, types.Collection) else members
     if opening == "\\langle" and closing == "\\rangle":
         opening, closing = "(", ")"
     if opening not in ("(", "[") or closing not in (")", "]"):
@@ -171,11 +171,11 @@ def _bracketed(tokens: list[Token]) -> kinds.Answer | None:
         if len(items) > MAX_ITEMS:
             raise TooMuch(f"more than {MAX_ITEMS} entries")
         entries = tuple(_single(unwrapped(item)) for item in items)
-        return kinds.Collection(entries) if named_apart(entries) else kinds.Bracketed(opening, entries, closing)
+        return types.Collection(entries) if named_apart(entries) else types.Bracketed(opening, entries, closing)
     return None if opening + closing in ("()", "[]") else refuse("brackets that do not match")
 
 
-def _set_builder(tokens: list[Token]) -> kinds.Answer:
+def _set_builder(tokens: list[Token]) -> types.Answer:
     """The numbers that meet conditions on one variable, as intervals."""
     (place,) = [k for k, token in enumerate(tokens) if token.text in ("|", ":") and not depth(tokens[:k])][:1]
     head, conditions = tokens[:place], split(tokens[place + 1 :], signs.separates) or [tokens[place + 1 :]]
@@ -184,14 +184,14 @@ def _set_builder(tokens: list[Token]) -> kinds.Answer:
     if name is None or (len(kept) != 1 and kept != conditions) or not is_real(head[first(head, "\\in") :]):
         raise Unreadable("a set by another rule than inequalities")
     answer = _read(tokens[place + 1 :] if kept == conditions else kept[0])
-    if not isinstance(answer, kinds.Named) or answer.name != name:
+    if not isinstance(answer, types.Named) or answer.name != name:
         raise Unreadable("a set by another rule than one inequality of its variable")
     return answer.value
 
 
-def _difference(left: list[Token], right: list[Token]) -> kinds.Answer:
+def _difference(left: list[Token], right: list[Token]) -> types.Answer:
     """Intervals, as a rule all real numbers, without some numbers."""
     missing = _read(right)
-    if not isinstance(missing, kinds.Collection):
+    if not isinstance(missing, types.Collection):
         raise Unreadable("a difference of other sets than intervals and numbers")
     return all_of([[_single(left), without(missing.items)]])

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import chain, pairwise
 from typing import Final
 
-from pacs.rewards.answers import kinds
+from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
 from pacs.rewards.answers.brackets import first
 from pacs.rewards.answers.evaluate import equal, infinite
@@ -19,8 +19,8 @@ from pacs.rewards.answers.signs import bracket
 from pacs.rewards.answers.tokens import Token, joined
 
 _INFINITY: Final = Constant("infinity")
-_ZERO: Final = kinds.Expression(Number(Fraction(0)))
-REALS: Final = kinds.Bracketed("(", (kinds.Expression(negative(_INFINITY)), kinds.Expression(_INFINITY)), ")")
+_ZERO: Final = types.Expression(Number(Fraction(0)))
+REALS: Final = types.Bracketed("(", (types.Expression(negative(_INFINITY)), types.Expression(_INFINITY)), ")")
 
 
 #: Signs behind the names of sets: `^+`, `_{>0}`, `_0^+` (a star is typed, and is read as a dot).
@@ -34,7 +34,7 @@ _SUFFIXES: Final = {
 _NAMED = re.compile(r"\\(?:mathbb([RZNQC])|(R))(.*)")
 
 
-def named_set(tokens: Sequence[Token]) -> kinds.Answer | None:
+def named_set(tokens: Sequence[Token]) -> types.Answer | None:
     r"""The set of the name \\mathbb{R}, \\mathbb{R}^+, \\mathbb{Z}_{>0}, ...; None if the tokens are no such name."""
     if tokens[0].text not in ("\\mathbb", "\\R"):
         return None
@@ -44,55 +44,55 @@ def named_set(tokens: Sequence[Token]) -> kinds.Answer | None:
     return set_of(found[1] or found[2], _SUFFIXES.get(found[3], ""))
 
 
-def set_of(letter: str, which: str) -> kinds.Answer | None:
+def set_of(letter: str, which: str) -> types.Answer | None:
     """The real numbers (R), or a set of others, or those that are `positive`, `nonnegative`, ...; None if unknown."""
     if letter != "R":
-        return kinds.Expression(Variable(f"mathbb {letter}{which and ' '}{which}"))
+        return types.Expression(Variable(f"mathbb {letter}{which and ' '}{which}"))
     low, high = REALS.items
     match which:
         case "":
             return REALS
         case "positive" | "nonnegative":
-            return kinds.Bracketed("(" if which == "positive" else "[", (_ZERO, high), ")")
+            return types.Bracketed("(" if which == "positive" else "[", (_ZERO, high), ")")
         case "negative" | "nonpositive":
-            return kinds.Bracketed("(", (low, _ZERO), ")" if which == "negative" else "]")
+            return types.Bracketed("(", (low, _ZERO), ")" if which == "negative" else "]")
         case "nonzero":
             return without([_ZERO])
     return None
 
 
-def of_size(sign: str, bound: kinds.Expression) -> kinds.Answer:
+def of_size(sign: str, bound: types.Expression) -> types.Answer:
     """The numbers whose absolute value is below (above, ...) a number. Raises Unreadable if none is, or every one."""
-    place, opposite, (low, high) = _place(bound), kinds.Expression(negative(bound.node)), REALS.items
+    place, opposite, (low, high) = _place(bound), types.Expression(negative(bound.node)), REALS.items
     if place < 0 or (place == 0 and sign != ">"):
         raise Unreadable("a size that no number has, or every one")
     if sign in ("<", "\\le"):
-        return kinds.Bracketed(bracket(sign, "(["), (opposite, bound), bracket(sign, ")]"))
-    below = kinds.Bracketed("(", (low, opposite), bracket(sign, ")]"))
-    return kinds.Union((below, kinds.Bracketed(bracket(sign, "(["), (bound, high), ")")))
+        return types.Bracketed(bracket(sign, "(["), (opposite, bound), bracket(sign, ")]"))
+    below = types.Bracketed("(", (low, opposite), bracket(sign, ")]"))
+    return types.Union((below, types.Bracketed(bracket(sign, "(["), (bound, high), ")")))
 
 
-def both_of_size(size: kinds.Answer) -> list[kinds.Answer]:
+def both_of_size(size: types.Answer) -> list[types.Answer]:
     """The two numbers of an absolute value above 0. Raises Unreadable if it is none."""
-    if not isinstance(size, kinds.Expression) or _place(size) <= 0:
+    if not isinstance(size, types.Expression) or _place(size) <= 0:
         raise Unreadable("no size of two numbers")
-    return [size, kinds.Expression(negative(size.node))]
+    return [size, types.Expression(negative(size.node))]
 
 
-def is_interval(answer: kinds.Answer) -> bool:
+def is_interval(answer: types.Answer) -> bool:
     """Whether it is an interval, or a point of two entries."""
-    return isinstance(answer, kinds.Bracketed) and len(answer.items) == 2
+    return isinstance(answer, types.Bracketed) and len(answer.items) == 2
 
 
-def is_no_point(answer: kinds.Answer) -> bool:
+def is_no_point(answer: types.Answer) -> bool:
     """Whether brackets can be an interval's alone: (1, 2], (1, \\infty)."""
     match answer:
-        case kinds.Bracketed("(", items, ")"):
-            return any(isinstance(item, kinds.Expression) and infinite(item.node) for item in items)
-    return isinstance(answer, kinds.Bracketed)
+        case types.Bracketed("(", items, ")"):
+            return any(isinstance(item, types.Expression) and infinite(item.node) for item in items)
+    return isinstance(answer, types.Bracketed)
 
 
-def union(members: Sequence[kinds.Answer]) -> kinds.Answer:
+def union(members: Sequence[types.Answer]) -> types.Answer:
     """Intervals and numbers together: each number alone, but for those that close an interval's open end.
 
     Raises:
@@ -101,27 +101,27 @@ def union(members: Sequence[kinds.Answer]) -> kinds.Answer:
     flat = list(chain.from_iterable(_members(member) for member in members))
     if len(flat) > MAX_ITEMS:
         raise TooMuch(f"more than {MAX_ITEMS} intervals")
-    points = [member for member in flat if isinstance(member, kinds.Expression)]
+    points = [member for member in flat if isinstance(member, types.Expression)]
     for point in points:
-        closed = [_closed_by(point, member) if isinstance(member, kinds.Bracketed) else member for member in flat]
+        closed = [_closed_by(point, member) if isinstance(member, types.Bracketed) else member for member in flat]
         if closed != flat:
             flat = closed
             flat.remove(point)
-    return flat[0] if len(flat) == 1 else kinds.Union(tuple(flat))
+    return flat[0] if len(flat) == 1 else types.Union(tuple(flat))
 
 
-def _members(answer: kinds.Answer) -> Sequence[kinds.Answer]:
+def _members(answer: types.Answer) -> Sequence[types.Answer]:
     match answer:
-        case kinds.Union(members):
+        case types.Union(members):
             return members
-        case kinds.Collection(items) if all(isinstance(item, kinds.Expression) for item in items):
+        case types.Collection(items) if all(isinstance(item, types.Expression) for item in items):
             return items
-        case kinds.Bracketed("[", (low, high), "]") if low == high:
+        case types.Bracketed("[", (low, high), "]") if low == high:
             return (low,)
     return (answer,)
 
 
-def _closed_by(point: kinds.Expression, interval: kinds.Bracketed) -> kinds.Bracketed:
+def _closed_by(point: types.Expression, interval: types.Bracketed) -> types.Bracketed:
     if len(interval.items) != 2:
         return interval
     opening, (low, high), closing = interval.opening, interval.items, interval.closing
@@ -129,13 +129,13 @@ def _closed_by(point: kinds.Expression, interval: kinds.Bracketed) -> kinds.Brac
         opening = "["
     if closing == ")" and _are_same(point, high):
         closing = "]"
-    return kinds.Bracketed(opening, (low, high), closing)
+    return types.Bracketed(opening, (low, high), closing)
 
 
-def _are_same(one: kinds.Expression, other: kinds.Answer) -> bool:
+def _are_same(one: types.Expression, other: types.Answer) -> bool:
     try:
         close = math.isclose(_place(one), _place(other), abs_tol=1e-9)
-        return close and isinstance(other, kinds.Expression) and equal(one.node, other.node)
+        return close and isinstance(other, types.Expression) and equal(one.node, other.node)
     except (Unreadable, NoValue):
         return False
 
@@ -150,7 +150,7 @@ def is_domain(tokens: Sequence[Token]) -> bool:
     return any(token.text == "\\in" for token in tokens) and is_real(tokens[first(tokens, "\\in") :])
 
 
-def all_of(alternatives: Sequence[Sequence[kinds.Answer]], *, logical: bool = False) -> kinds.Answer:
+def all_of(alternatives: Sequence[Sequence[types.Answer]], *, logical: bool = False) -> types.Answer:
     """The numbers that meet all conditions of one of the alternatives.
 
     Conditions that nothing meets together are alternatives themselves, as in x < 1 and x > 3; but not where the sign of
@@ -162,7 +162,7 @@ def all_of(alternatives: Sequence[Sequence[kinds.Answer]], *, logical: bool = Fa
     Raises:
         Unreadable: If they are other sets.
     """
-    members: list[kinds.Answer] = []
+    members: list[types.Answer] = []
     for conditions in filter(None, alternatives):
         sets = [_intervals(condition) for condition in conditions]
         common = sets[0]
@@ -174,23 +174,23 @@ def all_of(alternatives: Sequence[Sequence[kinds.Answer]], *, logical: bool = Fa
     return union(members)
 
 
-def _intervals(condition: kinds.Answer) -> list[kinds.Bracketed]:
-    value = condition.value if isinstance(condition, kinds.Named) else condition
+def _intervals(condition: types.Answer) -> list[types.Bracketed]:
+    value = condition.value if isinstance(condition, types.Named) else condition
     intervals = []
-    for member in value.members if isinstance(value, kinds.Union) else (value,):
+    for member in value.members if isinstance(value, types.Union) else (value,):
         match member:
-            case kinds.Bracketed(_, (_, _), _):
+            case types.Bracketed(_, (_, _), _):
                 intervals.append(member)
-            case kinds.Expression():
-                intervals.append(kinds.Bracketed("[", (member, member), "]"))
-            case kinds.Collection(items):
+            case types.Expression():
+                intervals.append(types.Bracketed("[", (member, member), "]"))
+            case types.Collection(items):
                 intervals += chain.from_iterable(map(_intervals, items))
             case _:
                 raise Unreadable("a condition that is no interval")
     return intervals
 
 
-def _common(one: kinds.Bracketed, other: kinds.Bracketed) -> kinds.Bracketed | None:
+def _common(one: types.Bracketed, other: types.Bracketed) -> types.Bracketed | None:
     """The interval that two intervals share; None if that is empty."""
     low, opening = max(
         ((each.items[0], each.opening) for each in (one, other)), key=lambda end: (_place(end[0]), end[1] == "(")
@@ -200,12 +200,12 @@ def _common(one: kinds.Bracketed, other: kinds.Bracketed) -> kinds.Bracketed | N
     )
     if _place(low) > _place(high) or (_place(low) == _place(high) and (opening, closing) != ("[", "]")):
         return None
-    return kinds.Bracketed(opening, (low, high), closing)
+    return types.Bracketed(opening, (low, high), closing)
 
 
-def _place(end: kinds.Answer) -> float:
+def _place(end: types.Answer) -> float:
     """An end of an interval in floating point. Raises Unreadable if it is no number."""
-    if not isinstance(end, kinds.Expression):
+    if not isinstance(end, types.Expression):
         raise Unreadable("an end of an interval that is no number")
     if sign := infinite(end.node):
         return sign * math.inf
@@ -215,9 +215,9 @@ def _place(end: kinds.Answer) -> float:
         raise Unreadable("an end of an interval that is no number") from None
 
 
-def without(items: Sequence[kinds.Answer]) -> kinds.Answer:
+def without(items: Sequence[types.Answer]) -> types.Answer:
     """The intervals between numbers that are left out. Raises Unreadable if they are no real numbers."""
-    nodes = [item.node if isinstance(item, kinds.Expression) else refuse("a number is missing") for item in items]
-    in_order = sorted(map(kinds.Expression, nodes), key=_place)
+    nodes = [item.node if isinstance(item, types.Expression) else refuse("a number is missing") for item in items]
+    in_order = sorted(map(types.Expression, nodes), key=_place)
     ends = [REALS.items[0], *in_order, REALS.items[1]]
-    return kinds.Union(tuple(kinds.Bracketed("(", (a, b), ")") for a, b in pairwise(ends)))
+    return types.Union(tuple(types.Bracketed("(", (a, b), ")") for a, b in pairwise(ends)))

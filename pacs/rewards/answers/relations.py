@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pacs.rewards.answers import kinds, signs
+from pacs.rewards.answers import signs, types
 from pacs.rewards.answers.brackets import encloses, outside, split_at
 from pacs.rewards.answers.evaluate import equal
 from pacs.rewards.answers.expression import Variable, difference, variables
@@ -13,10 +13,10 @@ from pacs.rewards.answers.refusals import Unreadable, refuse
 from pacs.rewards.answers.tokens import Token
 
 #: Reads an answer that is a part of another one.
-Reader = Callable[[list[Token]], kinds.Answer]
+Reader = Callable[[list[Token]], types.Answer]
 
 
-def relation(tokens: list[Token], read: Reader) -> kinds.Answer:
+def relation(tokens: list[Token], read: Reader) -> types.Answer:
     """What relations between two sides or three say.
 
     Args:
@@ -29,10 +29,10 @@ def relation(tokens: list[Token], read: Reader) -> kinds.Answer:
     found = [token.text for token in outside(tokens) if token.text in signs.RELATIONS]
     sides = split_at(tokens, *signs.RELATIONS)
     if found == ["\\approx"]:
-        value = kinds.Approximation(read(sides[-1]))
+        value = types.Approximation(read(sides[-1]))
         if not sides[0]:
             return value
-        return kinds.Named(name_of(sides[0]) or refuse("an approximation of no variable"), value)
+        return types.Named(name_of(sides[0]) or refuse("an approximation of no variable"), value)
     if not all(sides):
         raise Unreadable(f"one side of {found[0]!r} is missing")
     if len(found) == 1:
@@ -44,16 +44,16 @@ def relation(tokens: list[Token], read: Reader) -> kinds.Answer:
     ):
         if found[0] in (">", "\\ge"):
             found, sides = [signs.FLIPPED[sign] for sign in reversed(found)], sides[::-1]
-        ends = kinds.Expression(parse_expression(sides[0])), kinds.Expression(parse_expression(sides[2]))
+        ends = types.Expression(parse_expression(sides[0])), types.Expression(parse_expression(sides[2]))
         if name := _sized(sides[1]):
             sizes = of_size(signs.FLIPPED[found[0]], ends[0]), of_size(found[1], ends[1])
-            return kinds.Named(name, all_of([sizes]))
+            return types.Named(name, all_of([sizes]))
         name = name_of(sides[1]) or refuse("an inequality of two found about no variable")
-        return kinds.Named(name, kinds.Bracketed(signs.bracket(found[0], "(["), ends, signs.bracket(found[1], ")]")))
+        return types.Named(name, types.Bracketed(signs.bracket(found[0], "(["), ends, signs.bracket(found[1], ")]")))
     raise Unreadable("relations that are not known here")
 
 
-def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -> kinds.Answer:
+def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -> types.Answer:
     name = name_of(left)
     if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
         left, right, name = right, left, name_of(right)  # a+b=x
@@ -62,38 +62,38 @@ def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -
     elif name is None and sign not in ("\\in", "\\notin") and (name := name_of(right)) is not None:
         left, right, sign = right, left, signs.FLIPPED.get(sign, sign)
     if sign == "\\in":
-        return kinds.Named(name or refuse("no variable before the sign for 'in'"), read(right))
-    if sign == "=" and name is not None and (value := read(right)) != kinds.Expression(Variable(name)):
-        return kinds.Named(name, value)
+        return types.Named(name or refuse("no variable before the sign for 'in'"), read(right))
+    if sign == "=" and name is not None and (value := read(right)) != types.Expression(Variable(name)):
+        return types.Named(name, value)
     if sign == "=":
         first, second = parse_expression(left), parse_expression(right)
         if variables(first) or variables(second):
-            return kinds.Equation(difference(first, second))
+            return types.Equation(difference(first, second))
         return read(right) if equal(first, second) else refuse("a statement about numbers that is not true")
     if sign in ("\\ne", "\\notin"):
         missing = read(right)
         if (sign == "\\notin") != encloses(right):
             raise Unreadable("a number as a set, or a set as a number")
-        items = list(missing.items) if isinstance(missing, kinds.Collection) else [missing]
+        items = list(missing.items) if isinstance(missing, types.Collection) else [missing]
         if (sized := _sized(left)) and len(items) == 1:
             name, items = sized, both_of_size(items[0])
-        return kinds.Named(name or refuse("no variable before the sign for 'not equal'"), without(items))
+        return types.Named(name or refuse("no variable before the sign for 'not equal'"), without(items))
     if sign not in signs.FLIPPED:
         raise Unreadable(f"{sign!r} is not known here")
     if _sized(right):
         left, right, sign = right, left, signs.FLIPPED[sign]
     bound = parse_expression(right)
     if (sized := _sized(left)) and not variables(bound):
-        return kinds.Named(sized, of_size(sign, kinds.Expression(bound)))
+        return types.Named(sized, of_size(sign, types.Expression(bound)))
     if name is None or name in variables(bound):
         larger, smaller = (left, right) if sign in (">", "\\ge") else (right, left)
-        return kinds.Inequality(
+        return types.Inequality(
             difference(parse_expression(larger), parse_expression(smaller)), sign in ("\\le", "\\ge")
         )
-    end, (low, high) = kinds.Expression(bound), REALS.items
+    end, (low, high) = types.Expression(bound), REALS.items
     if sign in (">", "\\ge"):
-        return kinds.Named(name, kinds.Bracketed(signs.bracket(sign, "(["), (end, high), ")"))
-    return kinds.Named(name, kinds.Bracketed("(", (low, end), signs.bracket(sign, ")]")))
+        return types.Named(name, types.Bracketed(signs.bracket(sign, "(["), (end, high), ")"))
+    return types.Named(name, types.Bracketed("(", (low, end), signs.bracket(sign, ")]")))
 
 
 def _sized(tokens: list[Token]) -> str | None:

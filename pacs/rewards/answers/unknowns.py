@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pacs.rewards.answers import kinds
+from pacs.rewards.answers import types
 
 #: w goes before x, or behind z.
 _ALPHABET: Final = "abcdefghijklmnopqrstuv xyz"
 
 
-def named_apart(items: Sequence[kinds.Answer]) -> list[kinds.Named]:
+def named_apart(items: Sequence[types.Answer]) -> list[types.Named]:
     """The values of different variables, in their order; none if the items are not that."""
-    named = [item for item in items if isinstance(item, kinds.Named)]
+    named = [item for item in items if isinstance(item, types.Named)]
     if not len(named) == len(items) == len({item.name for item in named}) > 1:
         return []
     order = in_order([item.name for item in named])
     return sorted(named, key=lambda item: order.index(item.name))
 
 
-def together(named: Sequence[kinds.Named], alternatives: Sequence[Sequence[kinds.Answer]]) -> kinds.Answer | None:
+def together(named: Sequence[types.Named], alternatives: Sequence[Sequence[types.Answer]]) -> types.Answer | None:
     """Values of several unknowns of which some belong together; None if all do, or if they are of one unknown.
 
     x = 1, y = 2 or x = 3, y = 4 are two points, also without the "or"; x = 1 or y = 2 is no x = 1, y = 2.
@@ -28,21 +28,21 @@ def together(named: Sequence[kinds.Named], alternatives: Sequence[Sequence[kinds
     size = len({item.name for item in named})
     groups = alternatives if len(alternatives) > 1 else [named[k : k + size] for k in range(0, len(named), size)]
     if len(groups) > 1 and all(map(named_apart, groups)):
-        return kinds.Collection(tuple(kinds.Collection(tuple(group)) for group in groups))
-    return kinds.Union(tuple(named)) if len(alternatives) > 1 else None
+        return types.Collection(tuple(types.Collection(tuple(group)) for group in groups))
+    return types.Union(tuple(named)) if len(alternatives) > 1 else None
 
 
-def numbered(items: Sequence[kinds.Answer]) -> str | None:
+def numbered(items: Sequence[types.Answer]) -> str | None:
     """The unknown whose values x_1, x_2, ... all the items are; None if they are not."""
-    names = [item.name.rpartition("_") for item in items if isinstance(item, kinds.Named)]
+    names = [item.name.rpartition("_") for item in items if isinstance(item, types.Named)]
     bases = {base for base, _, number in names if number.isdigit()}
     return bases.pop() if len(names) == len(items) and len(bases) == 1 else None
 
 
-def without_numbers(items: Sequence[kinds.Answer]) -> list[kinds.Answer]:
+def without_numbers(items: Sequence[types.Answer]) -> list[types.Answer]:
     """The values of an unknown with its own name, where they were numbered."""
     base = numbered(items)
-    return list(items) if base is None else [kinds.Named(base, item.value) for item in items]  # type: ignore[union-attr]
+    return list(items) if base is None else [types.Named(base, item.value) for item in items]  # type: ignore[union-attr]
 
 
 def names_of(name: str) -> list[str]:
@@ -61,21 +61,21 @@ def in_order(names: Sequence[str]) -> list[str]:
     return sorted(names) if "".join(sorted(names)).casefold() in _ALPHABET else list(names)
 
 
-def by_name(answer: kinds.Answer) -> dict[str, kinds.Answer]:
+def by_name(answer: types.Answer) -> dict[str, types.Answer]:
     """The values of several unknowns; empty if an answer is something else."""
     match answer:
-        case kinds.Named(name, kinds.Bracketed("(", items, ")")) if len(names := names_of(name)) == len(items):
+        case types.Named(name, types.Bracketed("(", items, ")")) if len(names := names_of(name)) == len(items):
             return dict(zip(names, items, strict=True))
-        case kinds.Collection(items):
+        case types.Collection(items):
             return {item.name: item.value for item in named_apart(items)}
     return {}
 
 
-def ordered(value: kinds.Answer, names: Sequence[str], order: Sequence[str]) -> kinds.Answer:
+def ordered(value: types.Answer, names: Sequence[str], order: Sequence[str]) -> types.Answer:
     """A point, or the points of a set, with entries of these names in another order of them."""
     match value:
-        case kinds.Bracketed(opening, items, closing) if len(items) == len(names):
-            return kinds.Bracketed(opening, tuple(items[names.index(name)] for name in order), closing)
-        case kinds.Collection(items):
-            return kinds.Collection(tuple(ordered(item, names, order) for item in items))
+        case types.Bracketed(opening, items, closing) if len(items) == len(names):
+            return types.Bracketed(opening, tuple(items[names.index(name)] for name in order), closing)
+        case types.Collection(items):
+            return types.Collection(tuple(ordered(item, names, order) for item in items))
     return value

@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from pacs.rewards.answers import kinds
+from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import check_size
 from pacs.rewards.answers.expression import Number
 from pacs.rewards.answers.reals import set_of
@@ -86,16 +86,16 @@ def are_words(text: str) -> bool:
     return text in _SHORT_WORDS or (_BARE_WORDS.fullmatch(text) is not None and (len(text) > 3 or not text.islower()))
 
 
-def words(text: str) -> kinds.Answer:
+def words(text: str) -> types.Answer:
     """What words alone are: the number that they name, or themselves."""
     text = " ".join(text.split()).strip(" .")
     if (found := _SET_NAME.fullmatch(text)) and (answer := set_of(*_set(found))):
         return answer
     if _NONE.fullmatch(text):
-        return kinds.Collection(())
+        return types.Collection(())
     if text.casefold() in _NUMBER_WORDS:
-        return kinds.Expression(Number(Fraction(_NUMBER_WORDS.index(text.casefold()))))
-    return kinds.Words(text if text.isupper() else text.casefold())
+        return types.Expression(Number(Fraction(_NUMBER_WORDS.index(text.casefold()))))
+    return types.Words(text if text.isupper() else text.casefold())
 
 
 def _set(found: re.Match[str]) -> tuple[str, str]:

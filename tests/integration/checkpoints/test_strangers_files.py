@@ -22,7 +22,7 @@ from pacs.integration.checkpoints.random_states import random_states, restore_ra
 from pacs.integration.checkpoints.reshard import load_checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.checks import ConfigError
-from pacs.integration.start import launch
+from pacs.integration.launch import launcher
 from pacs.integration.trainer.method_trainer import MethodTrainer
 
 KINDS = ("model", "optim", "extra_state")
@@ -99,7 +99,7 @@ def seal_anew(folder: Path) -> None:
 
 
 def test_what_a_run_writes_is_read(checkpoint: Path, config: DictConfig, capsys: pytest.CaptureFixture[str]) -> None:
-    launch.check_folder(config)
+    launcher.check_folder(config)
     assert "going on from step 4" in capsys.readouterr().out
     for file in checkpoint.rglob("*.pt"):
         assert read_torch_file(file).keys() == torch.load(file, weights_only=False).keys()
@@ -120,7 +120,7 @@ def test_a_start_refuses_it_before_anything_is_started(
     file = checkpoint.parent / REFERENCE if name == "reference" else checkpoint / name
     poison(file, tmp_path / "evil", archive)
     seal_anew(checkpoint)
-    for start in (launch.check_folder, launch.train):
+    for start in (launcher.check_folder, launcher.train):
         with pytest.raises(ConfigError) as refused:
             start(config)
         assert f"{file} is refused" in str(refused.value)
@@ -193,8 +193,8 @@ def test_a_config_that_is_none_is_refused_by_its_name(
     (checkpoint / "config.yaml").write_text(content())
     seal_anew(checkpoint)
     with pytest.raises(ConfigError, match=r"global_step_4/config\.yaml is not the config\.yaml of a run"):
-        launch.check_folder(config)
+        launcher.check_folder(config)
     (checkpoint / "config.yaml").unlink()
     seal_anew(checkpoint)
     with pytest.raises(ConfigError, match=r"global_step_4/config\.yaml is not the config\.yaml of a run"):
-        launch.check_folder(config)
+        launcher.check_folder(config)

@@ -18,8 +18,8 @@ from pacs.integration.checks import ConfigError, check_model
 from pacs.integration.checks.architecture import architecture_problems
 from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.silent import PACKED_BY_VERL
-from tests.integration.probe.families import tiny_config
-from tests.integration.probe.families_case import composed
+from tests.integration.preflight.families import tiny_config
+from tests.integration.preflight.families_case import composed
 
 MODEL = "actor_rollout_ref.model"
 PACKED, FUSED = f"Set {MODEL}.use_remove_padding=false", f"Set {MODEL}.use_fused_kernels=false."

@@ -9,9 +9,9 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from pacs.integration.checks.architecture import architecture_problems
 from pacs.integration.checks.silent import silent_problems
-from tests.integration.probe.families import WRONG_WITH_SDPA, has_sdpa, tiny_config, tiny_model
-from tests.integration.probe.families_case import composed
-from tests.integration.probe.families_list import FAMILIES
+from tests.integration.preflight.families import WRONG_WITH_SDPA, has_sdpa, tiny_config, tiny_model
+from tests.integration.preflight.families_case import composed
+from tests.integration.preflight.families_list import FAMILIES
 
 MODEL = "actor_rollout_ref.model"
 ROWS = [torch.arange(3, 13), torch.arange(5, 29)]

@@ -11,7 +11,7 @@ import pytest
 from omegaconf import DictConfig
 
 from pacs.composing import compose_run
-from pacs.integration.checks.preflight import expected_data, surroundings_problems
+from pacs.integration.checks.machine import expected_data, surroundings_problems
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
 WITHOUT_A_NETWORK = """
 import sys
 from pacs.composing import compose_run
-from pacs.integration.checks.preflight import surroundings_problems
+from pacs.integration.checks.machine import surroundings_problems
 for name in sys.argv[1:]:
     config, _ = compose_run("pacs", ["recipe=arithmetic", f"actor_rollout_ref.model.path={name}"])
     print(*[problem for problem in surroundings_problems(config, print) if name in problem], sep="\\n")

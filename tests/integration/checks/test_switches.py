@@ -10,9 +10,9 @@ from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration import checks
 from pacs.integration.checks.baseline import baseline_problems
+from pacs.integration.checks.machine import LOGGER_PACKAGES, _package_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
-from pacs.integration.checks.preflight import LOGGER_PACKAGES, _package_problems
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
 

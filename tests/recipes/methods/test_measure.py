@@ -13,7 +13,7 @@ from transformers import AutoTokenizer, Qwen3ForCausalLM
 
 from pacs.base.errors import UserError
 from pacs.checkpoints.folder import seal
-from pacs.integration.start.inputs import write_inputs
+from pacs.integration.launch.input_hashes import write_inputs
 from pacs.sweeps.results import FORMAT
 from recipes.laboratory import questions
 from recipes.laboratory.evaluation import Evaluation, evaluate

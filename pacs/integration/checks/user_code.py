@@ -1,0 +1,205 @@
+"""Code of one's own that a run names, tried before Ray in a process of its own: above all a reward function."""
+
+import contextlib
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.base.redaction import redact
+from pacs.integration.schema import method_in
+from pacs.integration.trainer.step_rows import check_labels
+from pacs.rewards.registry import PATH as VERIFIERS
+
+FUNCTION, MANAGER = "reward.custom_reward_function", "reward.reward_manager"
+#: Seconds that an import may take, and as many for a call; and those in which verl is imported before.
+LIMIT_SECONDS, START_SECONDS = 60.0, 120.0
+#: Seconds of a step's grading from which it is worth a word.
+SLOW_SECONDS = 60.0
+#: What a process that died said last, for an error.
+SAID_CHARS = 300
+IMPORT = "its import"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of it: problems, each with the setting and the mend, and what is worth knowing besides."""
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
+    """What a run imports that is not ours or verl's: the setting, the path as verl takes it, the name within it."""
+    function, manager = config.reward.custom_reward_function, config.reward.reward_manager
+    dataset, ours = config.data.custom_cls, (function.path, function.name) == (VERIFIERS, "compute_score")
+    found: list[tuple[str, Any, Any]] = [
+        (FUNCTION, None if ours else function.path, function.name),
+        (MANAGER, manager.module.path if manager.source == "importlib" else None, manager.name),
+        ("data.custom_cls", dataset.path, dataset.name),
+    ]
+    libraries = config.actor_rollout_ref.model.get("external_lib") or []
+    for library in [libraries] if isinstance(libraries, str) else libraries:
+        found.append(("actor_rollout_ref.model.external_lib", f"pkg://{library}", None))
+    return [(key, str(path), None if name is None else str(name)) for key, path, name in found if path]
+
+
+def try_own_code(config: DictConfig, train_file: Path | None) -> Trial:
+    """Import what a run names of the user's, and call its reward function as verl does.
+
+    Args:
+        config: of the run.
+        train_file: whose first row the function is called with; None where there is none.
+    """
+    objects = own_objects(config)
+    for key, path, _ in objects:
+        file = path.removeprefix("file://")
+        if not path.startswith("pkg://") and not Path(file).is_file():
+            return Trial([f"{_setting(key)}={path}: no such file: give the file, as an absolute path."])
+    if not objects:
+        return Trial()
+    reward = OmegaConf.to_container(config.reward, resolve=True)
+    assert isinstance(reward, dict)
+    request = {
+        "objects": objects,
+        "function": FUNCTION,
+        "reward_kwargs": reward["custom_reward_function"].get("reward_kwargs") or {},
+        "reward_model": bool(config.reward.reward_model.enable),
+        "manager": config.reward.reward_manager.name,
+        "file": None if train_file is None else str(train_file),
+    }
+    answer = _answer(json.dumps(request, default=str), LIMIT_SECONDS)
+    if (problem := _problem(answer, {key: (path, name) for key, path, name in objects})) is not None:
+        return Trial([redact(problem)])
+    if FUNCTION not in [key for key, *_ in objects]:
+        return Trial()
+    problems = list(_score_problems(config, answer["calls"]))
+    return Trial(problems, [] if problems else list(_notes(config, answer["calls"], train_file)))
+
+
+@cache
+def _answer(request: str, seconds: float) -> dict[str, Any]:
+    """What the process says; `hung` and `died` where it could not say how it ended."""
+    with tempfile.TemporaryDirectory(prefix="pacs-own-code-") as name:
+        folder = Path(name)
+        (folder / "request.json").write_text(request)
+        with (folder / "said.txt").open("w") as said:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "pacs.integration.preflight.user_code", name, str(seconds)],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+            try:
+                child.wait(START_SECONDS + 3 * seconds)
+            except subprocess.TimeoutExpired:
+                child.kill()
+            finally:
+                with contextlib.suppress(ProcessLookupError):  # what it started goes with it
+                    os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        file, hung = folder / "answer.json", folder / "hang.txt"
+        answer: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+        if child.returncode != 0:
+            answer["hung"] = hung.read_text() if hung.exists() else ""
+            answer["died"] = child.returncode
+            answer["said"] = (folder / "said.txt").read_text(errors="replace").strip()[-SAID_CHARS:]
+    return answer
+
+
+def _problem(answer: dict[str, Any], objects: dict[str, tuple[str, str | None]]) -> str | None:
+    """What went wrong in the process, a sentence with the setting and the mend."""
+    if "key" not in answer:
+        return f"{FUNCTION}: it could not be tried: its process ended with {answer['died']}: {answer['said']}"
+    key, doing = answer["key"], answer["doing"]
+    path, name = objects[key]
+    which = f"{_setting(key)}={path}" + (f" name={name}" if name else "")
+    if "problem" in answer:
+        return f"{which}: {answer['problem']}"
+    if "raised" in answer:
+        return f"{which}: {doing} raises {answer['raised']}: {_mend(answer, doing)}."
+    if "died" not in answer:
+        return None
+    if answer["hung"]:
+        places = re.findall(r'File "([^"]+)", line (\d+)', answer["hung"])
+        own = [place for place in places if Path(place[0]).absolute() == Path(path.removeprefix("file://")).absolute()]
+        at = " ({}:{})".format(*(own or places)[0]) if places else ""
+        return (
+            f"{which}: {doing} did not end within {LIMIT_SECONDS:g} s{at}, and verl waits without a limit: give what "
+            "it waits for (a server, the network, a download) a time limit, and do it in the call, not in the import."
+        )
+    return f"{which}: {doing} ends the process ({answer['died']}; it said: {answer['said'] or 'nothing'}): mend it."
+
+
+def _mend(answer: dict[str, Any], doing: str) -> str:
+    if (module := answer.get("module")) is not None:
+        return f"install {module} in the environment of the run ({sys.prefix}), or put its folder into PYTHONPATH"
+    if doing == IMPORT:
+        return "mend the file; what it needs (a package, the network, a server) must be there wherever it is imported"
+    return "mend the function: verl gives up every prompt for whose response it raises"
+
+
+def _score_problems(config: DictConfig, calls: list[dict[str, Any]]) -> Iterator[str]:
+    """Scores that the run would stop at."""
+    for call in calls:
+        told = f"{FUNCTION}: for {call['of']} it gives {call['score']:g}"
+        metric, filtered = config.algorithm.filter_groups.metric, config.algorithm.filter_groups.enable
+        if not math.isfinite(call["score"]):
+            yield f"{told}: mend it, so that every score is a finite number."
+            return
+        if filtered and metric not in ("reward", *call["names"]):
+            names = ", ".join(call["names"])
+            yield (
+                f"algorithm.filter_groups.metric={metric}: for {call['of']} the reward function says nothing of that "
+                f"name (it says {names}): name one of these, or use reward."
+            )
+            return
+        if config.trainer.v1.trainer_mode == "pacs":
+            try:
+                check_labels(torch.tensor([call["score"]]), method_in(config))
+            except ValueError as error:
+                yield f"{told}. {error}"
+                return
+
+
+def _notes(config: DictConfig, calls: list[dict[str, Any]], file: Path | None) -> Iterator[str]:
+    """What came of the calls."""
+    function = config.reward.custom_reward_function
+    name = f"reward function {function.path}, {function.name}"
+    if not calls:
+        why = "there is no data here" if file is None else "it may ask the reward model, which is not started"
+        yield f"{name}: imported; not tried here: {why}"
+        return
+    empty, right = calls
+    said = ", ".join(f"{call['score']:g} for {call['of']} ({call['seconds']:.3g} s)" for call in calls)
+    yield f"{name}: {said}, of the first row of {file}"
+    if right["score"] <= empty["score"]:
+        yield (
+            "warning: the reward function gives the ground truth in a box no more than an empty response: see that it "
+            "reads the form in which the prompts ask for the answer"
+        )
+    responses = config.data.train_batch_size * config.actor_rollout_ref.rollout.n
+    step = right["seconds"] * responses / config.reward.num_workers
+    if step > SLOW_SECONDS:
+        yield (
+            f"warning: at {right['seconds']:.3g} s a call the {responses} responses of a step take {step:.0f} s if "
+            f"each of reward.num_workers={config.reward.num_workers} processes grades one at a time (calls that wait "
+            "overlap): make it faster, or raise that number"
+        )
+
+
+def _setting(key: str) -> str:
+    return f"{key}.module.path" if key == MANAGER else key if key.endswith("lib") else f"{key}.path"

@@ -1,0 +1,214 @@
+"""From a composed config to a run: check it, choose its checkpoint, set up its folder, and train under supervision."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from pacs.base.files import read_json
+from pacs.base.run_folder import RunFolder
+from pacs.base.terminal import print
+from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
+from pacs.checkpoints.sums import FILE as SUMS
+from pacs.checkpoints.sums import damaged_files
+from pacs.integration import checks
+from pacs.integration.launch.folder_lock import check_room, held, look_at
+from pacs.integration.launch.input_hashes import write_inputs
+from pacs.integration.launch.provenance import write_run_folder
+from pacs.integration.launch.resume import check_former_run, choose_checkpoint
+from pacs.integration.schema import PLATFORM_VARIABLE
+from pacs.runs.clearing import clear_former_start
+from pacs.runs.disk_space import NO_ROOM
+from pacs.runs.folder_check import damaged_metrics, folder_problems
+from pacs.runs.metrics_file import go_on_after
+from pacs.runs.requests import StopRequests
+from pacs.runs.state import Progress, now, read_state, write_progress, write_state
+from pacs.runs.supervisor import FINISHED, supervise
+
+#: verl's key of its agent-loop manager, and ours with `run.rollouts.seeded=true`.
+AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
+SEEDED_ROLLOUTS = "pacs.integration.patches.seeded_rollouts.SeededAgentLoopManager"
+
+#: What verl says when a part of the run is up, in order, and what is made of it.
+STAGES = (
+    ("ray init kwargs", "starting Ray"),
+    ("train and validate dataloader initialized", "data loaded; starting the training worker"),
+    ("actor and ref model engine initialized", "training worker ready; starting vLLM"),
+    ("all initialize finished", "vLLM ready"),
+)
+
+
+def prepare(config: DictConfig) -> None:
+    """Make a config what the trainer is given: paths absolute, checked; and choose verl's platform for this process.
+
+    Raises:
+        checks.ConfigError: If the run cannot start as configured.
+    """
+    checks.check_paths(config)
+    with open_dict(config):
+        config.run.dir = str(Path(config.run.dir).expanduser().absolute())
+        if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
+            config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
+        if config.ray_kwargs.ray_init.get("address") is not None:
+            _name_inputs_absolutely(config)
+        config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())
+    if config.trainer.device == "cpu":
+        os.environ[PLATFORM_VARIABLE] = "cpu"
+    checks.check_run(config)
+    if config.run.rollouts.seeded:
+        OmegaConf.update(config, AGENT_LOOP_MANAGER, SEEDED_ROLLOUTS, force_add=True)
+
+
+def _name_inputs_absolutely(config: DictConfig) -> None:
+    """What is here is opened by processes of the cluster, which are in the folder where Ray was started."""
+
+    def absolute(name: str) -> str:
+        path = Path(name).expanduser()
+        return str(path.absolute()) if path.exists() else name
+
+    for part, key in ((config.data, "train_files"), (config.data, "val_files")):
+        part[key] = [absolute(name) for name in part[key]] if OmegaConf.is_list(part[key]) else absolute(part[key])
+    for model in (config.actor_rollout_ref.model, config.critic.model):
+        if model.path is not None:
+            model.path = absolute(str(model.path))
+
+
+def check_folder(config: DictConfig) -> None:
+    """Look at what is in a prepared run's folder, say what it would go on from, and write nothing.
+
+    Raises:
+        checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
+    """
+    _check_contents(Path(config.run.dir))
+    look_at(Path(config.run.dir))
+    check_room(Path(config.run.dir), Path(config.trainer.default_local_dir))
+    check_former_run(config)
+    choose_checkpoint(config)
+
+
+def _check_contents(run_dir: Path) -> None:
+    try:
+        problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
+    except OSError as error:
+        problems, damaged = [f"run.dir={run_dir} cannot be read ({error}): choose another folder."], []
+    if problems:
+        raise checks.ConfigError(problems)
+    for line in damaged:
+        print(f"pacs: {line}", flush=True)
+
+
+def train(config: DictConfig, *, verbose: bool = False) -> int:
+    """Train with a prepared config until the run ends; return the exit status.
+
+    Args:
+        config: prepared.
+        verbose: show on the console all that the run's processes say, which is in the run's folder in any case.
+
+    Raises:
+        checks.ConfigError: If the run's folder or its checkpoint does not allow it.
+    """
+    run_dir = Path(config.run.dir)
+    _check_contents(run_dir)
+    with StopRequests() as requests, held(run_dir, Path(config.trainer.default_local_dir)):
+        check_former_run(config)
+        asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
+        checkpoint = choose_checkpoint(config)
+        newest = _end_former_start(run_dir, Path(config.trainer.default_local_dir))
+        if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
+            with open_dict(config):
+                config.trainer.update(asked)
+            checkpoint = choose_checkpoint(config)
+        total = config.trainer.total_training_steps
+        if checkpoint is not None and total is not None and checkpoint.step >= total:
+            if checkpoint.step == total:
+                _count_as_finished(run_dir, checkpoint)
+            print(
+                f"pacs: nothing to train: the run has reached step {checkpoint.step}, and trainer.total_training_steps="
+                f"{total}: raise it to go on",
+                flush=True,
+            )
+            return FINISHED
+        if checkpoint is None:
+            _check_model_folder(config)
+        # Ray is imported by a run that has passed all other checks.
+        from pacs.integration.checks.cluster import prepare_cluster
+
+        prepare_cluster(config)
+        write_run_folder(config)
+        try:
+            write_inputs(config, run_dir)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
+            raise checks.ConfigError([f"what the run reads cannot be read: {error}"]) from error
+        if config.trainer.save_freq < 1:
+            print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
+        print(f"pacs: the run's folder is {run_dir}", flush=True)
+        print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {RunFolder.LOG} there", flush=True)
+        resumed_from = None if checkpoint is None else checkpoint.step
+        status = supervise(
+            "pacs.integration.launch.driver",
+            run_dir,
+            Path(config.trainer.default_local_dir),
+            requests,
+            resumed_from=resumed_from,
+            stages=STAGES,
+            verbose=verbose,
+        )
+        _clear_cluster(config)
+        return status
+
+
+def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
+    """End what is left of the last start in the folder, and say how it has ended; its newest checkpoint if it was left.
+
+    In a copied folder the last start is another folder's, and stays as it is.
+    """
+    cleared, state = clear_former_start(run_dir), read_state(run_dir)
+    if state is not None and state.state == "running" and not state.is_of(run_dir):
+        print(f"pacs: {run_dir} is a copy of {state.folder}, made while that run was training", flush=True)
+    if state is not None and state.state == "failed":
+        print(f"pacs: the last start failed: {state.cause}", flush=True)
+    return newest_checkpoint(checkpoints)[0] if cleared else None
+
+
+def _check_model_folder(config: DictConfig) -> None:
+    """Hold a model that was exported against its SHA256SUMS; a run that goes on has its weights in the checkpoint."""
+    folder = Path(str(config.actor_rollout_ref.model.path)).expanduser()
+    try:
+        damaged = damaged_files(folder)
+    except OSError as error:
+        damaged = [str(error)]
+    if damaged:
+        problem = f"actor_rollout_ref.model.path={folder}: {', '.join(damaged)}: not what its {SUMS} says: "
+        raise checks.ConfigError([f"{problem}export or copy the model again."])
+
+
+def _count_as_finished(run_dir: Path, checkpoint: Checkpoint) -> None:
+    """Correct what a start has left that was cut off after its last save."""
+    state, step = read_state(run_dir), checkpoint.step
+    if state is None or state.state == "finished":
+        return
+    go_on_after(RunFolder(run_dir).metrics, step, read_json(checkpoint.folder / METRICS))
+    write_progress(run_dir, Progress(step, step, "end"))
+    write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
+    print(
+        f"pacs: the last start ended after it had saved step {step}, whose validation may be missing: "
+        "`pacs evaluate` measures the model",
+        flush=True,
+    )
+
+
+def _clear_cluster(config: DictConfig) -> None:
+    """End what a run on a Ray cluster has left on its other nodes; the supervisor knows this one alone."""
+    address = config.ray_kwargs.ray_init.get("address")
+    if address is None:
+        return
+    try:
+        from pacs.integration.launch import nodes
+
+        with nodes.connected(address):
+            nodes.clear_other_nodes(Path(config.run.dir))
+    except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
+        print(f"pacs train: Ray at {address} is gone ({str(error).splitlines()[0]})", flush=True)

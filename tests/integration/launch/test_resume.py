@@ -1,0 +1,210 @@
+"""Which checkpoint a start goes on from, and what it refuses before Ray starts."""
+
+import fcntl
+import re
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.base.locks import LOCK
+from pacs.base.paths import config_dir
+from pacs.base.run_folder import RunFolder
+from pacs.checkpoints import folder as checkpoints
+from pacs.integration.checks import ConfigError
+from pacs.integration.launch import launcher
+from pacs.integration.launch.resume import choose_checkpoint
+from pacs.runs.state import Ending, write_state
+from tests.runs.states import state_in
+
+
+def composed(run_dir: Path, *overrides: str) -> DictConfig:
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        return compose("pacs", overrides=["recipe=arithmetic", f"run.dir={run_dir}", *overrides])
+
+
+def saved(run_dir: Path, step: int, *overrides: str, ranks: int = 1) -> Path:
+    """A complete checkpoint, as far as choosing it goes."""
+    folder = checkpoints.step_folder(run_dir / "checkpoints", step)
+    folder.mkdir(parents=True)
+    OmegaConf.save(composed(run_dir, *overrides), folder / checkpoints.CONFIG, resolve=True)
+    (folder / RunFolder.INPUTS).write_text("{}")
+    checkpoints.seal(folder, step=step, ranks=ranks)
+    return folder
+
+
+def refusal(config: DictConfig) -> str:
+    with pytest.raises(ConfigError) as refused:
+        choose_checkpoint(config)
+    return str(refused.value)
+
+
+def test_a_new_run_has_none(tmp_path: Path) -> None:
+    config = composed(tmp_path)
+    assert choose_checkpoint(config) is None
+    assert config.trainer.resume_mode == "disable"
+
+
+def test_the_newest_complete_one_is_taken_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in (8, 9, 10):
+        folder = saved(tmp_path, step)
+    (folder / checkpoints.MARKER).unlink()
+    config = composed(tmp_path)
+    chosen = choose_checkpoint(config)
+    assert chosen is not None
+    assert chosen.step == 9
+    assert config.trainer.resume_mode == "resume_path"
+    assert config.trainer.resume_from_path == str(tmp_path / "checkpoints/global_step_9")
+    printed = capsys.readouterr().out
+    assert f"passed over: {folder}: no complete.json" in printed
+    assert "going on from step 9" in printed
+
+
+def test_what_is_left_of_a_run_is_not_started_over(tmp_path: Path) -> None:
+    folder = saved(tmp_path, 3)
+    assert "has checkpoints of a former run: choose another run.dir" in refusal(
+        composed(tmp_path, "trainer.resume_mode=disable")
+    )
+    (folder / checkpoints.MARKER).unlink()
+    assert "None of the checkpoints" in refusal(composed(tmp_path))
+    assert "choose another run.dir" in refusal(composed(tmp_path, "trainer.resume_mode=disable"))
+
+
+def test_another_algorithm_is_refused_by_its_keys_unless_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(tmp_path, 3)
+    changed = ("method.beta=2.0", "data.train_batch_size=32", "trainer.save_freq=7")
+    complaint = refusal(composed(tmp_path, *changed))
+    assert "method.beta: 1.0 in the checkpoint, 2.0 now" in complaint
+    assert "data.train_batch_size: 64 in the checkpoint, 32 now" in complaint
+    assert "save_freq" not in complaint
+    assert "run.resume.accept_changes=true" in complaint
+    assert choose_checkpoint(composed(tmp_path, *changed, "run.resume.accept_changes=true")) is not None
+    assert "changed, as accepted: method.beta: 1.0 in the checkpoint, 2.0 now" in capsys.readouterr().out
+    assert choose_checkpoint(composed(tmp_path, "trainer.total_training_steps=99")) is not None
+
+
+def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None:
+    saved(tmp_path, 3)
+    complaint = refusal(composed(tmp_path, "data.dataloader_num_workers=2", "run.resume.accept_changes=true"))
+    assert "data.dataloader_num_workers: 0 in " in complaint
+
+
+def test_another_number_of_ranks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(tmp_path, 3)
+    choose_checkpoint(composed(tmp_path))
+    assert "dealt out" not in capsys.readouterr().out
+    saved(tmp_path, 4, ranks=8)
+    assert choose_checkpoint(composed(tmp_path)) is not None
+    said = "pacs: the checkpoint was written on 8 ranks; this run has 1: its shards are dealt out anew"
+    assert said in capsys.readouterr().out.splitlines()
+
+
+def test_a_run_branches_off_another_until_it_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:
+    source, branch = saved(tmp_path / "source", 4), tmp_path / "branch"
+    asked = ("trainer.resume_mode=resume_path", f"trainer.resume_from_path={source}")
+    chosen = choose_checkpoint(composed(branch, *asked))
+    assert chosen is not None
+    assert chosen.folder == source
+    own = saved(branch, 6)
+    chosen = choose_checkpoint(composed(branch, *asked))
+    assert chosen is not None
+    assert chosen.folder == own
+
+    older = saved(branch, 5)
+    again = composed(branch, "trainer.resume_mode=resume_path", f"trainer.resume_from_path={older}")
+    assert f"the run has gone on to {own}: remove what is newer" in refusal(again)
+
+    (source / checkpoints.MARKER).unlink()
+    assert f"trainer.resume_from_path: {source}: no complete.json" in refusal(composed(tmp_path / "new", *asked))
+    assert "trainer.resume_from_path=None" in refusal(composed(tmp_path / "new", "trainer.resume_mode=resume_path"))
+
+
+def test_a_finished_run_is_not_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(tmp_path, 20)
+    assert launcher.train(composed(tmp_path)) == 0
+    printed = capsys.readouterr().out
+    assert "nothing to train: the run has reached step 20, and trainer.total_training_steps=20: raise it" in printed
+    assert not (tmp_path / "state.json").exists()
+
+
+def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for start in (launcher.train, launcher.check_folder):
+            with pytest.raises(ConfigError, match="a run is training in this folder"):
+                start(composed(tmp_path))
+
+
+def test_looking_at_a_folder_leaves_it_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launcher.check_folder(composed(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+    (tmp_path / LOCK).touch()
+    saved(tmp_path, 3)
+    launcher.check_folder(composed(tmp_path))
+    assert "going on from step 3" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match=r"pacs\.beta: 1\.0 in the checkpoint, 2\.0 now"):
+        launcher.check_folder(composed(tmp_path, "method.beta=2.0"))
+
+
+@pytest.mark.parametrize(
+    ("state", "override", "which"),
+    [
+        ("failed", "method.beta=1.0", None),
+        ("failed", "method.beta=2.0", "another run (with another method.beta)"),
+        ("finished", "method.beta=1.0", "a finished run"),
+    ],
+)
+def test_a_run_without_checkpoints_is_not_written_over(
+    tmp_path: Path, state: Ending, override: str, which: str | None
+) -> None:
+    """Only one that has trained, and is not this one's own failed start."""
+    OmegaConf.save(composed(tmp_path), tmp_path / "config.yaml", resolve=True)
+    write_state(tmp_path, state_in(tmp_path, state))
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_text('{"step": 0, "val-core/a/reward/mean@1": 0.5}\n')
+    launcher.check_folder(composed(tmp_path, override))
+    metrics.write_text('{"step": 7}\n')
+    launcher.check_folder(composed(tmp_path, override, "trainer.resume_mode=disable"))
+    if which is None:
+        launcher.check_folder(composed(tmp_path, override))
+        return
+    for start in (launcher.train, launcher.check_folder):
+        with pytest.raises(ConfigError, match=rf"{re.escape(which)} of 7 steps, without a checkpoint"):
+            start(composed(tmp_path, override))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["run.faults.skipped_updates=0"], "run.faults.skipped_updates=0 must be a whole number of at least 1"),
+        (["run.faults.verifier_errors=2"], "run.faults.verifier_errors=2 must be a share from 0 to 1"),
+        (["run.faults.no_progress_seconds=-1"], "run.faults.no_progress_seconds=-1 must be a number of seconds"),
+        (["run.resume.accept_changes=maybe"], "run.resume.accept_changes='maybe' must be true or false"),
+        (["run.rollouts.seeded=2"], "run.rollouts.seeded=2 must be true or false"),
+        (["trainer.resume_mode=always"], "trainer.resume_mode=always: use auto, resume_path or disable"),
+        (["trainer.max_critic_ckpt_to_keep=9"], "set trainer.max_actor_ckpt_to_keep alone"),
+        (["+trainer.remove_previous_ckpt_in_save=true"], "set trainer.max_actor_ckpt_to_keep alone"),
+        (["actor_rollout_ref.actor.checkpoint.save_contents=[model]"], "save_contents lacks ['extra', 'optimizer']"),
+        (["actor_rollout_ref.actor.checkpoint.load_contents=[model]"], "load_contents lacks ['extra', 'optimizer']"),
+        (["trainer.max_actor_ckpt_to_keep=0"], "trainer.max_actor_ckpt_to_keep=0: use a number of at least 1"),
+        (["trainer.max_actor_ckpt_to_keep=-1"], "trainer.max_actor_ckpt_to_keep=-1: use a number of at least 1"),
+        (["trainer.del_local_ckpt_after_load=true"], "trainer.del_local_ckpt_after_load=true deletes"),
+        (["trainer.default_local_dir=elsewhere"], "leave it out; a run's checkpoints are in its folder"),
+        (["actor_rollout_ref.actor.checkpoint.async_save=true"], "async_save=true: set it to false"),
+        (
+            [
+                "run.rollouts.seeded=true",
+                "+actor_rollout_ref.rollout.agent.agent_loop_manager_class=my.Manager",
+            ],
+            "leave out my.Manager",
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_wrong_settings_are_refused(tmp_path: Path, overrides: list[str], said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        launcher.prepare(composed(tmp_path, *overrides))
+    assert said in str(refused.value)

@@ -1,0 +1,24 @@
+"""A response's seed depends on all that names the response, and on nothing else."""
+
+from itertools import product
+
+import numpy as np
+
+from pacs.integration.patches.seeded_rollouts import response_seed
+
+PROMPTS = [[{"role": "user", "content": "1+1"}], [{"role": "user", "content": "1+2"}]]
+
+
+def test_every_response_has_a_seed_of_its_own() -> None:
+    responses = list(product([0, 1], [1, 2], [False, True], PROMPTS, [0, 1, 2]))
+    seeds = [response_seed(*response) for response in responses]
+    assert len(set(seeds)) == len(responses)
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert [response_seed(*response) for response in responses] == seeds
+
+
+def test_verls_numbers_are_those_of_python() -> None:
+    """It hands numpy's on, and prompts as an array of messages."""
+    messages = np.array(PROMPTS[0], dtype=object)
+    as_verl = response_seed(7, np.int64(3), np.bool_(False), messages, np.int32(2))
+    assert as_verl == response_seed(7, 3, False, PROMPTS[0], 2)
