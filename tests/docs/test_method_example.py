@@ -25,10 +25,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_test_passes(folder: Path) -> None:
+def test_its_test_passes(folder: Path) -> None:
     names: dict[str, object] = {}
     exec((folder / "test_squared.py").read_text(), names)
-    names["test_it_can_be_trained_on"]()  # type: ignore[operator]
+    names["test_the_kit_passes"]()  # type: ignore[operator]
 
 
 def test_the_config_makes_the_method(folder: Path) -> None:
