@@ -174,7 +174,7 @@ def test_the_paper_s_runs_have_its_settings(algorithm: str, model: str) -> None:
 
 
 def test_what_departs_from_the_paper_is_in_the_docs() -> None:
-    page = (ROOT / "docs/paper.md").read_text()
+    page = (ROOT / "docs/methods.md").read_text()
     config = composed("pacs", "recipe=qwen3_8b")
     for key, value in PAPER["not_ours"].items():
         assert OmegaConf.select(config, key) != value

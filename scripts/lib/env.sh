@@ -73,7 +73,7 @@ _pacs_install() {
     [[ $kind == gpu ]] || cat <<EOF
   The pinned stack is downloaded by pip: about 1.1 GB (PyTorch 0.2 GB as a CPU build, vLLM, Ray, ...),
   3.5 GB installed, 2 to 10 minutes. If pip offers no CPU build of PyTorch it takes the CUDA build, which also
-  works but brings several GB more: see docs/cpu.md.
+  works but brings several GB more: see docs/quickstart.md.
 EOF
     rm -f "$PACS_VENV/.pacs-environment"
     # One that was cut off may lack pip.

@@ -41,8 +41,9 @@ def check(words: list[str]) -> None:
     """Fail if a command of ours cannot be given."""
     match words:
         case ["pacs", "train", *rest]:
-            algorithm = rest[rest.index("--config-name") + 1] if "--config-name" in rest else "pacs"
-            composed(*overrides(rest), algorithm=algorithm)
+            # That of a folder of the reader's is composed in test_method_example.py.
+            named = "--config-name" in rest and "--config-dir" not in rest
+            composed(*overrides(rest), algorithm=rest[rest.index("--config-name") + 1] if named else "pacs")
         case ["pacs", *rest]:
             given = cli.parse(*cli.find(rest))
             if hasattr(given, "overrides"):

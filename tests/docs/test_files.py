@@ -19,6 +19,7 @@ NOT_OURS = {
     "model.safetensors": "transformers'",
     "word_count.py": "the example of docs/rewards.md",
     "mine.yaml": "the example of recipes/laboratory/README.md",
+    "mine/question.yaml": "the example of docs/methods.md",
 }
 FILE = re.compile(r"[\w.*/-]*\w\.(?:py|yaml|sh|sbatch|jsonl?|md|txt|toml|png|html|pt|parquet|sqlite|safetensors|log)")
 #: They begin as tests do.
