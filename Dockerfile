@@ -1,4 +1,4 @@
-# The GPU environment as an image (written, not built yet); docs/nodes.md has how to train in it.
+# The GPU environment as an image (written, not built yet); docs/scaling.md has how to train in it.
 #
 #   docker build --build-arg PACS_COMMIT=$(git rev-parse HEAD) --tag pacs .
 #   docker run --gpus all --shm-size=64g --ulimit memlock=-1 pacs pacs doctor

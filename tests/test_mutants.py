@@ -1,4 +1,4 @@
-"""The planted bugs of tests/mutants/ fit the code as it is, and docs/mutants.md is of a run on them."""
+"""The planted bugs of tests/mutants/ fit the code as it is, and tests/mutants/README.md is of a run on them."""
 
 import ast
 import json

@@ -1,6 +1,6 @@
-"""`python -m pacs.planning`: print docs/scaling.md."""
+"""`python -m pacs.planning`: print what ends docs/scaling.md."""
 
 from pacs.base.terminal import print
-from pacs.planning.document import page
+from pacs.planning.document import tables
 
-print(page(), end="")
+print(tables(), end="")

@@ -1,11 +1,12 @@
-"""The table in docs/reliability.md: written by the run, not by hand."""
+"""The table in tests/chaos/README.md: written by the run, not by hand."""
 
 import statistics
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from tests.chaos.outcome import ROOT, Outcome
+from tests.chaos.outcome import Outcome
 
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- chaos: written by scripts/chaos.sh -->\n", "<!-- chaos: end -->\n"
 HEAD = """
 {faults} faults at random instants, of which {held} held; {ends} runs were broken to their end, of which {same} ended

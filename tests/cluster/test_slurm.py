@@ -1,4 +1,4 @@
-"""A real Slurm on two machines (namespaces of this one): what docs/nodes.md says of a job from `sbatch` to its end."""
+"""A real Slurm on two machines (namespaces of this one): what docs/scaling.md says of a job from `sbatch` to its end."""
 
 import os
 import sys
@@ -101,7 +101,7 @@ class Job:
         while not condition():
             assert time.monotonic() - since < seconds, self.printed()[-8000:]
             time.sleep(0.5)
-        print(f"job {self.id} waited {time.monotonic() - since:.1f} s")  # docs/nodes.md; pytest -rP
+        print(f"job {self.id} waited {time.monotonic() - since:.1f} s")  # docs/scaling.md; pytest -rP
 
     @property
     def step(self) -> int:

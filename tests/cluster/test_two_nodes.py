@@ -77,7 +77,7 @@ class Job:
         """Wait for its end, with nothing left on either machine; the exit status."""
         since = time.monotonic()
         status = self.process.wait(seconds)
-        print(f"ended after {time.monotonic() - since:.1f} s")  # docs/nodes.md; pytest -rP
+        print(f"ended after {time.monotonic() - since:.1f} s")  # docs/scaling.md; pytest -rP
         assert [process.cmdline() for i in range(2) for process in self.machines.processes(i)] == []
         return status
 

@@ -80,6 +80,7 @@ PAGES = [
         ROOT / "README.md",
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "recipes").rglob("README.md")),
+        *sorted((ROOT / "tests").rglob("README.md")),
     )
 ]
 

@@ -23,13 +23,13 @@ ALGORITHMS = sorted(file.stem for file in config_dir().glob("*.yaml"))
 GROUPS = sorted(folder.name for folder in config_dir().iterdir() if folder.is_dir())
 #: Of other programs: explained in the docs, and not named in the code.
 NOT_OURS = {
-    "DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES",
     "HF_HOME",
     "HF_TOKEN",
     "PIP_EXTRA_INDEX_URL",
     "RAY_DEDUP_LOGS",
     "RLIMIT_NPROC",
     "VERL_USE_EXTERNAL_MODULES",
+    "VLLM_DISABLE_COMPILE_CACHE",
     "VLLM_USE_V2_MODEL_RUNNER",
     "WANDB_API_KEY",
     "WANDB_RESUME",

@@ -1,4 +1,4 @@
-"""Every message that docs/troubleshooting.md explains is one that the code gives."""
+"""Every message that docs/reliability.md explains is one that the code gives."""
 
 import re
 from importlib.util import find_spec
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT, strings, strings_of
 
-PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
+PAGE = (ROOT / "docs" / "reliability.md").read_text()
 
 
 #: Of others.

@@ -1,8 +1,8 @@
 """Plant each bug of tests/mutants/*.toml in a temporary copy of the checkout and run the tests nearest to it.
 
 A result is kept as soon as it is there, in tests/mutants/results.json, and holds until the bug, its file or its tests
-change: a run that is cut off goes on where it was. At its end docs/mutants.md is written. Exit status 1: a bug survived
-for which no reason is given, or one for which a reason is given was caught.
+change: a run that is cut off goes on where it was. At its end tests/mutants/README.md is written. Exit status 1: a bug
+survived for which no reason is given, or one for which a reason is given was caught.
 """
 
 import argparse

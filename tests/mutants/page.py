@@ -1,10 +1,11 @@
-"""docs/mutants.md: written by the run, not by hand."""
+"""tests/mutants/README.md: written by the run, not by hand."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from tests.mutants.planted import CAUGHT, ROOT, Mutant
+from tests.mutants.planted import CAUGHT, Mutant
 
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = Path(__file__).with_name("README.md")
 HEAD = """# How good are the tests? Planted bugs
 
 Written by `bash scripts/mutants.sh`, not by hand. Each row of the table is a bug that was planted, alone, in a copy

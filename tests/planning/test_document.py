@@ -1,9 +1,18 @@
 from pathlib import Path
 
-from pacs.planning.document import page
+import pytest
+
+from pacs.planning import document
 
 PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 
 
-def test_the_page_is_what_the_plan_says() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m pacs.planning > docs/scaling.md`"
+def test_the_page_ends_in_what_the_plan_says() -> None:
+    end = document.tables()
+    assert PAGE.read_text(encoding="utf-8").endswith(end), "end docs/scaling.md with `python -m pacs.planning`"
+
+
+def test_a_run_that_does_not_fit_is_not_written_as_one_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(document.MODELS, "Qwen/Qwen3-32B", 1)
+    with pytest.raises(ValueError, match="does not fit"):
+        document.planned("ppo", "Qwen/Qwen3-32B")

@@ -39,7 +39,7 @@ def prepare_cluster(config: DictConfig) -> None:
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         problem = (
             f"{RAY_ADDRESS}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a "
-            "token (InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/nodes.md)."
+            "token (InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/scaling.md)."
         )
         raise ConfigError([problem]) from error
 
