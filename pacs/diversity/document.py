@@ -11,7 +11,7 @@ from pacs.diversity.measures import COSINE, MEASURES, Measured, difference
 
 EXPLANATION = """\
 Means over problems, with the 95% interval of the bootstrap over problems. The cosine distance is between the embeddings
-of a problem's responses; answer and token entropy and distinct-n are of all its responses. docs/diversity.md says what
+of a problem's responses; answer and token entropy and distinct-n are of all its responses. docs/evaluation.md says what
 each number means."""
 
 

@@ -7,7 +7,7 @@ registry.py   ours and verl's by section; `find`
 reduce.py     tables of rows -> metrics
 components.py what a reward function says beside the score -> metrics
 validation.py a validation's scores -> metrics
-document.py   docs/metrics.md, which `python -m pacs.metrics` prints
+document.py   the tables of docs/metrics.md, which `python -m pacs.metrics docs/metrics.md` writes
 """
 
 from pacs.metrics.components import averaged, component_metrics

@@ -5,29 +5,29 @@ from typing import get_args
 from pacs.rewards.verdict import Status
 
 # What a metric is reduced over. Of the update's rows, one a response:
-COUNTED = "the rows that count"
-CORRECT = "the correct rows that count"
-WRONG = "the wrong rows that count"
-FRESH = "the rows that count in the step's first mini-batch"
-MIXED = "the rows of mixed groups that count"
-BIN = "the rows of mixed groups that count with sigma(psi) in the bin"
-UPDATED = "the rows of the step's updates, those that do not count among them"
+COUNTED = "rows in N"
+CORRECT = "correct rows in N"
+WRONG = "wrong rows in N"
+FRESH = "rows in N of the first mini-batch"
+MIXED = "rows in N of mixed groups"
+BIN = "rows of the bin"
+UPDATED = "all rows"
 # Of the sampled batch:
-SAMPLED = "the sampled responses"
-RESPONSES = "the sampled responses with others in their group"
-CORRECT_RESPONSES = "the correct responses with others in their group"
-WRONG_RESPONSES = "the wrong responses with others in their group"
-SAID = "the sampled responses of which the reward function said it, as a finite number"
-GENERATED = "the responses that were generated for the step, those of filtered groups among them"
-GROUPS = "the groups of two or more responses"
+SAMPLED = "all responses"
+RESPONSES = "responses with others in their group"
+CORRECT_RESPONSES = "correct responses with others in their group"
+WRONG_RESPONSES = "wrong responses with others in their group"
+SAID = "responses with a finite number"
+GENERATED = "all that were generated"
+GROUPS = "groups of two or more responses"
 # Of the step:
-UPDATES = "the step's updates"
+UPDATES = "updates"
 
 #: What a verifier says of a response; any other word is counted as `OTHER`.
 STATUSES: tuple[str, ...] = get_args(Status)
 OTHER = "other"
 
-SHARE = "share, 0 to 1"
+SHARE = "share"
 NATS = "nats"
 PER_TOKEN = "nats a token"
-SCORE = "psi: beta * nats"
+SCORE = "beta * nats"

@@ -13,7 +13,8 @@ OURS: dict[str, tuple[Metric, ...]] = {
     "The update": update.UPDATE,
     "The reference": update.REFERENCE,
     "The policy": update.POLICY,
-    "The sampled batch": batch.BATCH,
+    "Groups": batch.GROUPS_OF_BATCH,
+    "Responses": batch.RESPONSES_OF_BATCH,
     "The verifier": batch.VERIFIER,
     "Validation": batch.VALIDATION,
 }
@@ -23,7 +24,7 @@ VERL_KEYS: dict[str, tuple[VerlKey, ...]] = {
     "verl: the outcome": verl_update.OUTCOME,
     "verl: the update": verl_update.UPDATE,
     "verl: lengths and turns": verl_update.LENGTHS,
-    "verl: rollout against trainer": verl_update.GAP,
+    "verl: rollout and trainer": verl_update.GAP,
     "verl: time and throughput": verl_time.TIME,
     "verl: PPO and GRPO": verl_baselines.BASELINES,
     "verl: progress": verl_time.PROGRESS,

@@ -64,7 +64,7 @@ def test_nothing_to_draw_is_an_error(make_run):
 
 
 def test_the_docs_tell_how_to_read_every_figure():
-    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(NAMED)
 
 

@@ -77,49 +77,60 @@ def _columns(layouts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def cell(result: dict[str, Any]) -> str:
-    """The worst of the gradient's errors, with a mark where the worker took one, and what stops the layout."""
+    """The worst of the gradient's errors, with a mark where the worker took one; in brackets where it is refused."""
     worst = max(result["errors"].values(), default=None)
     error = "-" if worst is None else f"{worst:.0e}" if worst < 1e-5 else f"{worst:.2g}"
     error += "†" if "1" in result["errors"] else ""
-    return {"trains": error, "refused": f"refused ({error})", "probe": f"probe ({error})", "fails": "fails"}[
-        word(result)
-    ]
+    return {"trains": error, "refused": f"({error})", "probe": f"probe ({error})", "fails": "fails"}[word(result)]
 
 
-def why(family: str, layouts: dict[str, Any]) -> str:
-    """Each reason once, without the model's name, the numbers and the mend."""
-    reasons: list[str] = []
+def reasons(family: str, layouts: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
+    """What is wrong with layouts in words that fit other families too, the family's details, and the mends."""
+    found: list[tuple[str, str, list[str]]] = []
     for result in _results(layouts):
-        for problem in result["refused"]:
-            named = rf"^{MODEL}path={family}:? (\(\w+\) )?(cannot be trained on packed sequences: )?"
-            reasons.append(re.split(TAIL, re.sub(named, "", problem))[0])
+        found += [_reason(family, problem) for problem in result["refused"]]
         if not result["refused"]:
-            reasons += [result["fails"]] if result["fails"] else []
-            reasons += ["seen by the probe alone"] if result["probe"] else []
-    reasons += ["with eager attention: sdpa is refused"] if "sdpa" in layouts else []
-    return "; ".join(dict.fromkeys(reasons)).replace("|", "\\|")
+            found += [(result["fails"], "", [])] if result["fails"] else []
+            found += [("seen by the probe alone", "", [])] if result["probe"] else []
+    found += [
+        ("is wrong with sdpa, so that eager attention was run", "", _mends(each)) for each in layouts.get("sdpa", ())
+    ]
+    return [reason for i, reason in enumerate(found) if reason not in found[:i]]
 
 
-def mends(layouts: dict[str, Any]) -> str:
-    """What the refusals say is to be set."""
-    found: list[str] = []
-    for problem in (*layouts.get("sdpa", ()), *(problem for each in _results(layouts) for problem in each["refused"])):
-        settings = re.findall(rf"{MODEL}((?!path=)[\w.]+=\w+)(?=[\s,.]|$)", problem)
-        found += [f"`{setting}`" for setting in settings]
-        found += ["another model"] if not settings else []
-    return ", ".join(dict.fromkeys(found))
+def _reason(family: str, problem: str) -> tuple[str, str, list[str]]:
+    named = rf"^{MODEL}path={family}:? (\(\w+\) )?(cannot be trained on packed sequences: )?"
+    text = re.split(TAIL, re.sub(named, "", problem))[0]
+    text = re.sub(r"is of the architecture (\w+), whose config", r"(\1) its config", text)
+    text = re.sub(r"with (attn_implementation=\w+) (.*)", r"\2 (\1)", text)
+    details = re.findall(r" ?\(([^)]*)\) ?", text)
+    return re.sub(r" ?\([^)]*\) ?", "", text), ", ".join(details), _mends(problem)
+
+
+def _mends(problem: str) -> list[str]:
+    """What a refusal says is to be set."""
+    settings = re.findall(rf"{MODEL}((?!path=)[\w.]+=\w+)(?=[\s,.]|$)", problem)
+    return [f"`{setting}`" for setting in settings] or ["another model"]
 
 
 def render() -> str:
-    """The table, with its marks: what trains in most layouts first."""
+    """The table and its notes, with their marks: what trains in most layouts first."""
     results = known()
-    lines = ["| model type | as of | padded | packed | fused | why | mend |", f"|{'---|' * 7}"]
     stopped = {family: [word(result) != "trains" for result in _columns(found)] for family, found in results.items()}
+    marks: dict[str, str] = {}
+    mends: dict[str, list[str]] = {}
+    lines = []
     for family in sorted(results, key=stopped.__getitem__):
-        found = results[family]
-        cells = " | ".join(map(cell, _columns(found)))
-        lines.append(f"| {family} | {FAMILIES[family].example} | {cells} | {why(family, found)} | {mends(found)} |")
-    return START + "\n" + "\n".join(lines) + "\n\n" + END
+        notes: dict[str, str] = {}
+        for reason, details, settings in reasons(family, results[family]):
+            mark = marks.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[len(marks)])
+            notes[mark] = f"{mark}: {details}" if details else mark
+            mends.setdefault(mark, []).extend(settings)
+        cells = " | ".join(map(cell, _columns(results[family])))
+        lines.append(f"{family} | {FAMILIES[family].example} | {cells} | {'; '.join(notes.values())}".rstrip())
+    said = [f"- {mark}: {reason} ({', '.join(dict.fromkeys(mends[mark]))})" for reason, mark in marks.items()]
+    head = ["model type | as of | padded | packed | fused | note", "---|---|---|---|---|---"]
+    return START + "\n" + "\n".join([*said, "", *head, *lines]) + "\n\n" + END
 
 
 def main(arguments: list[str]) -> None:
