@@ -126,6 +126,32 @@ def configs_are_read_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def what_settings_are_held_against_is_composed_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`compose_run` composes each run twice: with its settings, and without, to see of which kind each was."""
+    if request.config.option.quick:
+        yield
+        return
+    from hydra.core.global_hydra import GlobalHydra
+
+    from pacs import composing
+
+    compose, composed = composing.compose, {}
+    ours = {"pkg://hydra.conf", "structured://", str(composing.config_dir()), f"file://{composing.config_dir()}"}
+
+    def compose_once(name: str, overrides: list[str], **more: Any) -> Any:
+        places = {place.path for place in GlobalHydra.instance().config_loader().get_search_path().get_path()}
+        if more or not places <= ours:
+            return compose(name, overrides=overrides, **more)
+        if (name, *overrides) not in composed:
+            composed[name, *overrides] = compose(name, overrides=overrides)
+        return composed[name, *overrides]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(composing, "compose", compose_once)
+        yield
+
+
 @pytest.fixture(scope="session")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Overrides that give the arithmetic recipe a model folder and data files."""
