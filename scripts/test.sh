@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Run the tests: the quick ones and the smoke tests, which start Ray, FSDP2 and vLLM for real.
+# Run the tests, in three tiers. Each has those of the ones before it.
 #
-#   bash scripts/test.sh               all but what takes long: what CI runs (about 21 minutes on 2 cores)
-#   bash scripts/test.sh --all         everything that needs no GPU (1 hour 51 minutes on 2 cores, beside light work)
-#   bash scripts/test.sh -m "not slow" of these, the quick ones; any other pytest option works too
+#   bash scripts/test.sh --quick       the algorithm, the rewards, the house: without verl
+#   bash scripts/test.sh               and the stack, with real runs of Ray, FSDP2 and vLLM: what CI runs
+#   bash scripts/test.sh --all         and what takes long: everything that needs no GPU
+#   bash scripts/test.sh -m "not slow" of a tier, those that start neither Ray nor vLLM; any other pytest option works too
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
@@ -16,6 +17,10 @@ while (($#)); do
             exit 0
             ;;
         --all) markers=${markers/not long and /} ;;
+        --quick)
+            markers="$markers and not slow"
+            options+=("$1")
+            ;;
         -m)
             if [[ -z ${2:-} ]]; then
                 echo "error: -m is to be followed by a marker expression, as in -m 'not slow'." >&2

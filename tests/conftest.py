@@ -1,4 +1,4 @@
-"""Shared by all tests: the CPU stack, chosen before anything imports verl, and one thread for its tiny tensors.
+"""Shared by all tests: the tiers, the CPU stack, chosen before anything imports verl, and one thread for tiny tensors.
 
 On a machine whose cores are taken by other jobs, threads that wait for each other make a test a hundred times slower.
 """
@@ -6,6 +6,7 @@ On a machine whose cores are taken by other jobs, threads that wait for each oth
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,12 +40,41 @@ TOGETHER = {
     "tests/sweeps/test_real_sweep.py": "tests/recipes/test_smoke.py",
 }
 #: Files that take minutes of one core.
-LONGEST = ("test_faults.py", "test_worker.py", "test_configs.py")
+LONGEST = ("test_faults.py", "test_worker.py", "test_evaluate.py", "test_wrong_inputs.py")
+#: The files of `--quick`: the algorithm, the rewards, the house, and what else imports neither verl nor Ray.
+QUICK = (
+    *("tests/algorithm", "tests/base", "tests/docs", "tests/metrics", "tests/rewards"),
+    *("tests/test_house.py", "tests/test_mutants.py", "tests/test_step_files.py"),
+)
+#: Of these folders, the files that import verl, compose a run with it, or start a process for each test.
+NOT_QUICK = {
+    *("tests/base/test_terminal.py", "tests/docs/test_commands.py", "tests/docs/test_keys.py"),
+    *("tests/metrics/test_components.py", "tests/rewards/test_isolation.py", "tests/rewards/test_ray.py"),
+    *("tests/rewards/test_reasoning.py", "tests/rewards/test_registry.py", "tests/rewards/test_sandbox.py"),
+    *("tests/rewards/test_seccomp.py", "tests/rewards/test_secrecy.py"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The tier of scripts/test.sh that imports no verl; the two others are marks."""
+    parser.addoption("--quick", action="store_true", help="the tests of the algorithm, the rewards and the house alone")
+
+
+def is_quick(file: str) -> bool:
+    """Whether a file's tests are of `--quick`; a path from the repository's root."""
+    return file not in NOT_QUICK and any(f"{file}/".startswith(f"{place}/") for place in QUICK)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`-m gpu` reads no other file: what those import, a machine with a GPU for these tests alone may lack."""
-    if config.option.markexpr == "gpu" and collection_path.name.startswith("test_"):
+    """`--quick` and `-m gpu` read no other file.
+
+    What the others import takes half a minute, and a machine with a GPU for its tests alone may lack it.
+    """
+    if not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
+        return None
+    if config.option.quick:
+        return not is_quick(collection_path.relative_to(config.rootpath).as_posix()) or None
+    if config.option.markexpr == "gpu":
         return "mark.gpu" not in collection_path.read_text() or None
     return None
 
@@ -70,6 +100,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Load
 
 
 @pytest.fixture(scope="session", autouse=True)
+def quick_tests_import_no_verl(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Of `--quick`: else it would not be quick, and what it tests would not stand alone."""
+    assert all((request.config.rootpath / place).exists() for place in (*QUICK, *NOT_QUICK)), "a file was renamed"
+    yield
+    assert not request.config.option.quick or not {"verl", "vllm"} & sys.modules.keys()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def configs_are_read_once() -> Iterator[None]:
     """Hydra reads verl's seventy files of YAML anew for each run that it composes, which is a third of its time."""
     load, read = yaml.load, {}
@@ -85,6 +123,32 @@ def configs_are_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml, "load", load_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def what_settings_are_held_against_is_composed_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """`compose_run` composes each run twice: with its settings, and without, to see of which kind each was."""
+    if request.config.option.quick:
+        yield
+        return
+    from hydra.core.global_hydra import GlobalHydra
+
+    from pacs import composing
+
+    compose, composed = composing.compose, {}
+    ours = {"pkg://hydra.conf", "structured://", str(composing.config_dir()), f"file://{composing.config_dir()}"}
+
+    def compose_once(name: str, overrides: list[str], **more: Any) -> Any:
+        places = {place.path for place in GlobalHydra.instance().config_loader().get_search_path().get_path()}
+        if more or not places <= ours:
+            return compose(name, overrides=overrides, **more)
+        if (name, *overrides) not in composed:
+            composed[name, *overrides] = compose(name, overrides=overrides)
+        return composed[name, *overrides]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(composing, "compose", compose_once)
         yield
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ from recipes.countdown import problems as countdown
 from recipes.laboratory import questions
 from recipes.laboratory.plan import fresh_run
 from recipes.starts.task import Task
+from tests.pairwise import pairwise
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("pacs", "pacs_paper", *BASELINES)
@@ -116,16 +116,15 @@ def test_a_task_s_recipe_is_the_task_s(task: Task, algorithm: str) -> None:
 
 
 def in_turn(*others: Sequence[str], first: int = 0) -> list[Any]:
-    """All of them; what is tried always is each algorithm with one of each of the others, in turn from the `first`.
+    """All pairs; what is tried always is each algorithm with one of each of the others, in turn from the `first`.
 
-    The lengths of MODELS and GPU_MACHINES share no divisor, so that all their pairs are tried, too.
+    The lengths of MODELS and GPU_MACHINES share no divisor, so that all their pairs are tried always, too.
     """
-    cases = []
-    for i, algorithm in enumerate(ALGORITHMS):
-        always = tuple(other[(i + first) % len(other)] for other in others)
-        for case in product(*others):
-            cases.append(pytest.param(algorithm, *case, marks=() if case == always else pytest.mark.long))
-    return cases
+    always = [
+        (name, *(other[(i + first) % len(other)] for other in others)) for i, name in enumerate(ALGORITHMS)
+    ]  # fmt: skip
+    more = [case for case in pairwise(ALGORITHMS, *others) if case not in always]
+    return [*always, *(pytest.param(*case, marks=pytest.mark.long) for case in more)]
 
 
 @pytest.mark.parametrize(("algorithm", "machine"), in_turn(GPU_MACHINES, first=1))

@@ -53,6 +53,7 @@ def test_an_environment_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
     [
         ("", "not long and not gpu"),
         ("--all", "not gpu"),
+        ("--quick", "not long and not gpu and not slow"),
         ("-m slow", "not long and not gpu and (slow)"),
         ("-k a -m slow --all", "not gpu and (slow)"),
     ],
@@ -69,7 +70,7 @@ def test_a_marker_expression_of_ones_own_brings_no_gpu_tests(given: str, chosen:
         text=True,
         check=True,
     )
-    more = " -k a" if "-k" in given else ""
+    more = "".join(f" {option}" for option in ("-k a", "--quick") if option in given)
     assert run.stdout == f"made -m pytest -m {chosen} -n 2 --dist loadfile --no-loadscope-reorder{more}\n"
 
 

@@ -7,6 +7,7 @@ settings and metrics are named there, in `pacs/verl_keys/` and in the tables of 
 import ast
 import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 import pytest
@@ -15,6 +16,15 @@ from tests.house import FILES, LAYERS, PAGE, ROOT, imported_modules, layer_of, u
 
 TERMINAL = "pacs.base.terminal"
 ONLY_IN_INTEGRATION = {"verl", "transfer_queue"}
+
+
+def text_of(path: PurePosixPath) -> str:
+    return (ROOT / path).read_text()
+
+
+def violations(rule: Callable[[PurePosixPath], Sequence[object]]) -> dict[str, list[object]]:
+    """Of all files: what a rule finds in each."""
+    return {str(path): list(found) for path in FILES if (found := rule(path))}
 
 
 def forbidden_imports(source: str, path: PurePosixPath) -> list[str]:
@@ -31,14 +41,13 @@ def forbidden_imports(source: str, path: PurePosixPath) -> list[str]:
     return forbidden
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_imports_keep_the_rules(path: PurePosixPath) -> None:
-    assert forbidden_imports((ROOT / path).read_text(), path) == []
+def test_imports_keep_the_rules() -> None:
+    assert violations(lambda path: forbidden_imports(text_of(path), path)) == {}
 
 
 def test_the_checker_sees_the_real_files() -> None:
     """It finds the algorithm's torch and the integration's verl, so that finding nothing means something."""
-    seen = {path: list(imported_modules((ROOT / path).read_text(), path)) for path in FILES}
+    seen = {path: list(imported_modules(text_of(path), path)) for path in FILES}
     assert "torch" in seen[PurePosixPath("pacs/algorithm/update.py")]
     assert any(m.split(".")[0] == "verl" for p in FILES if p.is_relative_to("pacs/integration") for m in seen[p])
 
@@ -104,9 +113,8 @@ def upward_imports(source: str, path: PurePosixPath) -> list[str]:
     return [module for module in imported_modules(source, path) if layer_of(module) not in below]
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_no_import_goes_upwards(path: PurePosixPath) -> None:
-    assert upward_imports((ROOT / path).read_text(), path) == []
+def test_no_import_goes_upwards() -> None:
+    assert violations(lambda path: upward_imports(text_of(path), path)) == {}
 
 
 def test_every_layer_is_there_and_used() -> None:
@@ -132,10 +140,12 @@ def test_the_checker_finds_an_upward_import(line: str, path: str) -> None:
     assert upward_imports("from pacs.base import files\nimport torch", PurePosixPath(path)) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_a_file_can_be_read_in_one_go(path: PurePosixPath) -> None:
-    most = 150 if path.is_relative_to("pacs/algorithm") else 250
-    assert len((ROOT / path).read_text().splitlines()) <= most
+def test_a_file_can_be_read_in_one_go() -> None:
+    def too_long(path: PurePosixPath) -> list[str]:
+        lines, most = len(text_of(path).splitlines()), 150 if path.is_relative_to("pacs/algorithm") else 250
+        return [f"{lines} lines of {most}"] if lines > most else []
+
+    assert violations(too_long) == {}
 
 
 def test_the_drawing_is_of_today_s_imports() -> None:
@@ -163,14 +173,13 @@ def bare_prints(source: str) -> list[int]:
     return lines
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_what_is_printed_goes_through_the_terminal_s_own_module(path: PurePosixPath) -> None:
+def test_what_is_printed_goes_through_the_terminal_s_own_module() -> None:
     """Text of others is obeyed by a terminal; `pacs.base.terminal.print` shows it instead."""
-    own = (
+    may_print = (
         "pacs/base/terminal.py",
         "pacs/integration/patches/shown_config.py",
     )
-    assert str(path) in own or bare_prints((ROOT / path).read_text()) == []
+    assert violations(lambda path: [] if str(path) in may_print else bare_prints(text_of(path))) == {}
 
 
 def test_the_checker_finds_what_is_printed() -> None:
@@ -204,10 +213,13 @@ def verl_keys(source: str) -> list[int]:
     return lines
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_verl_s_keys_are_in_verl_s_places(path: PurePosixPath) -> None:
+def test_verl_s_keys_are_in_verl_s_places() -> None:
     """A new verl that renames one touches these alone."""
-    assert any(map(path.is_relative_to, VERLS_PLACES)) or verl_keys((ROOT / path).read_text()) == []
+
+    def keys(path: PurePosixPath) -> list[int]:
+        return [] if any(map(path.is_relative_to, VERLS_PLACES)) else verl_keys(text_of(path))
+
+    assert violations(keys) == {}
 
 
 @pytest.mark.parametrize(

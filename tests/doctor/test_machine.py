@@ -30,13 +30,19 @@ def doctor(*arguments: str, path: str = "", **options: object) -> tuple[int, dic
     return run.returncode, {item["check"]: Finding(**item) for item in json.loads(run.stdout)}
 
 
-def test_few_open_files_fail() -> None:
+def test_few_open_files_and_a_run_without_its_data_fail(tmp_path: Path) -> None:
+    """One node of a run on many is examined as it is: that there are others is not its fault."""
+
     def limit() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (1000, hard))
 
-    status, findings = doctor(preexec_fn=limit)
+    run = ("recipe=arithmetic", f"data.train_files={tmp_path}/absent.parquet", "trainer.nnodes=2")
+    status, findings = doctor(*run, f"pacs.run_dir={tmp_path}", preexec_fn=limit)
     assert status == 1
+    assert findings["model and data"].state == "fail"
+    assert findings["run's disk"].state == "ok"
+    assert "trainer.nnodes" not in str(findings)
     assert findings["open files"].state == "fail"
     assert findings["open files"].found == "1,000"
     assert "ulimit -n 65536" in findings["open files"].mend
@@ -139,16 +145,3 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_sandbox_runs_a_program() -> None:
     assert check_sandbox().state == "ok"
-
-
-def test_a_run_without_its_data(tmp_path: Path) -> None:
-    status, findings = doctor("recipe=arithmetic", f"data.train_files={tmp_path}/absent.parquet")
-    assert status == 1
-    assert findings["model and data"].state == "fail"
-    assert findings["run's disk"].state == "ok"
-
-
-def test_one_node_of_a_run_on_many(tmp_path: Path) -> None:
-    """It is examined as it is: that there are others is not its fault."""
-    _, findings = doctor("recipe=arithmetic", "trainer.nnodes=2", f"run.dir={tmp_path}")
-    assert "trainer.nnodes" not in str(findings)

@@ -4,6 +4,7 @@ import json
 import math
 import random
 import string
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,12 @@ from recipes.arithmetic.tokenizer import CHARACTERS, build_tokenizer
 from recipes.arithmetic.warm_start import careless_solution, right_solution
 
 TOKENIZER = build_tokenizer(4096)
-SPLIT = split_problems(seed=0)
+
+
+@cache
+def made() -> Split:
+    """The problems of the recipe; made when they are first asked for, and not while tests are collected."""
+    return split_problems(seed=0)
 
 
 # Tokenizer
@@ -76,29 +82,29 @@ def test_chat_template() -> None:
 
 
 def test_no_operand_pair_is_in_two_sets() -> None:
-    sets = [{p.pair for p in problems} for problems in (SPLIT.train, SPLIT.probe, SPLIT.test)]
+    sets = [{p.pair for p in problems} for problems in (made().train, made().probe, made().test)]
     assert len(sets[0]) + len(sets[1]) + len(sets[2]) == len(sets[0] | sets[1] | sets[2]) == 90 * 91 // 2
-    assert len(SPLIT.test) == len(sets[2]) == 256
+    assert len(made().test) == len(sets[2]) == 256
 
 
 def test_the_seed_decides_the_split() -> None:
-    assert split_problems(seed=0) == SPLIT
-    assert {p.pair for p in split_problems(seed=1).test} != {p.pair for p in SPLIT.test}
+    assert split_problems(seed=0) == made()
+    assert {p.pair for p in split_problems(seed=1).test} != {p.pair for p in made().test}
 
 
 def test_both_operators_and_both_orders_are_held_out() -> None:
-    assert sum(p.operator == "+" for p in SPLIT.test) == 128
-    sums = [p for p in SPLIT.test if p.operator == "+"]
+    assert sum(p.operator == "+" for p in made().test) == 128
+    sums = [p for p in made().test if p.operator == "+"]
     assert any(p.left > p.right for p in sums)
     assert any(p.left < p.right for p in sums)
-    assert all(p.answer >= 0 for p in SPLIT.train + SPLIT.test)
+    assert all(p.answer >= 0 for p in made().train + made().test)
 
 
 def test_worked_solutions_are_right_and_accepted() -> None:
     assert right_solution(Problem(27, "+", 45)) == "7+5=12 \\boxed{72}"
     assert right_solution(Problem(72, "-", 45)) == "12-5=7 \\boxed{27}"
     assert right_solution(Problem(75, "-", 42)) == "5-2=3 \\boxed{33}"
-    for problem in SPLIT.train + SPLIT.test:
+    for problem in made().train + made().test:
         left, right = map(int, problem.text.split(problem.operator))
         assert problem.answer == (left + right if problem.operator == "+" else left - right)
         step, result = problem.ones_step
@@ -114,7 +120,7 @@ def test_the_careless_teacher_is_right_about_a_third_of_the_time() -> None:
     rng = random.Random(0)
     statuses = [
         compute_score("arithmetic", careless_solution(problem, rng), str(problem.answer))["status"]
-        for problem in SPLIT.train
+        for problem in made().train
     ]
     assert set(statuses) == {"correct", "wrong", "no_answer"}
     low, high = START_PASS_AT_1
@@ -122,16 +128,16 @@ def test_the_careless_teacher_is_right_about_a_third_of_the_time() -> None:
 
 
 def test_parquet_has_verls_schema(tmp_path: Path) -> None:
-    write_parquet(SPLIT.test, tmp_path / "test.parquet", "test")
+    write_parquet(made().test, tmp_path / "test.parquet", "test")
     rows = pq.read_table(tmp_path / "test.parquet").to_pylist()
     assert rows[3] == {
         "data_source": "arithmetic",
-        "prompt": [{"role": "user", "content": SPLIT.test[3].text}],
+        "prompt": [{"role": "user", "content": made().test[3].text}],
         "ability": "math",
-        "reward_model": {"style": "rule", "ground_truth": str(SPLIT.test[3].answer)},
+        "reward_model": {"style": "rule", "ground_truth": str(made().test[3].answer)},
         "extra_info": {"index": 3, "split": "test"},
     }
-    assert len(rows) == len(SPLIT.test)
+    assert len(rows) == len(made().test)
 
 
 def test_verl_reads_the_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,12 +146,12 @@ def test_verl_reads_the_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     from verl.utils.dataset.rl_dataset import RLHFDataset
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    write_parquet(SPLIT.test[:8], tmp_path / "test.parquet", "test")
+    write_parquet(made().test[:8], tmp_path / "test.parquet", "test")
     config = OmegaConf.create({"max_prompt_length": 8, "filter_overlong_prompts_workers": None})
     read = RLHFDataset(str(tmp_path / "test.parquet"), TOKENIZER, config)
     assert len(read) == 8
-    assert read[5]["raw_prompt"] == [{"role": "user", "content": SPLIT.test[5].text}]
-    assert read[5]["reward_model"]["ground_truth"] == str(SPLIT.test[5].answer)
+    assert read[5]["raw_prompt"] == [{"role": "user", "content": made().test[5].text}]
+    assert read[5]["reward_model"]["ground_truth"] == str(made().test[5].answer)
     assert read[5]["index"] == 5
 
 
@@ -227,7 +233,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def few(seed: int) -> Split:
         made.append(seed)
-        return Split(train=SPLIT.train[:32], probe=SPLIT.probe[:8], test=SPLIT.test[:8])
+        return Split(train=made().train[:32], probe=made().probe[:8], test=made().test[:8])
 
     monkeypatch.setattr(make_module, "split_problems", few)
     monkeypatch.setattr(make_module, "warm_start", lambda *arguments: None)
@@ -285,7 +291,7 @@ def test_the_warm_start_learns_in_rounds_until_it_is_able(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Four problems by heart: one round of 120 steps is enough, and of 2 steps none is."""
-    problems = SPLIT.train[:4]
+    problems = made().train[:4]
     for name, value in {"BATCH_PROBLEMS": 4, "SLIP_STEPS": (5, 5), "TARGET_PASS_AT_1": 0.5, "TOLERANCE": 0.5}.items():
         monkeypatch.setattr(warm_start, name, value)
     monkeypatch.setattr(warm_start, "LEARN_STEPS", 120)

@@ -5,6 +5,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 import torch
@@ -19,10 +20,19 @@ from recipes.arithmetic_mixed.problems import PAIRS, TASK, problem_of, split_pro
 from recipes.arithmetic_mixed.teachers import careless_solution, right_solution
 from recipes.starts.make import kept_weights
 from recipes.starts.supervised import IGNORED, collate
-from recipes.starts.task import Problem
+from recipes.starts.task import Problem, Split
 
-SPLIT = split_problems(seed=0)
-EVERY = [*SPLIT.train, *SPLIT.probe, *SPLIT.test]
+
+@cache
+def made() -> Split:
+    """The problems of the recipe; made when they are first asked for, and not while tests are collected."""
+    return split_problems(seed=0)
+
+
+def every_problem() -> list[Problem]:
+    return [*made().train, *made().probe, *made().test]
+
+
 KINDS = ("FORGET", "FORGET_IN_PRODUCT", "NO_BORROW", "MISCOUNT", "NEIGHBOUR", "NO_BOX")
 BANDS = {
     "sum, 1-2 digits",
@@ -59,13 +69,13 @@ def near(successes: int, trials: int, probability: float) -> bool:
 
 
 def test_answers_are_pythons_and_none_is_negative() -> None:
-    for problem in EVERY:
+    for problem in every_problem():
         assert str(eval(problem.text)) == problem.ground_truth
         assert int(problem.ground_truth) >= 0
 
 
 def test_right_solutions_are_right() -> None:
-    for problem in EVERY:
+    for problem in every_problem():
         solution = right_solution(problem, random.Random(0))
         assert compute_score("", solution, problem.ground_truth)["score"] == 1.0
         assert f"\\boxed{{{problem.ground_truth}}}" in solution  # no zeros in front, which the verifier would accept
@@ -78,7 +88,7 @@ def test_columns_of_right_solutions_are_those_of_school() -> None:
     assert right_solution(problem_of(47, "*", 38), random.Random(0)) == (
         "7*8=56 4*8=37 7*3=21 4*3=14 7+1=08 3+4=07 0+1=01 \\boxed{1786}"
     )
-    for problem in EVERY:
+    for problem in every_problem():
         left, operator, right = operands(problem)
         if operator == "*":
             continue
@@ -91,26 +101,26 @@ def test_columns_of_right_solutions_are_those_of_school() -> None:
 
 
 def test_no_operand_pair_is_in_two_sets() -> None:
-    sets = [{pair(p) for p in part} for part in (SPLIT.train, SPLIT.probe, SPLIT.test)]
+    sets = [{pair(p) for p in part} for part in (made().train, made().probe, made().test)]
     assert not sets[0] & sets[1]
     assert not sets[0] & sets[2]
     assert not sets[1] & sets[2]
     one_digit = {both for part in sets for both in part if both[1] < 10}
     assert len(one_digit) == 9 * 10 / 2  # all there are
-    texts = [p.text for p in EVERY]
+    texts = [p.text for p in every_problem()]
     assert len(texts) == len(set(texts))
 
 
 def test_bands_are_counted() -> None:
-    assert Counter(p.band for p in SPLIT.test) == Counter(p.band for p in SPLIT.probe) == dict.fromkeys(BANDS, 32)
-    for part in (SPLIT.test, SPLIT.probe):  # in turn: the first few are of all bands, too
+    assert Counter(p.band for p in made().test) == Counter(p.band for p in made().probe) == dict.fromkeys(BANDS, 32)
+    for part in (made().test, made().probe):  # in turn: the first few are of all bands, too
         assert Counter(p.band for p in part[:128]) == dict.fromkeys(BANDS, 16)
-    train = Counter(p.band for p in SPLIT.train)
+    train = Counter(p.band for p in made().train)
     assert set(train) == BANDS
     assert min(train.values()) >= 500
     assert max(train.values()) <= 550
-    assert len(SPLIT.train) >= 3_000
-    for problem in EVERY:
+    assert len(made().train) >= 3_000
+    for problem in every_problem():
         left, operator, right = operands(problem)
         kind = {"+": "sum", "-": "difference", "*": "product"}[operator]
         digits = len(str(left)), len(str(right))
@@ -124,13 +134,13 @@ def test_bands_are_counted() -> None:
 
 
 def test_held_out_sums_have_either_operand_first() -> None:
-    orders = Counter(a > b for a, operator, b in map(operands, SPLIT.test) if operator == "+" and a != b and a > 9)
+    orders = Counter(a > b for a, operator, b in map(operands, made().test) if operator == "+" and a != b and a > 9)
     assert min(orders[True], orders[False]) >= 30
 
 
 def test_the_seed_decides_it() -> None:
-    assert split_problems(seed=0) == SPLIT
-    assert {p.text for p in split_problems(seed=1).test} != {p.text for p in SPLIT.test}
+    assert split_problems(seed=0) == made()
+    assert {p.text for p in split_problems(seed=1).test} != {p.text for p in made().test}
     problem = problem_of(796425, "-", 564088)
     one, same = ([careless_solution(problem, rng) for _ in range(20)] for rng in (random.Random(3), random.Random(3)))
     assert one == same
@@ -140,7 +150,7 @@ def test_the_seed_decides_it() -> None:
 def test_texts_fit_the_tasks_limits() -> None:
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
     rng = random.Random(0)
-    for problem in EVERY:
+    for problem in every_problem():
         messages = [{"role": "user", "content": problem.text}]
         prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True)["input_ids"]
         assert len(prompt) <= TASK.max_prompt_tokens
@@ -204,7 +214,7 @@ def test_a_mistake_is_carried_on_and_makes_the_answer_wrong(monkeypatch: pytest.
         right = solution == right_solution(problem, rng)
         assert compute_score("", solution, problem.ground_truth)["score"] == right
     only(monkeypatch, None)
-    for problem in SPLIT.train:
+    for problem in made().train:
         assert careless_solution(problem, rng) == right_solution(problem, rng)
 
 
@@ -215,7 +225,7 @@ def test_difficulty_is_spread_by_the_careless_teacher() -> None:
             careless_solution(problem, rng).endswith(f"\\boxed{{{problem.ground_truth}}}") for _ in range(samples)
         )
         / samples
-        for problem in SPLIT.test
+        for problem in made().test
     }
     by_band = {band: [rate for problem, rate in rates.items() if problem.band == band] for band in BANDS}
     means = {band: sum(values) / len(values) for band, values in by_band.items()}
@@ -232,8 +242,8 @@ def test_the_kept_start_is_right_at_times_and_knows_more() -> None:
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
     model = build_model(tokenizer, seed=0)
     model.load_state_dict({key: value.float() for key, value in load_file(kept_weights(TASK)).items()})
-    solutions = [right_solution(problem, random.Random(0)) for problem in SPLIT.probe]
-    ids, labels = collate([problem.text for problem in SPLIT.probe], solutions, tokenizer)
+    solutions = [right_solution(problem, random.Random(0)) for problem in made().probe]
+    ids, labels = collate([problem.text for problem in made().probe], solutions, tokenizer)
     with torch.no_grad():
         logits = model(input_ids=ids).logits[:, :-1]
     losses = F.cross_entropy(logits.transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none")

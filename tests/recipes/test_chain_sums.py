@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 import torch
@@ -20,10 +21,19 @@ from recipes.chain_sums.problems import TASK, TERMS, split_problems
 from recipes.chain_sums.teachers import careless_solution, right_solution
 from recipes.starts.make import kept_weights
 from recipes.starts.supervised import IGNORED, collate
-from recipes.starts.task import Problem
+from recipes.starts.task import Problem, Split
 
-SPLIT = split_problems(seed=0)
-EVERY = [*SPLIT.train, *SPLIT.probe, *SPLIT.test]
+
+@cache
+def made() -> Split:
+    """The problems of the recipe; made when they are first asked for, and not while tests are collected."""
+    return split_problems(seed=0)
+
+
+def every_problem() -> list[Problem]:
+    return [*made().train, *made().probe, *made().test]
+
+
 PER_STEP = ("MISCOUNT", "WRONG_SIGN", "SKIP")
 
 
@@ -51,7 +61,7 @@ def near(successes: int, trials: int, probability: float) -> bool:
 
 
 def test_answers_are_pythons() -> None:
-    for problem in EVERY:
+    for problem in every_problem():
         plain = re.sub("[ a-m]", "", problem.text)
         assert re.fullmatch(r"\d\d([-+][1-9])+", plain)
         assert str(eval(plain)) == problem.ground_truth
@@ -60,7 +70,7 @@ def test_answers_are_pythons() -> None:
 def test_right_solutions_are_right_in_each_step() -> None:
     first = chain(47, [5, -3, 8])
     assert right_solution(first, random.Random(0)) == "47a+5=52 52b-3=49 49c+8=57 \\boxed{57}"
-    for problem in EVERY:
+    for problem in every_problem():
         solution = right_solution(problem, random.Random(0))
         assert compute_score("", solution, problem.ground_truth)["score"] == 1.0
         assert solution.endswith(f" \\boxed{{{problem.ground_truth}}}")
@@ -72,17 +82,17 @@ def test_right_solutions_are_right_in_each_step() -> None:
 
 
 def test_sets_are_disjoint_and_bands_counted() -> None:
-    texts = [p.text for p in EVERY]
+    texts = [p.text for p in every_problem()]
     assert len(texts) == len(set(texts))
     bands = {f"{terms} terms" for terms in TERMS}
-    for problems, each in ((SPLIT.train, 600), (SPLIT.probe, 32), (SPLIT.test, 32)):
+    for problems, each in ((made().train, 600), (made().probe, 32), (made().test, 32)):
         assert Counter(p.band for p in problems) == dict.fromkeys(bands, each)
         assert all(p.band == f"{len(p.text.split())} terms" for p in problems)
         assert {p.band for p in problems[:4]} == bands  # in turn: the first few are of all bands, too
 
 
 def test_the_steps_that_cross_a_ten_are_none_to_all() -> None:
-    for problems in (SPLIT.probe, SPLIT.test):
+    for problems in (made().probe, made().test):
         for terms in TERMS:
             worked = [steps(right_solution(p, random.Random(0))) for p in problems if p.band == f"{terms} terms"]
             crossings = [sum(step.total // 10 != step.new // 10 for step in solution) for solution in worked]
@@ -92,8 +102,8 @@ def test_the_steps_that_cross_a_ten_are_none_to_all() -> None:
 
 
 def test_the_seed_decides_it() -> None:
-    assert split_problems(seed=0) == SPLIT
-    assert {p.text for p in split_problems(seed=1).test} != {p.text for p in SPLIT.test}
+    assert split_problems(seed=0) == made()
+    assert {p.text for p in split_problems(seed=1).test} != {p.text for p in made().test}
     problem = chain(55, [7, -8] * 5)
     one, same = ([careless_solution(problem, rng) for _ in range(50)] for rng in (random.Random(3), random.Random(3)))
     assert one == same
@@ -103,7 +113,7 @@ def test_the_seed_decides_it() -> None:
 def test_texts_fit_the_tasks_limits() -> None:
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
     rng = random.Random(0)
-    for problem in EVERY:
+    for problem in every_problem():
         messages = [{"role": "user", "content": problem.text}]
         prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True)["input_ids"]
         assert len(prompt) <= TASK.max_prompt_tokens
@@ -148,7 +158,7 @@ def test_each_sum_that_crosses_a_ten_is_too_low_at_its_rate(monkeypatch: pytest.
     only(monkeypatch, "TEN_TOO_LOW")
     rng = random.Random(0)
     done, mistaken = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for problem in SPLIT.train * 3:
+    for problem in made().train * 3:
         for step in steps(careless_solution(problem, rng)):
             right = step.total + step.change
             if right // 10 == step.total // 10:
@@ -180,7 +190,7 @@ def test_a_step_is_left_out_and_the_box_is_missed_at_their_rates(monkeypatch: py
 
 def test_a_mistake_is_seen_in_its_step_and_spoils_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, right, lucky = random.Random(0), 0, 0
-    for problem in SPLIT.test * 10:
+    for problem in made().test * 10:
         solution = careless_solution(problem, rng)
         worked, (total, *terms) = steps(solution), problem.text.split()
         assert [step.total for step in worked] == [int(total), *(step.new for step in worked[:-1])]
@@ -192,14 +202,14 @@ def test_a_mistake_is_seen_in_its_step_and_spoils_the_answer(monkeypatch: pytest
         right, lucky = right + is_right, lucky + (is_right and not sound)
     assert lucky < 0.08 * right  # two mistakes seldom make up for each other
     only(monkeypatch, None)
-    for problem in SPLIT.train:
+    for problem in made().train:
         assert careless_solution(problem, rng) == right_solution(problem, rng)
 
 
 def test_difficulty_is_spread_by_the_careless_teacher() -> None:
     rng, samples = random.Random(0), 64
     rates: dict[str, list[float]] = {}
-    for problem in SPLIT.test:
+    for problem in made().test:
         end = f"\\boxed{{{problem.ground_truth}}}"
         right = sum(careless_solution(problem, rng).endswith(end) for _ in range(samples))
         rates.setdefault(problem.band, []).append(right / samples)
@@ -217,8 +227,8 @@ def test_the_kept_start_is_right_at_times_and_knows_more() -> None:
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
     model = build_model(tokenizer, seed=0)
     model.load_state_dict({key: value.float() for key, value in load_file(kept_weights(TASK)).items()})
-    solutions = [right_solution(problem, random.Random(0)) for problem in SPLIT.probe]
-    ids, labels = collate([problem.text for problem in SPLIT.probe], solutions, tokenizer)
+    solutions = [right_solution(problem, random.Random(0)) for problem in made().probe]
+    ids, labels = collate([problem.text for problem in made().probe], solutions, tokenizer)
     with torch.no_grad():
         logits = model(input_ids=ids).logits[:, :-1]
     losses = F.cross_entropy(logits.transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none")

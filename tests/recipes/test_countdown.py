@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections import Counter
+from functools import cache
 from itertools import permutations, product
 from pathlib import Path
 
@@ -30,11 +31,18 @@ from recipes.countdown.solutions import Solution, solutions
 from recipes.laboratory.evaluation import evaluate
 from recipes.starts.make import make
 from recipes.starts.read import read_problems
-from recipes.starts.task import Problem
+from recipes.starts.task import Problem, Split
 from tests.rewards.test_expressions import by_python
 
-SPLIT = split_problems(seed=0)
-SETS = (SPLIT.train, SPLIT.probe, SPLIT.test)
+
+@cache
+def made() -> Split:
+    """The problems of the recipe; made when they are first asked for, and not while tests are collected."""
+    return split_problems(seed=0)
+
+
+def sets() -> tuple[list[Problem], ...]:
+    return made().train, made().probe, made().test
 
 
 def solutions_of(problem: Problem) -> list[Solution]:
@@ -84,23 +92,23 @@ def test_solutions_of_four_numbers_are_those_of_a_brute_force() -> None:
 
 
 def test_no_choice_of_numbers_is_in_two_sets() -> None:
-    chosen = [{tuple(sorted(json.loads(p.ground_truth)["numbers"])) for p in problems} for problems in SETS]
+    chosen = [{tuple(sorted(json.loads(p.ground_truth)["numbers"])) for p in problems} for problems in sets()]
     assert len(chosen[0] | chosen[1] | chosen[2]) == sum(map(len, chosen))
-    assert [len(problems) for problems in (SPLIT.probe, SPLIT.test)] == [128, 128]
-    assert len(SPLIT.train) >= 2000
-    for problems in SETS:
+    assert [len(problems) for problems in (made().probe, made().test)] == [128, 128]
+    assert len(made().train) >= 2000
+    for problems in sets():
         assert len({problem.text for problem in problems}) == len(problems)
-    for problems in (SPLIT.probe, SPLIT.test):
+    for problems in (made().probe, made().test):
         assert Counter(p.band for p in problems) == dict.fromkeys(BANDS, HELD_OUT_EACH)
 
 
 def test_the_seed_decides_it() -> None:
-    assert split_problems(seed=0) == SPLIT
-    assert {p.text for p in split_problems(seed=1).test} != {p.text for p in SPLIT.test}
+    assert split_problems(seed=0) == made()
+    assert {p.text for p in split_problems(seed=1).test} != {p.text for p in made().test}
 
 
 def test_problems_have_the_solutions_that_their_band_says() -> None:
-    for problem in SPLIT.train + SPLIT.probe + SPLIT.test:
+    for problem in made().train + made().probe + made().test:
         shown, target = problem.text.split("=")
         numbers = [int(number) for number in shown.split(" ")]
         assert json.loads(problem.ground_truth) == {"numbers": numbers, "target": int(target)}
@@ -139,7 +147,7 @@ def check_written(text: str, problem: Problem) -> int:
 
 def test_teachers_write_right_calculations_that_fit_the_tasks_limits() -> None:
     rng, tokenizer, reached = random.Random(0), build_tokenizer(256), 0
-    for problem in SPLIT.train[:500] + SPLIT.test:
+    for problem in made().train[:500] + made().test:
         target = int(problem.text.split("=")[1])
         prompt = tokenizer.apply_chat_template([{"role": "user", "content": problem.text}], add_generation_prompt=True)
         assert len(prompt["input_ids"]) <= TASK.max_prompt_tokens
@@ -159,7 +167,7 @@ def test_teachers_write_right_calculations_that_fit_the_tasks_limits() -> None:
 
 def test_every_chain_below_100_is_drawn_alike() -> None:
     rng = random.Random(0)
-    for problem in SPLIT.test[:20]:
+    for problem in made().test[:20]:
         chains = [solution for solution in solutions_of(problem) if solution.chain]
         known = {written(solution) for solution in chains if not re.search(r"=\d{3}", solution.chain or "")}
         drawn = Counter(right_solution(problem, rng) for _ in range(200 * len(known)))
@@ -183,6 +191,7 @@ def test_what_can_be_a_chain_is_one(numbers: tuple[int, ...]) -> None:
     assert {canonical(s.text) for found in solutions(numbers).values() for s in found if s.chain} == expected
 
 
+@pytest.mark.long
 def test_the_kept_start_is_in_its_window(tmp_path: Path) -> None:
     make(TASK, tmp_path / "start", seed=0)
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "start" / "model", dtype=torch.float32)

@@ -46,6 +46,7 @@ def test_nothing_reaches_into_another_panel_of_the_overview(make_run):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nothing_reaches_into_another_panel_of_a_figure(make_run):
     for groups in layouts(make_run):
         for panel in figures.panels_of(groups):

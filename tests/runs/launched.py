@@ -1,10 +1,11 @@
 """`supervised_process.py` at work, and what is left of it."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pacs.base.stops import SIGNALS
@@ -22,9 +23,12 @@ def heed_signals() -> None:
 class Launched:
     """`supervised_process.py` at work."""
 
-    def __init__(self, run_dir: Path, what: str, **options: object) -> None:
+    def __init__(
+        self, run_dir: Path, what: str, *, grace: float = 0.3, env: Mapping[str, str] = os.environ, **options: object
+    ) -> None:
         self.run_dir, self.before = run_dir, segments_there()
         command = [sys.executable, "-m", "tests.runs.supervised_process", str(run_dir), what]
+        options |= {"env": {**env, "PACS_TEST_GRACE": str(grace)}}
         options.setdefault("preexec_fn", heed_signals)
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 

@@ -1,17 +1,23 @@
-"""A launcher without Ray: python -m tests.runs.supervised_process RUN_DIR WHAT, what `driver_process` is to do."""
+"""A launcher without Ray: python -m tests.runs.supervised_process RUN_DIR WHAT, what `driver_process` is to do.
+
+What a run leaves has PACS_TEST_GRACE seconds to end by itself: no test waits for the processes of a real one.
+"""
 
 import os
 import sys
 from pathlib import Path
 
-from pacs.runs.disk_space import reserved
+from pacs.runs import supervisor
 from pacs.runs.requests import StopRequests
-from pacs.runs.supervisor import supervise
+from pacs.runs.room import reserved
 
 if __name__ == "__main__":
     run_dir = Path(sys.argv[1])
     run_dir.mkdir(exist_ok=True)
     os.environ["PACS_TEST_DRIVER"] = sys.argv[2]
+    supervisor.GRACE_SECONDS = float(os.environ["PACS_TEST_GRACE"])
     with reserved(run_dir), StopRequests() as requests:
-        status = supervise("tests.runs.driver_process", run_dir, run_dir / "checkpoints", requests, resumed_from=None)
+        status = supervisor.supervise(
+            "tests.runs.driver_process", run_dir, run_dir / "checkpoints", requests, resumed_from=None
+        )
     sys.exit(status)

@@ -207,7 +207,7 @@ def test_a_signal_before_the_run_is_started_ends_it_as_a_stop(number: signal.Sig
 
 def test_a_signal_while_it_is_cleared_up_does_not_cut_that_off(launch: Callable[..., Launched]) -> None:
     """As Slurm does: SIGUSR1 some time before the end, SIGTERM at the end."""
-    one = launch("obey")
+    one = launch("obey", grace=3.0)
     one.wait_for("rollouts")
     (driver,) = psutil.Process(one.process.pid).children()
     one.process.send_signal(signal.SIGUSR1)

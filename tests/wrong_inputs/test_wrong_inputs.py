@@ -23,8 +23,9 @@ from tests.wrong_inputs import inputs
 ROOT = Path(__file__).parents[2]
 #: Beginning of a command -> the rest of it -> what must be said.
 CASES: dict[str, dict[str, str | list[str]]] = tomllib.loads(Path(__file__).with_name("cases.toml").read_text())
-#: The end of the commands whose cases Hydra composes, a second each: one in so many is run without `--all`.
-COMPOSED, EACH = "$good", 6
+#: What the commands end with, or begin with, whose cases Hydra composes, a second each: one in so many is run without
+#: `--all`. Each check of a run has tests of its own, in tests/integration/checks, by which it is not composed.
+COMPOSED, EACH = re.compile(r"\$good$|^pacs (plan|sweep|doctor)\b"), 10
 #: What is refused with a list, a line each, of what is wrong with a run.
 OF_A_RUN = ("train", "plan", "doctor", "sweep")
 #: A script -> why no case of it is listed: what it is given is another program's to refuse.
@@ -41,7 +42,7 @@ def words_of(start: str, rest: str) -> list[str]:
 def cases(shell: bool) -> Iterator[Any]:
     """Those that are started as a process, or the others."""
     for start, section in CASES.items():
-        composed = start.endswith(COMPOSED)
+        composed = COMPOSED.search(start)
         for number, (rest, said) in enumerate(section.items()):
             if start.startswith(("bash ", "env ")) == shell:
                 marks = [pytest.mark.long] if composed and number % EACH else []

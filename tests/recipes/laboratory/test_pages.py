@@ -87,7 +87,14 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("name", "task"), KEPT)
+#: One page in so many is compared without `--all`: all are written by the same function.
+EACH = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [pytest.param(*page, marks=pytest.mark.long if i % EACH else ()) for i, page in enumerate(KEPT)],
+)
 def test_a_page_that_is_kept_is_what_the_records_say(name: str, task: str) -> None:
     kept = (files.FOLDER / f"{name}-{task}.md").read_text(encoding="utf-8")
     page = report.page(compare(questions.read(name), task, Records()))
