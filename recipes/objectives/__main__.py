@@ -45,7 +45,7 @@ between balanced PACS and the constant. Without weights (PACS, RLOO, Dr. GRPO, G
 what it adds to the mean pass rate. Pass@k training sees nothing but problems that are solved about once in G; what is
 solved more often is left to itself. Where a problem has many right responses, c(p) does not say which of them are kept:
 a policy gradient, and every method whose reference is the policy that sampled, prefers those that are ahead already.
-PACS without resets (`pacs.reference.reset_every=null`) is drawn to the proportions that right responses had in the
+PACS without resets (`method.reference.reset_every=null`) is drawn to the proportions that right responses had in the
 reference, by its groups of one class. These are first steps: what each comes to when it is trained is measured, not
 calculated.
 """

@@ -27,8 +27,8 @@ For a group o_1 .. o_G sampled from pi, let L be the mean of its w_i l_i. The gr
 
 Autograd of a sampled batch gives the second alone; that is PACS as it is trained. Both by enumeration of all groups
 of six responses, three of them right, at a policy away from its reference. "Sum" is their sum against finite
-differences of E[L] (order 4, relative); "option" is what `pacs.policy_gradient_term=true` adds, against the first term
-(relative).
+differences of E[L] (order 4, relative); "option" is what `method.policy_gradient_term=true` adds, against the first
+term (relative).
 """
 OPTION = """
 The option takes (1/G) sum_i w_i l_i d log pi(o_i): each response's loss times its own score function. That is the
@@ -66,7 +66,7 @@ VARIANCE = """
 `dr_grpo` is `rloo` with beta * (G-1)/G, so that at distance 0 their noise is the same. {versus}
 This is one policy and one group size; it is no ranking of the estimators.
 
-Kept groups of one class count in N, which is then a constant. With `pacs.single_class_groups=drop` N is random, and a
+Kept groups of one class count in N, which is then a constant. With `method.single_class_groups=drop` N is random, and a
 mini-batch that has no mixed group gives nothing. In mini-batches of two groups of two, of one prompt, {none:.0%} have
 none, and the mean gradient is that of a large batch in direction (cosine {cosine:.3f}) but shorter by {drop:.0%}; with
 keep their relative distance is {keep}. With several prompts the direction changes, too: of two prompts with a group

@@ -70,7 +70,7 @@ reference's proportions,
     E[L](p) = (p^2 + (1-p)^2) log 2 + 2 p (1-p) log(1 + exp(-(logit p - logit p_ref)))
 
 is least: {pass_rate:.4f} for p_ref = {p_ref:.4f}. So the objective as written does not ask for a pass rate of 1. That
-PACS gets there is due to the first term being left out. `pacs.policy_gradient_term=true` with a rare reset is to be
+PACS gets there is due to the first term being left out. `method.policy_gradient_term=true` with a rare reset is to be
 expected to stop early.
 """
 CHANCE = """

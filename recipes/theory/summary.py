@@ -28,7 +28,7 @@ of language models by itself. In short:
    {ratio:.0f} times the second after 100 updates. With balanced weights it points the other way on a prompt whose pass
    rate has grown past one half, and below that the same way. With both, the pass rate stops at {both:.2f} from
    {p_ref:.2f}; with the second alone it goes to 1.
-2. **`pacs.policy_gradient_term=true`** is the first term where responses are not compared and not weighed by their
+2. **`method.policy_gradient_term=true`** is the first term where responses are not compared and not weighed by their
    group; with `rloo` it is off by {rloo_low:.0%} to {rloo_high:.0%} of that term in section 1. Leave it off with a rare
    reset.
 3. **The sampled gradient is unbiased** for the second term with groups of one class kept. Dropped, that of a small

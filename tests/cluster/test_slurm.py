@@ -1,4 +1,4 @@
-"""A real Slurm on two machines (namespaces of this one): what docs/scaling.md says of a job from `sbatch` to its end."""
+"""A real Slurm on two machines (namespaces of this one): what docs/scaling.md says of a job."""
 
 import os
 import sys

@@ -34,9 +34,9 @@ def test_its_test_passes(folder: Path) -> None:
 def test_the_config_makes_the_method(folder: Path) -> None:
     searchpath = f"hydra.searchpath=[file://{config_dir()},file://${{pacs.verl_configs:}}]"
     with initialize_config_dir(str(folder), version_base=None):
-        config = compose("squared", overrides=[searchpath, "recipe=arithmetic", "pacs.scale=2.0"])
+        config = compose("squared", overrides=[searchpath, "recipe=arithmetic", "method.scale=2.0"])
     method = method_of(algorithm_section(config))
-    assert (type(method).__name__, OmegaConf.select(config, "pacs.scale")) == ("Squared", 2.0)
+    assert (type(method).__name__, OmegaConf.select(config, "method.scale")) == ("Squared", 2.0)
     assert method.model_dump()["scale"] == 2.0
 
 

@@ -38,7 +38,7 @@ def test_few_open_files_and_a_run_without_its_data_fail(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (1000, hard))
 
     run = ("recipe=arithmetic", f"data.train_files={tmp_path}/absent.parquet", "trainer.nnodes=2")
-    status, findings = doctor(*run, f"pacs.run_dir={tmp_path}", preexec_fn=limit)
+    status, findings = doctor(*run, f"run.dir={tmp_path}", preexec_fn=limit)
     assert status == 1
     assert findings["model and data"].state == "fail"
     assert findings["run's disk"].state == "ok"

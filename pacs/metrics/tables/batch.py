@@ -22,7 +22,7 @@ GROUPS_OF_BATCH = (
         healthy="The only groups that tell right from wrong. 1 - p^G - (1-p)^G if every prompt has pass rate p, else "
         "less.",
         remedy="Low: data too easy or too hard. Filter them, raise `actor_rollout_ref.rollout.n`, or drop the others "
-        "(`pacs.single_class_groups=drop`).",
+        "(`method.single_class_groups=drop`).",
     ),
     Metric(
         name="pacs/groups/all_correct_fraction",
@@ -78,7 +78,7 @@ RESPONSES_OF_BATCH = (
         name="pacs/rows/alone_count",
         column="alone",
         over=SAMPLED,
-        formula="dropped for want of others in its group (1; with `pacs.estimator=grpo` 2, `none` 0)",
+        formula="dropped for want of others in its group (1; with `method.estimator=grpo` 2, `none` 0)",
         unit="responses",
         healthy="0.",
         remedy="Above 0: rollouts fail; see vLLM's or the reward worker's error in the run's log.",
@@ -132,7 +132,7 @@ RESPONSES_OF_BATCH = (
         name="pacs/reasoning/unfinished_fraction",
         column="unfinished",
         over=RESPONSES,
-        formula="ended within its reasoning (`pacs.reasoning.delimiters`): no answer",
+        formula="ended within its reasoning (`run.reasoning.delimiters`): no answer",
         unit=SHARE,
         healthy="0 without marked reasoning, else small.",
         remedy="High: raise `data.max_response_length`. Above `pacs/truncated_fraction`: check the delimiters, which "

@@ -11,9 +11,9 @@ LOSS = (
         formula="`w_i * l_i`; the mean is L of Eq. 8 without Eq. 5's policy-gradient term",
         unit=NATS,
         healthy="log 2 = 0.693 after a reset, then mostly below. Groups of one class stay near it, but with "
-        "`pacs.estimator=none`.",
+        "`method.estimator=none`.",
         remedy="Mostly above: scores of the wrong sign (`pacs/critic/accuracy_fraction`) or too large. Lower the "
-        "learning rate or `pacs.beta`; see `pacs/rollout_gap/per_token`.",
+        "learning rate or `method.beta`; see `pacs/rollout_gap/per_token`.",
     ),
     Metric(
         name="pacs/residual_mean",
@@ -21,10 +21,10 @@ LOSS = (
         over=COUNTED,
         formula="`abs(sigma(psi_i) - R_i)`, the scale of a row's gradient",
         unit=SHARE,
-        healthy="0.5 after a reset, and nearly always with `pacs.reference.reset_every=1`. Else falling between "
+        healthy="0.5 after a reset, and nearly always with `method.reference.reset_every=1`. Else falling between "
         "resets, to about half of 1 - `pacs/groups/mixed_fraction`.",
-        remedy="At that floor long before a reset: reset more often, or lower `pacs.beta`. At 0.5 long after: raise "
-        "`pacs.beta` or the learning rate; see `pacs/log_ratio/sequence_std`.",
+        remedy="At that floor long before a reset: reset more often, or lower `method.beta`. At 0.5 long after: raise "
+        "`method.beta` or the learning rate; see `pacs/log_ratio/sequence_std`.",
     ),
     Metric(
         name="pacs/saturated_fraction",
@@ -33,7 +33,7 @@ LOSS = (
         formula="`abs(sigma(psi_i) - R_i) < 0.01`: psi beyond log 99 = 4.6, label met",
         unit=SHARE,
         healthy="0 after a reset, then rising. The residual of such a row is under a fiftieth of that at the reset.",
-        remedy="High long before a reset: as above, or `pacs.reference.reset_at_saturation`.",
+        remedy="High long before a reset: as above, or `method.reference.reset_at_saturation`.",
     ),
 )
 
@@ -57,7 +57,7 @@ CRITIC = (
         healthy="0: sigma(psi) is the probability of being right. abs(0.5 - pass rate of mixed groups) where scores "
         "are 0. Class balance leaves an error far from a pass rate of 0.5.",
         remedy="High with a high accuracy: near a residual of 0.5 scores are still too small; else overconfident, so "
-        "lower `pacs.beta`.",
+        "lower `method.beta`.",
     ),
     Metric(
         name="pacs/critic/residual_mean",
@@ -124,8 +124,8 @@ SCORES = (
             formula="`psi_i`",
             unit=SCORE,
             healthy="0 after a reset; grows with length. At best below the distance of the means.",
-            remedy="Many times that: noise of long responses. Set `pacs.normalize_by_length=true`, or lower "
-            "`pacs.beta`.",
+            remedy="Many times that: noise of long responses. Set `method.normalize_by_length=true`, or lower "
+            "`method.beta`.",
         )
         for label, over in (("correct", CORRECT), ("wrong", WRONG))
     ),

@@ -21,14 +21,14 @@ UPDATE = (
         formula="the group's standard deviation of r is below 1e-3: `dr_grpo` replaces `grpo`",
         unit=SHARE,
         healthy="0 but with `grpo`: 1 in the first mini-batch after a reset, then near 0.",
-        remedy="High in other steps: `pacs.estimator=rloo`, a larger `pacs.beta`, or rarer resets.",
+        remedy="High in other steps: `method.estimator=rloo`, a larger `method.beta`, or rarer resets.",
     ),
     Metric(
         name="pacs/gradient/norm_max",
         over=UPDATES,
         formula="L2 norm over all parameters, before clipping; NaN if one was",
         unit="none",
-        healthy="Near `actor/grad_norm`, the mean. Scales with `pacs.beta` and length.",
+        healthy="Near `actor/grad_norm`, the mean. Scales with `method.beta` and length.",
         remedy="Often many times the mean: keep the clip, raise `actor_rollout_ref.actor.ppo_mini_batch_size`, see "
         "`pacs/rollout_gap/worst_max`.",
     ),
@@ -37,7 +37,7 @@ UPDATE = (
         over=UPDATES,
         formula="norm above `actor_rollout_ref.actor.optim.clip_grad`",
         unit=SHARE,
-        healthy="Near 0: outliers. Near 1 all updates have the clip's length, whatever `pacs.beta` and residual.",
+        healthy="Near 0: outliers. Near 1 all updates have the clip's length, whatever `method.beta` and residual.",
         remedy="High: raise the clip above the usual `actor/grad_norm`. With Adam the learning rate can stay.",
     ),
     Metric(
@@ -46,7 +46,7 @@ UPDATE = (
         formula="norm not finite: verl skipped the update",
         unit="updates",
         healthy="0. A single one changes nothing.",
-        remedy="Often: resume an earlier checkpoint with a lower learning rate. After `pacs.faults.skipped_updates` "
+        remedy="Often: resume an earlier checkpoint with a lower learning rate. After `run.faults.skipped_updates` "
         "in a row the run stops; PACS leaves `poison/` for `pacs inspect`.",
     ),
     Metric(
@@ -72,7 +72,7 @@ UPDATE = (
         over=UPDATES,
         formula="the learning rate of the update",
         unit="none",
-        healthy="verl's schedule, reduced in the first `pacs.reference.warmup_steps` steps after a reset.",
+        healthy="verl's schedule, reduced in the first `method.reference.warmup_steps` steps after a reset.",
         remedy="Else: see the run's `config.yaml`.",
     ),
     Metric(
@@ -80,7 +80,7 @@ UPDATE = (
         over="the step's mini-batches",
         formula="mini-batches of the strategy `cached`",
         unit=SHARE,
-        healthy="By `pacs.update.strategy`: `cached` 1, `grouped` 0, `auto` 1 where a group does not fit a "
+        healthy="By `method.update.strategy`: `cached` 1, `grouped` 0, `auto` 1 where a group does not fit a "
         "micro-batch.",
         remedy="To get 0: raise `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` or "
         "`actor_rollout_ref.actor.ulysses_sequence_parallel_size`.",
@@ -95,9 +95,9 @@ REFERENCE = (
         formula="`sum_t m_it * (log pi_theta - log pi_ref)`, without beta: estimates KL(policy, reference)",
         unit=NATS,
         healthy="0 in the first mini-batch after a reset, negative in that step's others; then positive and growing. "
-        "Never long positive with `pacs.reference.reset_every=1`.",
+        "Never long positive with `method.reference.reset_every=1`.",
         remedy="Long negative otherwise: another policy sampled (`pacs/rollout_gap/per_token`), or the reference is "
-        "broken. Too large: `pacs.reference.reset_at_log_ratio`, or reset more often.",
+        "broken. Too large: `method.reference.reset_at_log_ratio`, or reset more often.",
     ),
     Metric(
         name="pacs/log_ratio/sequence_std",
@@ -123,9 +123,9 @@ REFERENCE = (
         over=UPDATES,
         formula="1 if the reference became the policy after the step's updates, else 0",
         unit="resets",
-        healthy="1 every `pacs.reference.reset_every` steps (default: each), or when a trigger fired.",
+        healthy="1 every `method.reference.reset_every` steps (default: each), or when a trigger fired.",
         remedy="Never: the period exceeds the run. Always with a longer period: a trigger is too low "
-        "(`pacs.reference.reset_at_saturation`, `pacs.reference.reset_at_log_ratio`).",
+        "(`method.reference.reset_at_saturation`, `method.reference.reset_at_log_ratio`).",
     ),
 )
 
@@ -135,7 +135,7 @@ POLICY = (
         column="entropy",
         over=COUNTED,
         reduced_by="per_token",
-        formula="the policy's entropy at each response token, every `pacs.metrics.entropy_every` steps, at each "
+        formula="the policy's entropy at each response token, every `method.metrics.entropy_every` steps, at each "
         "mini-batch's weights (verl: before the first update)",
         unit=PER_TOKEN,
         healthy="Falls; how far depends on the task. 0: always the same response.",

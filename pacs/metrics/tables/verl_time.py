@@ -59,7 +59,7 @@ TIME = (
         formula="log-probabilities before the updates",
         unit=SECONDS,
         reduction=CLOCK,
-        healthy="A forward pass; with PACS only every `pacs.metrics.old_log_prob_every` steps.",
+        healthy="A forward pass; with PACS only every `method.metrics.old_log_prob_every` steps.",
         remedy="None needed.",
     ),
     VerlKey(

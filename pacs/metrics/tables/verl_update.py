@@ -56,7 +56,7 @@ UPDATE = (
         unit="none",
         reduction=OVER_UPDATES,
         healthy="Steady, or falling with the residual. PACS's grow with length: a score sums over tokens.",
-        remedy="Rising by decades: lower the learning rate or `pacs.beta`. See `pacs/gradient/norm_max`.",
+        remedy="Rising by decades: lower the learning rate or `method.beta`. See `pacs/gradient/norm_max`.",
     ),
     VerlKey(
         name="actor/lr",
@@ -154,7 +154,7 @@ GAP = (
     VerlKey(
         name="training/rollout_probs_diff_valid",
         formula="1 if there was a token to compare. This and the next two only with verl's old-log-probability pass "
-        "(PACS: `pacs.metrics.old_log_prob_every`)",
+        "(PACS: `method.metrics.old_log_prob_every`)",
         unit="0 or 1",
         reduction="once a step",
         healthy="1.",

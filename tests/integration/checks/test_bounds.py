@@ -22,10 +22,10 @@ ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
             f"+{ACTOR}.fsdp_config.mixed_precision={{param_dtype:bf16,reduce_dtype:fp32,buffer_dtype:fp32}}",
             f"{ROLLOUT}.val_kwargs.temperature=0",
             "trainer.max_actor_ckpt_to_keep=null",
-            "pacs.beta=2",
+            "method.beta=2",
             "data.train_files=[a.parquet,b.parquet]",
             "+data.new=[1]",
-            "pacs.reference.reset_every=null",
+            "method.reference.reset_every=null",
         ),
         (
             f"{ACTOR}.optim.optimizer=SGD",

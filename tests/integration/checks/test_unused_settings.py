@@ -12,7 +12,7 @@ from verl.workers.config import ActorConfig, PolicyLossConfig
 
 from pacs.composing import compose_run
 from pacs.integration import checks
-from pacs.integration.checks.unread import LEFT_AS_THEY_ARE, OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, OF_ESTIMATORS, OF_LOSSES, unread_problems
 
 ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."
 #: Other values than verl's, with which a loss that reads them is another.
