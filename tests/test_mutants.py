@@ -33,7 +33,7 @@ def test_each_still_fits() -> None:
 
 
 @cache
-def tests_in(file: Path) -> dict[str, bool]:
+def named_tests(file: Path) -> dict[str, bool]:
     """The tests of a file: whether all of their cases are of scripts/test.sh's second tier, and none is slow."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     values = (node.value for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.dump(node))
@@ -54,7 +54,7 @@ def missing_tests(mutant: Mutant, caught_by: str) -> list[str]:
     missing = []
     for test in (*mutant.tests, *([caught_by] if "::" in caught_by else [])):
         names = test.split("::")[1:]
-        tried = [tests_in(file) for file in files_of(test) if file.name.startswith("test_")]
+        tried = [named_tests(file) for file in files_of(test) if file.name.startswith("test_")]
         if not (tried[0].get(names[0]) if names else any(any(each.values()) for each in tried)):
             missing.append(f"{mutant.name}: {test}")
     return missing

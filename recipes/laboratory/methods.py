@@ -45,7 +45,7 @@ def method_named(name: str, options: Mapping[str, Any]) -> Method:
     # A section that is given in part keeps the rest of the method's own: GRPO's reference is not PACS's.
     section = {key: _filled(own, key, value) for key, value in options.items()}
     try:
-        method = method_of({"method": path, **section})
+        method = method_of({"name": path, **section})
     except ValueError as error:
         raise UserError(f"options of method={name}: {error}") from error
     if method.compares_with_sampler and method.reference.reset_every != 1:
