@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,6 @@ def test_the_page_ends_in_what_the_plan_says() -> None:
 
 
 def test_a_run_that_does_not_fit_is_not_written_as_one_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(document.MODELS, "Qwen/Qwen3-32B", 1)
+    monkeypatch.setattr(document, "make_plan", lambda *_, **__: SimpleNamespace(fits=False))
     with pytest.raises(ValueError, match="does not fit"):
-        document.planned("ppo", "Qwen/Qwen3-32B")
+        document.planned("pacs", "Qwen/Qwen3-8B")
