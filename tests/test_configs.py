@@ -216,7 +216,7 @@ NAMES = (
     "run.dir",
 )
 #: Sections of one algorithm alone.
-OF_PPO, OF_PACS = "critic.", "pacs."
+OF_PPO, OF_PACS = "critic.", "method."
 
 
 def test_primary_configs_differ_in_the_algorithm_alone() -> None:
@@ -240,13 +240,13 @@ def test_a_method_s_config_has_its_defaults(name: str) -> None:
 def test_no_two_algorithms_share_a_folder() -> None:
     runs = [(algorithm, "qwen3_8b") for algorithm in ALGORITHMS]
     runs += [(algorithm, recipe) for algorithm in ("pacs", "grpo") for recipe in options("recipe") - {"qwen3_8b"}]
-    folders = {composed(algorithm, f"recipe={recipe}").pacs.run_dir for algorithm, recipe in runs}
+    folders = {composed(algorithm, f"recipe={recipe}").run.dir for algorithm, recipe in runs}
     assert len(folders) == len(runs)
 
 
 def test_another_model_is_another_folder() -> None:
-    assert composed("pacs", "recipe=qwen3_8b", "model=qwen3_4b").pacs.run_dir == "outputs/pacs/qwen3_4b-pacs"
-    folders = {composed("pacs", f"model={model}").pacs.run_dir for model in options("model")}
+    assert composed("pacs", "recipe=qwen3_8b", "model=qwen3_4b").run.dir == "outputs/pacs/qwen3_4b-pacs"
+    folders = {composed("pacs", f"model={model}").run.dir for model in options("model")}
     assert len(folders) == len(options("model"))
 
 
@@ -338,7 +338,7 @@ def test_the_command_that_prepares_data_can_be_given() -> None:
 
 def test_a_recipe_s_own_settings_of_the_algorithm_count(tmp_path: Path) -> None:
     (tmp_path / "recipe").mkdir()
-    (tmp_path / "recipe" / "mine.yaml").write_text("# @package _global_\npacs:\n  beta: 0.25\n")
+    (tmp_path / "recipe" / "mine.yaml").write_text("# @package _global_\nmethod:\n  beta: 0.25\n")
     searched = f"hydra.searchpath=[file://{verl_configs()},file://{tmp_path}]"
     assert composed("pacs", "recipe=mine", searched).method.beta == 0.25
     assert composed("pacs", "recipe=mine", searched, "method.beta=2").method.beta == 2

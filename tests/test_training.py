@@ -99,7 +99,7 @@ def test_a_folder_in_use_is_said_by_a_dry_run(inputs: list[str], capsys: pytest.
 
 def test_the_recorded_command_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["pacs train", "--config-name", "grpo", "data.train_files=[a b]"])
-    write_run_folder(OmegaConf.create({"pacs": {"run_dir": str(tmp_path)}}))
+    write_run_folder(OmegaConf.create({"run": {"dir": str(tmp_path)}}))
     command = shlex.join(json.loads((tmp_path / "run.json").read_text())["command"])
     assert command == "pacs train --config-name grpo 'data.train_files=[a b]'"
 

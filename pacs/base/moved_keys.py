@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.errors import UserError
 from pacs.base.terminal import print
 
 #: The section that was divided.
@@ -69,6 +70,8 @@ def with_new_names(words: Sequence[str], kept: Collection[str] = ()) -> tuple[li
     files = {new_key(f"{OLD}.{key}"): f"{OLD}.{key}" for key in kept}
     renamed, notes = [], []
     for word in words:
+        if re.match(rf"(\+\+?)?{OLD}=", word):
+            raise UserError(f"{word.lstrip('+')} is no section: its keys are method.* and run.* now.")
         found = re.match(r"(\+\+?|~)?([\w.]+)(.*)", word, flags=re.DOTALL)
         if found is None:
             renamed.append(word)
@@ -91,7 +94,11 @@ def renamed(words: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     files = [file for folder in _config_folders(options) for file in sorted(folder.rglob("*.yaml"))]
     kept: set[str] = set()
     for file in files:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        try:
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except yaml.YAMLError as error:
+            said = " ".join(str(error).split())
+            raise UserError(f"{file}: a config cannot be read: {said}: mend the file.") from error
         if isinstance(content, dict) and isinstance(section := content.get(OLD), dict):
             kept.update(_declared(section))
             print(f"pacs: {file}: {SECTIONS_NOTE}", file=sys.stderr)

@@ -14,7 +14,8 @@ CONFIG = """\
 data: {{seed: {seed}, train_files: /runs/q-seed{seed}/train.parquet}}
 actor_rollout_ref: {{rollout: {{seed: {seed}}}, model: {{path: {model}}}}}
 trainer: {{experiment_name: try{seed}, default_local_dir: /runs/q-seed{seed}/checkpoints}}
-pacs: {{run_dir: /runs/q-seed{seed}, estimator: {estimator}, reference: {{reset_every: {every}}}}}
+run: {{dir: /runs/q-seed{seed}}}
+method: {{estimator: {estimator}, reference: {{reset_every: {every}}}}}
 """
 
 

@@ -192,7 +192,7 @@ def config_of(manager: str, **model: Any) -> Any:
     config = OmegaConf.create(
         {
             "data": {"apply_chat_template_kwargs": {}},
-            "pacs": {"reasoning": {"delimiters": None}},
+            "run": {"reasoning": {"delimiters": None}},
             "actor_rollout_ref": {"model": {"custom_chat_template": None, **model}},
             "reward": {
                 "num_workers": 1,

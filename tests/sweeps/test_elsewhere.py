@@ -186,7 +186,7 @@ def test_what_the_same_command_stood_for_is_compared(sweep: Sweep, make_run: Mak
         run.config.actor_rollout_ref.actor = {
             "optim": {"lr": 1e-4, "lr_scheduler_type": "constant", "clip_grad": math.inf, "betas": [0.9, math.inf]}
         }
-        run.config.pacs = {"beta": 1.0, "run_dir": str(run.folder)}
+        run.config.method = {"beta": 1.0}
     file = tmp_path / "results.json"
     file.write_text(as_text(results_of(sweep, runs)))
     results = json.loads(file.read_text())

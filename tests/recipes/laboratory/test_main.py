@@ -85,7 +85,7 @@ def test_report_writes_pages(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["bettr"], "there is no question bettr (did you mean better?): choose one of better"),
+        (["bettr"], "there is no question bettr: choose one of better"),
         (["better", "--task", "chess"], "--task chess is none of better: choose one of countdown"),
         (["better", "other"], "a second word is for `report` alone"),
         (["report", "nothing"], "there is no question nothing"),
