@@ -1,1 +1,1 @@
-"""What each method climbs: docs/objectives.md and its figure, calculated from the methods themselves."""
+"""What each method climbs: README.md and its figure, calculated from the methods themselves."""

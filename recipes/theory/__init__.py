@@ -1,1 +1,1 @@
-"""What PACS does, by enumeration: docs/theory.md and its figures, with a toy whose results are kept."""
+"""What PACS does, by enumeration: README.md and its figures, with a toy whose results are kept."""

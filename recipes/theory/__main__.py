@@ -1,4 +1,4 @@
-"""The theory page docs/theory.md and its figures, by enumeration and from the runs that are kept beside this file.
+"""The page README.md of this folder and its figures, by enumeration and from the runs that are kept beside this file.
 
 python -m recipes.theory            (writes the page and its figures anew: seconds)
 python -m recipes.theory flow       (runs what is missing of recipes/theory/flow.json: minutes)
@@ -9,6 +9,7 @@ python -m recipes.theory few        (of few.json)
 
 import argparse
 import re
+import textwrap
 from pathlib import Path
 
 from pacs.base.files import write_atomically
@@ -28,16 +29,32 @@ from recipes.theory import (
 from recipes.theory.kept import read_runs
 from recipes.theory.toy_task import WORLDS
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = "theory.md"
+FOLDER = Path(__file__).parent
+PAGE = "README.md"
+#: Characters of a line.
+WIDTH = 100
 RUNS = {"flow": flow.run, "ranking": ranking.run, "toy": toy.run, "few": few.run}
 
 
 def page() -> str:
-    """docs/theory.md."""
+    """recipes/theory/README.md."""
     sections = (summary, section_gradient, section_optimum, section_ranking, section_toy, section_few)
     joined = "\n\n".join(section.section().strip("\n") for section in sections)
-    return re.sub(r"\n{3,}", "\n\n", joined) + "\n"
+    return "\n\n".join(map(filled, re.split(r"\n{2,}", joined))) + "\n"
+
+
+def filled(block: str) -> str:
+    """A paragraph or a list with its lines filled anew, as numbers have many widths; all else as it is."""
+    if re.match(r"[|#!<]| {4}", block):
+        return block
+    items = re.split(r"\n(?=- |\d+\. )", block)
+    indents = (" " * len(re.match(r"(?:- |\d+\. )?", item)[0]) for item in items)  # type: ignore[index]
+    return "\n".join(
+        textwrap.fill(
+            " ".join(item.split()), WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        for item, indent in zip(items, indents, strict=True)
+    )
 
 
 def figures() -> dict[str, bytes]:
@@ -61,10 +78,10 @@ def main() -> None:
     if runs:
         RUNS[runs]()
         return
-    write_atomically(DOCS / PAGE, page())
+    write_atomically(FOLDER / PAGE, page())
     for name, picture in figures().items():
-        write_atomically(DOCS / name, picture)
-    print(DOCS / PAGE)
+        write_atomically(FOLDER / name, picture)
+    print(FOLDER / PAGE)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ CLIMBED = {climbed.names: climbed for climbed in METHODS}
 
 
 def test_the_page_and_its_figure_are_what_the_methods_say() -> None:
-    assert (page.DOCS / page.PAGE).read_text(encoding="utf-8") == page.page(), "run `python -m recipes.objectives`"
-    assert (page.DOCS / page.FIGURE).stat().st_size > 10_000
+    assert (page.FOLDER / page.PAGE).read_text(encoding="utf-8") == page.page(), "run `python -m recipes.objectives`"
+    assert (page.FOLDER / page.FIGURE).stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -238,7 +238,7 @@ def test_kept_runs_of_other_settings_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    assert (theory.DOCS / theory.PAGE).read_text(encoding="utf-8") == theory.page(), "run `python -m recipes.theory`"
+    assert (theory.FOLDER / theory.PAGE).read_text(encoding="utf-8") == theory.page(), "run `python -m recipes.theory`"
     assert LABELS.sum() == RIGHT
     for name in theory.figures():
-        assert (theory.DOCS / name).stat().st_size > 10_000
+        assert (theory.FOLDER / name).stat().st_size > 10_000
