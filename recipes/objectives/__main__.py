@@ -34,8 +34,8 @@ update after the reference has become the policy.
 
 - c = 1 climbs the pass rate, c = 1/p its logarithm, c = 1/(p(1-p)) its log-odds.
 - PACS with balanced classes and DisCO climb the log-odds: prompts near either end count most.
-- PACS with `pacs.objective=log_pass_rate` and MaxRL climb log p: hard prompts count most.
-- Methods without weights (PACS with `pacs.objective=pass_rate`, RLOO, Dr. GRPO, GVPO, NFT, RAFT++)
+- PACS with `method.objective=log_pass_rate` and MaxRL climb log p: hard prompts count most.
+- Methods without weights (PACS with `method.objective=pass_rate`, RLOO, Dr. GRPO, GVPO, NFT, RAFT++)
   climb the mean pass rate.
 
 G is the number of responses to a prompt, n the number of right ones.
@@ -54,7 +54,7 @@ Without the limit, log p and the log-odds would have 50 and 25.
 
 **What c(p) does not say.** A problem may have many right responses; c(p) does not say which of them
 remain. A policy gradient prefers those that are ahead already, and so does every method whose
-reference is the policy that sampled. PACS without resets (`pacs.reference.reset_every=null`) is
+reference is the policy that sampled. PACS without resets (`method.reference.reset_every=null`) is
 drawn to the proportions that right responses had in the reference, by its single-class groups.
 These are first steps. What training comes to is measured in
 [choosing.md](../../docs/choosing.md).

@@ -30,7 +30,7 @@ For a group o_1 .. o_G sampled from pi, let L be the mean of its w_i l_i. Then
 Autograd of a sampled batch gives the second term only: PACS as it is trained. The table enumerates
 all groups of six responses, three right, at a policy away from its reference. Both terms together
 agree with finite differences of E[L] (order 4) to {error} (relative). "Option": the relative error
-of `pacs.policy_gradient_term=true` as the first term.
+of `method.policy_gradient_term=true` as the first term.
 """
 OPTION = """
 The option takes (1/G) sum_i w_i l_i d log pi(o_i). That is the first term where l_i and w_i depend
@@ -65,7 +65,7 @@ Without a comparison (`none`) the noise is {least:.2f} to {most:.2f} of `rloo`'s
 policy and one group size; it is no ranking of the estimators.
 
 Single-class groups that are kept count in N, which is then constant. With
-`pacs.single_class_groups=drop` N is random, and a mini-batch without a mixed group gives nothing. Of
+`method.single_class_groups=drop` N is random, and a mini-batch without a mixed group gives nothing. Of
 mini-batches of two groups of two, of one prompt, {none:.0%} have none. The mean gradient has the direction
 of a large batch's (cosine {cosine:.3f}) but is shorter by {drop:.0%}; with keep the distance is {keep}.
 Of several prompts, one that is mixed less often gets less than its share. Both effects fall with the

@@ -59,7 +59,7 @@ proportions,
     E[L](p) = (p^2 + (1-p)^2) log 2 + 2 p (1-p) log(1 + exp(-(logit p - logit p_ref)))
 
 is least: {pass_rate:.4f} for p_ref = {p_ref:.4f}. PACS comes to a pass rate of 1 because the first term is
-left out. Expect `pacs.policy_gradient_term=true` with a rare reset to stop early.
+left out. Expect `method.policy_gradient_term=true` with a rare reset to stop early.
 """
 CHANCE = """
 ### Labels that a policy cannot predict: a finite, weak optimum

@@ -31,7 +31,7 @@ single-class group only one kind.
 1. **A sampled batch gives only the second term of Eq. 5.** Never reset, the first term is {ratio:.0f}
    times the second after 100 updates. With both terms the pass rate stops at {both:.2f}, from
    {p_ref:.2f}; with the second alone it goes to 1.
-2. **`pacs.policy_gradient_term=true` is an approximation** of the first term. With `rloo` its error
+2. **`method.policy_gradient_term=true` is an approximation** of the first term. With `rloo` its error
    is {rloo_low:.0%} to {rloo_high:.0%} in section 1. Leave it off with a rare reset.
 3. **The sampled gradient is unbiased** for the second term if single-class groups are kept.
 4. **K decides which policy remains.** K = 1 goes to one right response, as a policy gradient does
