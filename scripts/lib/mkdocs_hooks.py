@@ -1,7 +1,7 @@
 """What mkdocs.yml needs beside mkdocs: README.md as the first page, and links that leave docs/.
 
-A link to a file outside docs/ becomes a link to the branch `main` of `repo_url`, if mkdocs.yml names one, or else the file's
-path as text.
+A link to a file outside docs/ becomes a link to the branch `main` of `repo_url`, if mkdocs.yml names one, or else the
+file's path as text.
 """
 
 import re
