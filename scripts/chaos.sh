@@ -4,6 +4,7 @@
 #
 #   bash scripts/chaos.sh [minutes]          two hours, unless told; what it found before is gone on from
 #   bash scripts/chaos.sh --list             the faults; --faults NAME ... draws from these alone
+#   bash scripts/chaos.sh --table           write the table of tests/chaos/README.md from what was kept
 #   bash scripts/chaos.sh --help             the other options
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh

@@ -181,7 +181,7 @@ ENV = "ray_kwargs.ray_init.runtime_env.env_vars"
 
 
 def secretive(run_dir: Path) -> OmegaConf:
-    config = {"pacs": {"run_dir": str(run_dir)}, "proxy": "https://me:hush@host"}
+    config = {"run": {"dir": str(run_dir)}, "proxy": "https://me:hush@host"}
     config = OmegaConf.create(config)
     OmegaConf.update(config, f"{ENV}.HF_TOKEN", "hush", force_add=True)
     return config

@@ -229,16 +229,16 @@ def test_measuring_what_is_not_there_names_the_argument(tmp_path: Path) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """No warm start and few held-out problems: makes in a second. Lists the seeds that were made."""
-    made: list[int] = []
+    asked: list[int] = []
 
     def few(seed: int) -> Split:
-        made.append(seed)
+        asked.append(seed)
         return Split(train=made().train[:32], probe=made().probe[:8], test=made().test[:8])
 
     monkeypatch.setattr(make_module, "split_problems", few)
     monkeypatch.setattr(make_module, "warm_start", lambda *arguments: None)
     monkeypatch.setattr(make_module, "START_PASS_AT_1", (0.0, 1.0))
-    return made
+    return asked
 
 
 def test_make_is_whole_and_idempotent(tmp_path: Path, quick: list[int], capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,9 +52,9 @@ def resolved(config: DictConfig) -> object:
 
 
 def test_a_bad_value_is_refused_with_the_runs_that_have_it(runs: list[PlannedRun]) -> None:
-    with pytest.raises(UserError, match=r"run 3 of 4 \(beta=-1, seed=0\) and 1 more:\n- pacs\.beta=-1"):
+    with pytest.raises(UserError, match=r"run 3 of 4 \(beta=-1, seed=0\) and 1 more:\n- method\.beta=-1"):
         check_configs(runs)
-    with pytest.raises(UserError, match=r"each of the 2 runs:\n- pacs\.beta=-1"):
+    with pytest.raises(UserError, match=r"each of the 2 runs:\n- method\.beta=-1"):
         check_configs(runs[2:])
 
 

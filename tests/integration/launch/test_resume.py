@@ -145,7 +145,7 @@ def test_looking_at_a_folder_leaves_it_as_it_is(tmp_path: Path, capsys: pytest.C
     saved(tmp_path, 3)
     launcher.check_folder(composed(tmp_path))
     assert "going on from step 3" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match=r"pacs\.beta: 1\.0 in the checkpoint, 2\.0 now"):
+    with pytest.raises(ConfigError, match=r"method\.beta: 1\.0 in the checkpoint, 2\.0 now"):
         launcher.check_folder(composed(tmp_path, "method.beta=2.0"))
 
 
@@ -179,9 +179,12 @@ def test_a_run_without_checkpoints_is_not_written_over(
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (["run.faults.skipped_updates=0"], "run.faults.skipped_updates=0 must be a whole number of at least 1"),
-        (["run.faults.verifier_errors=2"], "run.faults.verifier_errors=2 must be a share from 0 to 1"),
-        (["run.faults.no_progress_seconds=-1"], "run.faults.no_progress_seconds=-1 must be a number of seconds"),
+        (["run.faults.skipped_updates=0"], "run.faults.skipped_updates=0 must be greater than or equal to 1"),
+        (["run.faults.verifier_errors=2"], "run.faults.verifier_errors=2 must be less than or equal to 1: a share"),
+        (
+            ["run.faults.no_progress_seconds=-1"],
+            "run.faults.no_progress_seconds=-1 must be greater than 0: a number of seconds",
+        ),
         (["run.resume.accept_changes=maybe"], "run.resume.accept_changes='maybe' must be true or false"),
         (["run.rollouts.seeded=2"], "run.rollouts.seeded=2 must be true or false"),
         (["trainer.resume_mode=always"], "trainer.resume_mode=always: use auto, resume_path or disable"),

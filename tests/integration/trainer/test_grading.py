@@ -38,7 +38,7 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, truncated: int) -> None:
     config = SimpleNamespace(
         data=SimpleNamespace(max_response_length=longest),
-        pacs=SimpleNamespace(faults=SimpleNamespace(verifier_errors=0.0)),
+        run=SimpleNamespace(faults=SimpleNamespace(verifier_errors=0.0)),
     )
     trainer = SimpleNamespace(config=config, global_steps=1, prompts=SimpleNamespace(discarded_tokens=5))
     grader = Grading(trainer)
@@ -63,7 +63,7 @@ def test_so_large_a_share_may_be_left_ungraded(
     rows = grading._columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
     monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
     config = SimpleNamespace(
-        data=SimpleNamespace(max_response_length=8), pacs=SimpleNamespace(faults=SimpleNamespace(verifier_errors=most))
+        data=SimpleNamespace(max_response_length=8), run=SimpleNamespace(faults=SimpleNamespace(verifier_errors=most))
     )
     with pytest.raises(VerifierFailure, match="1 of 4 responses") if refused else nullcontext():
         Grading(SimpleNamespace(config=config, global_steps=1)).grade(batch)

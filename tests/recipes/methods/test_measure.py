@@ -148,5 +148,5 @@ def test_what_tells_runs_apart() -> None:
     assert key(one, "countdown") == {"task": "countdown", "method": "pacs", "seed": 3}
     more = copy.deepcopy(one)
     more["settings"]["method.beta"] = "0.5"  # type: ignore[index]
-    with pytest.raises(UserError, match=r"its sweep varies pacs\.beta, too"):
+    with pytest.raises(UserError, match=r"its sweep varies method\.beta, too"):
         key(more, "countdown")
