@@ -162,7 +162,7 @@ def test_options_exist() -> None:
     known = {option for parser in subcommands().values() for option in parser._option_string_actions}
     known |= {*re.findall(r"--[\w-]+", HELP), *SLURM_OPTIONS}
     known |= {"--all", "--quick", "--num-cpus", "--num-gpus"}  # of scripts/test.sh, and of `ray start`
-    scripts = [*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/*.py")]
+    scripts = [*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("tests/chaos/*.py")]
     known |= {option for script in scripts for option in options_of(script)}
     named = {(page.name, s.split()[0].split("=")[0]) for page in PAGES for s in page.spans if s.startswith("--")}
     assert {(page, option) for page, option in named if option not in known} == set()

@@ -7,10 +7,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from pacs.algorithm import check_method, method_of
+from pacs.algorithm import check_method
 from pacs.algorithm.names import class_of
-from pacs.base.paths import config_dir
-from pacs.integration.schema import algorithm_section
+from pacs.base.paths import config_dir, verl_configs
+from pacs.integration.schema import method_in
 from tests.docs.pages import PAGES
 
 
@@ -32,10 +32,10 @@ def test_its_test_passes(folder: Path) -> None:
 
 
 def test_the_config_makes_the_method(folder: Path) -> None:
-    searchpath = f"hydra.searchpath=[file://{config_dir()},file://${{pacs.verl_configs:}}]"
+    searchpath = f"hydra.searchpath=[file://{config_dir()},file://{verl_configs()}]"
     with initialize_config_dir(str(folder), version_base=None):
         config = compose("squared", overrides=[searchpath, "recipe=arithmetic", "method.scale=2.0"])
-    method = method_of(algorithm_section(config))
+    method = method_in(config)
     assert (type(method).__name__, OmegaConf.select(config, "method.scale")) == ("Squared", 2.0)
     assert method.model_dump()["scale"] == 2.0
 

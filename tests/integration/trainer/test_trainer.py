@@ -167,9 +167,7 @@ def test_the_reference_of_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
 
     again = run.go_on(other)
     assert again.schedule.state() == resumed.schedule.state()
-    with pytest.raises(
-        ValueError, match=r"reset_every=1, but the run that wrote .*global_step_1 had another reference"
-    ):
+    with pytest.raises(ValueError, match=r"reset_every=1, but the run that wrote .*step_1 had another reference"):
         run.go_on(first, reset_every=1)
 
 
