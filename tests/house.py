@@ -1,10 +1,15 @@
-"""The house: which package of `pacs` may use which, and the drawing of it in CONTRIBUTING.md.
+"""The house: which package of `pacs` may use which, the drawing of it in CONTRIBUTING.md, and how large each is.
 
-python -m tests.house     (writes the drawing into CONTRIBUTING.md)
+python -m tests.house             (writes the drawing into CONTRIBUTING.md)
+python -m tests.house --count     (lines of code of each package: without docstrings, comments and blank lines)
 """
 
+import argparse
 import ast
-from collections.abc import Iterator
+import io
+import tokenize
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +42,24 @@ LAYERS = (
     "configuration",
     "__main__",
 )
+#: Packages and modules of `pacs/integration/`, likewise.
+INTEGRATION_LAYERS = (
+    "schema",
+    "exchange",
+    "strategy",
+    "patches",
+    "provenance",
+    "nodes",
+    "checkpoints",
+    "exactness",
+    "worker",
+    "preflight",
+    "trainer",
+    "reward_manager",
+    "plugin",
+    "checks",
+    "launch",
+)
 
 PAGE = ROOT / "CONTRIBUTING.md"
 BEGIN, END = "<!-- drawn by python -m tests.house -->\n", "<!-- end of the drawing -->\n"
@@ -59,10 +82,10 @@ def imported_modules(source: str, path: PurePosixPath) -> Iterator[str]:
                     yield module
 
 
-def layer_of(module: str) -> str | None:
-    """`runs` of `pacs.runs.state`; None of what is not ours, and of `pacs` itself."""
-    names = module.split(".")
-    return names[1] if names[0] == "pacs" and len(names) > 1 else None
+def layer_of(module: str, package: str = "pacs") -> str | None:
+    """`runs` of `pacs.runs.state`; None of what is not in the package, and of the package itself."""
+    inside = module.removeprefix(f"{package}.")
+    return inside.split(".")[0] if inside != module else None
 
 
 def used_layers() -> dict[str, set[str]]:
@@ -88,13 +111,19 @@ def drawing() -> str:
     for layer in LAYERS[:-1]:
         direct = [o for o in LAYERS if o in used[layer] and not any(o in below(i) for i in used[layer])]
         lines += [f"  {other} --> {layer}" for other in direct]
-    lines += ["```", "", "| from the ground up | what it is |", "|---|---|"]
-    for layer in LAYERS[:-1]:
-        file = ROOT / "pacs" / layer / "__init__.py"
-        is_package = file.exists()
-        text = ast.get_docstring(ast.parse((file if is_package else ROOT / "pacs" / f"{layer}.py").read_text()))
-        lines.append(f"| `pacs/{layer}{'/' if is_package else '.py'}` | {(text or '').split(chr(10) * 2)[0]} |")
+    lines += ["```", "", *_table("pacs", LAYERS[:-1])]
+    lines += ["", "Inside `pacs/integration/`, likewise:", "", *_table("pacs/integration", INTEGRATION_LAYERS)]
     return "\n".join(" ".join(line.split()) if line.startswith("|") else line for line in lines) + "\n"
+
+
+def _table(folder: str, layers: Sequence[str]) -> Iterator[str]:
+    """Each layer, and the first paragraph of its docstring."""
+    yield from ("| from the ground up | what it is |", "|---|---|")
+    for layer in layers:
+        file = ROOT / folder / layer / "__init__.py"
+        is_package = file.exists()
+        text = ast.get_docstring(ast.parse((file if is_package else ROOT / folder / f"{layer}.py").read_text()))
+        yield f"| `{folder}/{layer}{'/' if is_package else '.py'}` | {(text or '').split(chr(10) * 2)[0]} |"
 
 
 def with_drawing(page: str) -> str:
@@ -103,5 +132,36 @@ def with_drawing(page: str) -> str:
     return before + BEGIN + drawing() + END + rest.split(END)[1]
 
 
+def code_lines(source: str) -> int:
+    """Lines with code: no docstring, comment or blank line."""
+    texts: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            match node.body:
+                case [ast.Expr(value=ast.Constant(value=str())) as text, *_]:
+                    texts.update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
+    nothing = {
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+    }  # fmt: skip
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in nothing:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - texts)
+
+
+def count() -> str:
+    """Lines of code of each package of `pacs/`, largest first, and of all."""
+    lines: Counter[str] = Counter()
+    for path in FILES:
+        lines[path.parts[1]] += code_lines((ROOT / path).read_text())
+    return "\n".join(f"{number:6}  {name}" for name, number in [*lines.most_common(), ("all", lines.total())])
+
+
 if __name__ == "__main__":
-    PAGE.write_text(with_drawing(PAGE.read_text()))
+    parser = argparse.ArgumentParser("python -m tests.house", description=__doc__.splitlines()[0])
+    parser.add_argument("--count", action="store_true", help="print the lines of code of each package")
+    if parser.parse_args().count:
+        print(count())
+    else:
+        PAGE.write_text(with_drawing(PAGE.read_text()))

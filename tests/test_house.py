@@ -12,7 +12,18 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.house import FILES, LAYERS, PAGE, ROOT, imported_modules, layer_of, used_layers, with_drawing
+from tests.house import (
+    FILES,
+    INTEGRATION_LAYERS,
+    LAYERS,
+    PAGE,
+    ROOT,
+    code_lines,
+    imported_modules,
+    layer_of,
+    used_layers,
+    with_drawing,
+)
 
 TERMINAL = "pacs.base.terminal"
 ONLY_IN_INTEGRATION = {"verl", "transfer_queue"}
@@ -115,6 +126,33 @@ def upward_imports(source: str, path: PurePosixPath) -> list[str]:
 
 def test_no_import_goes_upwards() -> None:
     assert violations(lambda path: upward_imports(text_of(path), path)) == {}
+
+
+def upward_imports_inside(source: str, path: PurePosixPath) -> list[str]:
+    """The imports of a file of `pacs/integration/` that lie in a layer there above its own, or in none."""
+    package = "pacs.integration"
+    layer = layer_of(".".join(path.with_suffix("").parts), package)
+    if layer in (None, "__init__"):
+        return []
+    below = {None, *INTEGRATION_LAYERS[: INTEGRATION_LAYERS.index(str(layer)) + 1]}
+    return [module for module in imported_modules(source, path) if layer_of(module, package) not in below]
+
+
+def test_no_import_inside_integration_goes_upwards() -> None:
+    assert violations(lambda path: upward_imports_inside(text_of(path), path)) == {}
+    found = upward_imports_inside(
+        "from pacs.integration import checks", PurePosixPath("pacs/integration/trainer/bad.py")
+    )
+    assert found == ["pacs.integration.checks"]
+    parts = {path.parts[2].removesuffix(".py") for path in FILES if path.is_relative_to("pacs/integration")}
+    assert parts - {"__init__"} == set(INTEGRATION_LAYERS)
+
+
+def test_lines_of_code_are_counted_without_words() -> None:
+    source = (
+        '"""Doc.\n\nMore."""\n\n# why\nx = [\n    1,  # one\n]\n\n\ndef f():\n    """Doc."""\n    return """a\nb"""\n'
+    )
+    assert code_lines(source) == 3 + 1 + 2
 
 
 def test_every_layer_is_there_and_used() -> None:

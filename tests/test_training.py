@@ -11,7 +11,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs import cli
-from pacs.integration.launch.provenance import write_run_folder
+from pacs.integration.provenance import write_run_folder
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from benchmarks.step.child import say
 from benchmarks.step.memory import read_peak, start_peak
 from benchmarks.step.workers import pacs_worker
 from pacs.composing import compose_run
-from pacs.integration.worker.row_values import packing_noise
+from pacs.integration.exactness.engine_log_probs import packing_noise
 
 #: The names of `algorithms.pacs` for the plan's phases.
 TIMED = {"reference pass": "log-prob pass", "policy pass": "policy pass", "update": "actor update"}

@@ -11,7 +11,7 @@ import pytest
 
 from pacs.integration.checks import ConfigError
 from pacs.integration.launch import launcher
-from pacs.integration.launch.provenance import write_run_folder
+from pacs.integration.provenance import write_run_folder
 from pacs.runs.disk_space import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate
 from pacs.runs.state import read_fault, report_fault
 from pacs.runs.supervisor import FAILED

@@ -1,7 +1,7 @@
 """What a model's architecture does not allow, from its config.json alone: no weights, no code but the library's own.
 
 What is not known here (code of a model's own, attention that does not heed where a packed sequence begins) the probe in
-the worker finds before the first rollout: `pacs.integration.preflight.layout`.
+the worker finds before the first rollout: `pacs.integration.exactness.layout_check`.
 """
 
 import copy

@@ -9,10 +9,10 @@ import ray
 from omegaconf import DictConfig, ListConfig
 
 from pacs.base.terminal import print
+from pacs.integration import nodes
 from pacs.integration.checks.machine import RAY_ADDRESS
 from pacs.integration.checks.run import ConfigError
-from pacs.integration.launch import nodes
-from pacs.integration.launch.provenance import installed_versions
+from pacs.integration.provenance import installed_versions
 
 
 def prepare_cluster(config: DictConfig) -> None:

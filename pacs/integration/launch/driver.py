@@ -12,8 +12,8 @@ from verl.trainer.main_ppo import run_ppo
 
 from pacs.base.run_folder import RunFolder
 from pacs.integration.launch.daemons import DaemonWatch
-from pacs.integration.launch.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.launch.task_runner import PacsTaskRunner
+from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.patches.replacements import COLLECTIVE_SECONDS
 from pacs.integration.patches.shown_config import take_secrets_into_environment
 from pacs.integration.schema import PLATFORM_VARIABLE

@@ -15,8 +15,8 @@ from pacs.checkpoints.sums import damaged_files
 from pacs.integration import checks
 from pacs.integration.launch.folder_lock import check_room, held, look_at
 from pacs.integration.launch.input_hashes import write_inputs
-from pacs.integration.launch.provenance import write_run_folder
 from pacs.integration.launch.resume import check_former_run, choose_checkpoint
+from pacs.integration.provenance import write_run_folder
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.disk_space import NO_ROOM
@@ -206,7 +206,7 @@ def _clear_cluster(config: DictConfig) -> None:
     if address is None:
         return
     try:
-        from pacs.integration.launch import nodes
+        from pacs.integration import nodes
 
         with nodes.connected(address):
             nodes.clear_other_nodes(Path(config.run.dir))

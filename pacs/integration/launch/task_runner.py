@@ -7,7 +7,7 @@ from verl.trainer.main_ppo import TaskRunnerV1
 
 from pacs.base.run_folder import RunFolder
 from pacs.integration import reward_manager
-from pacs.integration.launch.nodes import make_temporary_folders
+from pacs.integration.nodes import make_temporary_folders
 from pacs.runs.actor_failures import cause_of
 from pacs.runs.state import report_fault
 

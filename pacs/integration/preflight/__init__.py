@@ -1,1 +1,1 @@
-"""Whether a run's layout (packed rows, fused head, precision) gives its model's own log-probabilities."""
+"""What is tried in a process of its own before a run: its policy, and code of the user."""

@@ -15,9 +15,9 @@ import verl  # noqa: F401 (loads the plugin)
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.terminal import print
-from pacs.integration.preflight.layout import LayoutError
+from pacs.integration.exactness.engine_log_probs import packing_noise, random_row
+from pacs.integration.exactness.layout_check import LayoutError
 from pacs.integration.worker.method_worker import MethodWorker
-from pacs.integration.worker.row_values import packing_noise, random_row
 from pacs.integration.worker.training import BaselineWorker
 
 #: Rows of random tokens that are packed together and alone, and the most tokens of each.

@@ -20,7 +20,7 @@ import ray
 import transfer_queue.interface as tq_interface
 
 from pacs.base.terminal import print
-from pacs.integration.launch.nodes import lost_nodes
+from pacs.integration.nodes import lost_nodes
 from pacs.integration.trainer.failed_prompts import failure_of
 from pacs.runs.actor_failures import DEATHS, cause_of, death_of, is_death
 from pacs.runs.state import Progress, report_fault, write_progress

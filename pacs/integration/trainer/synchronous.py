@@ -17,7 +17,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
-from pacs.integration.launch.nodes import host_of
+from pacs.integration.nodes import host_of
 from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.monitor import Monitor, actors_of
 from pacs.integration.trainer.phases import Phases, announced

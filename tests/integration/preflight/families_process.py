@@ -17,7 +17,7 @@ from verl.workers.engine_workers import ActorRolloutRefWorker
 
 from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
-from pacs.integration.preflight.layout import LayoutError, check_layout
+from pacs.integration.exactness.layout_check import LayoutError, check_layout
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
 from tests.integration.preflight.families_case import CONFIG, ROWS, composed, reference_log_probs, relative_error

@@ -1,4 +1,4 @@
-"""The run's folder: what was run, by what, from which commit."""
+"""How a run came about: the command, the commit and the versions, written to its folder."""
 
 import json
 import platform

@@ -11,7 +11,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from pacs.integration.launch.provenance import installed_versions
+from pacs.integration.provenance import installed_versions
 from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, processes_of
 from pacs.runs.segments import forget_segments, note_segments, remove_segments, segments_before
 from pacs.runs.stacks import dump_on_this_node

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tensordict import TensorDict
 
-from pacs.integration.worker.row_values import packing_noise
+from pacs.integration.exactness.engine_log_probs import packing_noise
 
 #: What rows give more together than alone, a token; the first two are the prompt's.
 DIFFERENCES = ([9.0, 0.5, -0.25], [9.0, 0.125, 0.125, 0.5])

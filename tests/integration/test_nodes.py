@@ -12,7 +12,7 @@ import psutil
 import pytest
 from ray.cluster_utils import Cluster
 
-from pacs.integration.launch.nodes import clear_other_nodes, connected, dump_on_other_nodes
+from pacs.integration.nodes import clear_other_nodes, connected, dump_on_other_nodes
 from pacs.runs.processes import RUN_DIR, TOKEN
 from pacs.runs.state import write_state
 from tests.runs.states import state_in
