@@ -122,7 +122,7 @@ def ours(options: argparse.Namespace) -> dict[str, float]:
     from pacs.evaluation import engines, evaluate, folder
     from pacs.evaluation.grade import regrade
     from pacs.evaluation.process import StopRequest
-    from pacs.rewards.math import _equal
+    from pacs.rewards.math import _grade
 
     marks = {}
     start_engines = engines.start_engines
@@ -133,12 +133,12 @@ def ours(options: argparse.Namespace) -> dict[str, float]:
         marks["ready"] = time.time()
         return ready
 
-    engines.start_engines = timed_start
+    engines.start_engines = timed_start  # type: ignore[assignment]
     out = Path(tempfile.mkdtemp(dir=options.work)) / "out"
     evaluate.evaluate(asked(options, out), StopRequest())
     files = folder.task_folder(out, "made_up")
     sampled, graded = ((files / name).stat().st_mtime for name in ("generated-0000.jsonl", folder.GRADES))
-    _equal.cache_clear()
+    _grade.cache_clear()
     start = perf_counter()
     regrade(out, {})
     return {
@@ -163,8 +163,9 @@ def bare(options: argparse.Namespace) -> dict[str, float]:
     about = asked(options, options.work / "unused")
     model = find_model(options.model)
     problems = {"made_up": load_problems(about.tasks[0].file)}
-    prompts, context = evaluate.encode(model, problems, about.sampling)
-    engine = EngineSettings(str(model.folder), context, about.sampling, about.options, cpu=current_platform.is_cpu())
+    prompts, context, reasoning = evaluate.encode(model, problems, about.sampling)
+    cpu = current_platform.is_cpu()
+    engine = EngineSettings(str(model.folder), context, about.sampling, about.options, reasoning, cpu=cpu)
     llm = LLM(**engine.engine_arguments())
     requests = [
         (prompt, sample_seed(0, task, problem, index))

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 import torch
 
@@ -28,7 +29,7 @@ from pacs.algorithm import (
 )
 from pacs.base.arguments import positive
 
-ESTIMATORS = ("rloo", "grpo", "dr_grpo", "none")
+ESTIMATORS: tuple[Literal["rloo", "grpo", "dr_grpo", "none"], ...] = ("rloo", "grpo", "dr_grpo", "none")
 WHOLE_BAR_MS = 5.0
 WARM_UP_CALLS = 3
 

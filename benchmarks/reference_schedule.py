@@ -15,6 +15,7 @@ import json
 import statistics
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +64,20 @@ def table(results: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Run the sweep of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    several = {"nargs": "+", "metavar": "X"}
-    parser.add_argument("--reset-every", type=count_or_never, default=[20], help="K in steps, or never", **several)
+    several = partial(parser.add_argument, nargs="+", metavar="X")
+    several("--reset-every", type=count_or_never, default=[20], help="K in steps, or never")
     parser.add_argument(
         "--optimizer", choices=["keep", "reset"], default=["keep"], nargs="+", help="Adam's state at a reset"
     )
-    parser.add_argument("--updates-per-step", type=positive, default=[1], help="mini-batches a step", **several)
-    parser.add_argument("--lr", type=float, default=[1e-4], **several)
-    parser.add_argument("--beta", type=float, default=[1.0], **several)
-    parser.add_argument("--seeds", type=int, default=[0], **several)
+    several("--updates-per-step", type=positive, default=[1], help="mini-batches a step")
+    several("--lr", type=float, default=[1e-4])
+    several("--beta", type=float, default=[1.0])
+    several("--seeds", type=int, default=[0])
     parser.add_argument("--lr-warmup-updates", type=int, default=0, help="after the start and each reset of Adam")
     parser.add_argument("--steps", type=positive, default=40)
     parser.add_argument("--prompts", type=positive, default=64, help="a step (default: 64)")
     parser.add_argument("--responses", type=positive, default=8, help="a prompt (default: 8)")
-    parser.add_argument("--clip", type=float, default=[1.0], help="gradient norm; inf never clips", **several)
+    several("--clip", type=float, default=[1.0], help="gradient norm; inf never clips")
     parser.add_argument("--work", type=Path, default=Path("outputs/reference_schedule"), help="for the starts")
     parser.add_argument("--out", type=Path, default=Path("outputs/reference_schedule.json"))
     a = parser.parse_args()

@@ -75,7 +75,7 @@ def main() -> None:
         given = (begun.policy, begun.tokenizer, begun.evaluated.messages)
         how = {"samples": args.samples, "max_tokens": begun.max_response_tokens}
         counted = count(*given, **how, generator=torch.Generator().manual_seed(0))
-        ways = {
+        ways: dict[str, Callable[[], object]] = {
             "generate": partial(by_generate, begun, args.samples),
             "rows": partial(sample, *given, **how, generator=torch.Generator()),
             "tree": partial(count, *given, **how, generator=torch.Generator()),

@@ -3,10 +3,10 @@
 Every function here takes one step on a `Batch` and returns the seconds of its phases, by the names of `report.PHASES`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from benchmarks.step.batch import Batch
 from pacs.algorithm import Pacs
+from pacs.integration.exchange import StepSettings
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from pacs.integration.worker.method_worker import MethodWorker
 
@@ -74,26 +75,34 @@ def ppo(worker: ActorRolloutRefWorker, critic: TrainingWorker, batch: Batch) -> 
 
 
 def pacs(
-    worker: MethodWorker, batch: Batch, *, entropy: bool, after_reset: bool = False, **split: Any
+    worker: MethodWorker,
+    batch: Batch,
+    *,
+    strategy: Literal["grouped", "cached"],
+    entropy: bool,
+    after_reset: bool = False,
+    split: Mapping[str, int] | None = None,
 ) -> dict[str, float]:
     """A step of PACS.
 
     Args:
         worker: PACS's.
         batch: the rollouts.
+        strategy: how the gradient is taken.
         entropy: calculate it in the update's passes.
         after_reset: the reference is the policy, as in the step that follows a reset.
-        split: the strategy (`"pacs_strategy"`), and settings of verl's micro-batches.
+        split: settings of verl's micro-batches.
     """
     clock, data = Clock(), batch.data.copy()
     with clock.phase("advantages"):
         groups, padding = dense_ids(batch.prompt_ids), torch.zeros(len(data), dtype=torch.bool)
         data.update(step_rows(groups, padding, batch.labels, Pacs(), torch.ones(len(data)))[0].pack())
-    split |= {"pacs_reference_is_policy": after_reset, "pacs_learning_rate_factor": 1.0, "calculate_entropy": entropy}
-    if split["pacs_strategy"] == "grouped":
-        split["force_group_size"] = batch.group
+    settings = StepSettings(strategy=strategy, reference_is_policy=after_reset).pack()
+    settings |= {"calculate_entropy": entropy, **(split or {})}
+    if strategy == "grouped":
+        settings["force_group_size"] = batch.group
     with clock.phase("actor update"):
-        output = worker.update_actor(_with_settings(data, batch, **split))
+        output = worker.update_actor(_with_settings(data, batch, **settings))
     metrics = tu.get(output, "metrics")
     for phase, timing in {"log-prob pass": "reference_pass", "policy pass": "policy_pass"}.items():
         clock.seconds[phase] = metrics[f"timing_s/{timing}"]

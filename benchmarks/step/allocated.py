@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from omegaconf import DictConfig
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.step.algorithms import pacs
@@ -23,7 +24,7 @@ from pacs.composing import compose_run
 from pacs.integration.strategy import choose
 
 
-def full_rows(config, vocabulary: int) -> Batch:
+def full_rows(config: DictConfig, vocabulary: int) -> Batch:
     """A train batch in which every prompt and every response has the length that is allowed."""
     rng, responses = random.Random(0), config.actor_rollout_ref.rollout.n
     rows = config.data.train_batch_size * responses
@@ -70,8 +71,7 @@ def main(folder: Path, how: str) -> None:
     with {"allocated": allocated, "resident": resident}[how]() as found:
         worker = pacs_worker(config.actor_rollout_ref)
         for _ in range(2):  # Adam has no moments before the first update
-            split = {"pacs_strategy": strategy.strategy, "max_token_len_per_gpu": budget}
-            pacs(worker, batch, entropy=True, **split)
+            pacs(worker, batch, strategy=strategy.strategy, entropy=True, split={"max_token_len_per_gpu": budget})
     (folder / f"{how}.json").write_text(json.dumps(found))
     say(f"{how}: {found['peak']:,} bytes")
 

@@ -1,6 +1,7 @@
 """The rollouts as verl's workers get them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from tensordict import TensorDict
@@ -30,7 +31,7 @@ class Batch:
 def make_batch(rollouts: Rollouts, group: int, mini_batches: int) -> Batch:
     """A batch in which every `group` consecutive rows count as the responses to one prompt."""
 
-    def jagged(rows: list[list]) -> torch.Tensor:
+    def jagged(rows: list[list[Any]]) -> torch.Tensor:
         return torch.nested.as_nested_tensor([torch.tensor(row) for row in rows], layout=torch.jagged)
 
     rows = len(rollouts.responses)

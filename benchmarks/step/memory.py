@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -37,15 +37,16 @@ def make_steps(name: str, settings: Settings, folder: Path) -> tuple[Any, dict[s
         return worker.actor.engine, {name: partial(ppo, worker, critic, batch)}
     pacs_worker = make_pacs(settings, folder)
 
-    def step(strategy: str, group: int, *, entropy: bool) -> Callable[[], object]:
+    def step(strategy: Literal["grouped", "cached"], group: int, *, entropy: bool) -> Callable[[], object]:
         """A step with groups of that size; `grouped` needs a micro-batch that holds the largest possible one."""
         budget = settings.token_budget(group if strategy == "grouped" else settings.responses)
         regrouped = make_batch(rollouts, group, MINI_BATCHES)
-        split = {"pacs_strategy": strategy, "max_token_len_per_gpu": budget}
-        return partial(pacs, pacs_worker, regrouped, entropy=entropy, **split)
+        split = {"max_token_len_per_gpu": budget}
+        return partial(pacs, pacs_worker, regrouped, strategy=strategy, entropy=entropy, split=split)
 
     steps = {}
-    for strategy in ("cached", "grouped"):
+    strategies: tuple[Literal["cached", "grouped"], ...] = ("cached", "grouped")
+    for strategy in strategies:
         for group in settings.group_sizes():
             steps[f"PACS {strategy}, groups of {group}"] = step(strategy, group, entropy=True)
         steps[f"PACS {strategy}, no entropy"] = step(strategy, settings.responses, entropy=False)

@@ -42,7 +42,7 @@ def save_model(shape: Architecture, folder: Path, device: str, seed: int) -> int
     torch.nn.init.constant_(model.model.norm.weight, LOGITS / (config.initializer_range * math.sqrt(shape.hidden_size)))
     logging.disable_progress_bar()
     model.save_pretrained(folder)
-    parameters = model.num_parameters()
+    parameters: int = model.num_parameters()
     del model
     if device == "cuda":
         torch.cuda.empty_cache()  # for the children

@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
     say("the worker is ready")
 
     def step() -> dict[str, float]:
-        return pacs(worker, batch, entropy=True, **{"pacs_strategy": "cached"})
+        return pacs(worker, batch, strategy="cached", entropy=True)
 
     step()
     seconds: dict[str, list[float]] = {name: [] for name in PHASES}

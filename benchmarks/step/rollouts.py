@@ -5,6 +5,7 @@ import random
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -81,7 +82,7 @@ def random_rollouts(settings: Settings, vocabulary: int) -> Rollouts:
 def pad_responses(rollouts: Rollouts, longest: int) -> Rollouts:
     """Every response filled up to `longest` tokens that do not count."""
 
-    def filled(rows: list[list], value: float) -> list[list]:
+    def filled(rows: list[list[Any]], value: float) -> list[list[Any]]:
         return [row + [value] * (longest - len(row)) for row in rows]
 
     return Rollouts(

@@ -26,10 +26,10 @@ def make_steps(settings: Settings, folder: Path) -> dict[str, Callable[[], dict[
     rollouts, group = Rollouts.load(folder), settings.responses
     batch = make_batch(rollouts, group, MINI_BATCHES)
     padded = make_batch(pad_responses(rollouts, settings.longest_response), group, MINI_BATCHES)
-    grouped = partial(pacs, pacs_worker, batch, **{"pacs_strategy": "grouped"})
-    cached = partial(pacs, pacs_worker, batch, **{"pacs_strategy": "cached"})
+    grouped = partial(pacs, pacs_worker, batch, strategy="grouped")
+    cached = partial(pacs, pacs_worker, batch, strategy="cached")
     # Where groups are forced, verl counts a static micro-batch in groups.
-    static = {"pacs_strategy": "grouped", "micro_batch_size_per_gpu": 1}
+    static = partial(pacs, padded_worker, padded, strategy="grouped", split={"micro_batch_size_per_gpu": 1})
     return {
         "GRPO": partial(grpo, verl_worker, batch),
         "PPO": partial(ppo, verl_worker, critic, batch),
@@ -39,7 +39,7 @@ def make_steps(settings: Settings, folder: Path) -> dict[str, Callable[[], dict[
         "PACS cached, no entropy": partial(cached, entropy=False),
         "PACS grouped, after a reset": partial(grouped, entropy=True, after_reset=True),
         "PACS cached, after a reset": partial(cached, entropy=True, after_reset=True),
-        "padded groups, no entropy": partial(pacs, padded_worker, padded, entropy=False, **static),
+        "padded groups, no entropy": partial(static, entropy=False),
     }
 
 

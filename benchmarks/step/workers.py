@@ -27,7 +27,8 @@ class PaddedWorker(MethodWorker):
     """The design of the public code: before the updates, the policy's log-probabilities of all rows."""
 
     def _reference_log_probs(self, data: Any) -> torch.Tensor:
-        return self.actor.log_probs(data)
+        log_probs: torch.Tensor = self.actor.log_probs(data)
+        return log_probs
 
 
 def compose_config(settings: Settings, folder: Path, *, padded: bool) -> DictConfig:
@@ -55,7 +56,8 @@ def compose_config(settings: Settings, folder: Path, *, padded: bool) -> DictCon
         # With float32 weights, actor and critic of 4b would not fit one GPU.
         overrides.append(f"{actor}.fsdp_config.model_dtype=bf16")
     with initialize_config_dir(str(config_dir()), version_base=None):
-        return compose("pacs_paper", overrides=overrides)
+        config: DictConfig = compose("pacs_paper", overrides=overrides)
+    return config
 
 
 def make_verl(settings: Settings, folder: Path) -> ActorRolloutRefWorker:

@@ -108,7 +108,9 @@ def generate(
 def response_logits(model: PreTrainedModel, responses: Responses) -> torch.Tensor:
     """(B, T, vocabulary): the logits that each response token was drawn from."""
     positions = (responses.attention_mask.cumsum(1) - 1).clamp(min=0)
-    logits = model(input_ids=responses.ids, attention_mask=responses.attention_mask, position_ids=positions).logits
+    logits: torch.Tensor = model(
+        input_ids=responses.ids, attention_mask=responses.attention_mask, position_ids=positions
+    ).logits
     width = responses.response_mask.shape[1]
     return logits[:, -width - 1 : -1]
 

@@ -25,14 +25,14 @@ NOT_OF_A_TASK = ("method", "options")
 RECIPES = Path(__file__).parents[1]
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML is untyped
     """YAML in which no key stands twice: of two arms of one name the first would be lost."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]
         if twice := next((key for key in keys if keys.count(key) > 1), None):
             raise yaml.constructor.ConstructorError(None, None, f"the key {twice} is there twice", node.start_mark)
-        return super().construct_mapping(node, deep)
+        return dict(super().construct_mapping(node, deep))
 
 
 def load(file: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def log_probs(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
     """log pi(o_it), the log-probability of each response token given all before it: (B, T) float32, 0 after its end."""
 
     def of(hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        logits = model.get_output_embeddings()(hidden)
+        logits: torch.Tensor = model.get_output_embeddings()(hidden)
         return logits.log_softmax(-1).gather(-1, tokens[..., None]).squeeze(-1)
 
     return before_each_token(model.base_model, samples, of)

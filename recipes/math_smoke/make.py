@@ -105,7 +105,7 @@ def warm_start(
             _loss(model, tokenizer, [(text, _real_response(real, rng)) for text, _ in rng.choices(real, k=REAL_BATCH)]),
         ]
         optimizer.zero_grad()
-        sum(losses).backward()
+        torch.stack(losses).sum().backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()

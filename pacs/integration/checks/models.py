@@ -1,6 +1,7 @@
 """The models of a run: their folders, or their names on the Hugging Face Hub; no code of a model's own is executed."""
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,10 @@ def model_problems(config: DictConfig) -> Iterator[str]:
 
 
 def recipe_command(path: Path) -> str | None:
-    """The command that makes a recipe's folder, of what is in it."""
-    return next((f"`{made} --out {folder}`" for folder, made in MADE_BY.items() if path.is_relative_to(folder)), None)
+    """The command that makes a recipe's folder, of what is in it; recipes are in a checkout, not in the wheel."""
+    where = "" if find_spec("recipes") else " in a checkout of this project"
+    commands = (f"`{made} --out {folder}`{where}" for folder, made in MADE_BY.items() if path.is_relative_to(folder))
+    return next(commands, None)
 
 
 def read_model_config(path: str) -> dict[str, Any]:
