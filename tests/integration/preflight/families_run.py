@@ -28,7 +28,7 @@ def run_cases(folder: Path, cases: Mapping[str, Case], ranks: int) -> dict[str, 
     names = list(cases)
     for part in [names[i : i + PART] for i in range(0, len(names), PART)]:
         torch.save({name: cases[name] for name in part}, folder / f"cases_{ranks}.pt")
-        results |= run_ranks(folder, ranks, process="probe.families_process", seconds=SECONDS * len(part))
+        results |= run_ranks(folder, ranks, process="preflight.families_process", seconds=SECONDS * len(part))
     return results
 
 
