@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from pacs.base.files import folder_bytes, write_atomically
+from pacs.base.run_folder import RunFolder
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import (
-    FAULT,
-    PROGRESS,
-    STATE,
     Progress,
     RunState,
     forget_former_start,
@@ -40,14 +38,14 @@ def test_what_is_written_is_read(tmp_path):
     ended = replace(STATED, state="failed", ended=now(), cause="out of memory", exit_status=1)
     write_state(tmp_path, ended)
     assert read_state(tmp_path) == ended
-    assert {path.name for path in tmp_path.iterdir()} == {STATE, PROGRESS}
+    assert {path.name for path in tmp_path.iterdir()} == {RunFolder.STATE, RunFolder.PROGRESS}
 
 
 @pytest.mark.parametrize(
     "content", ["", '{"state": "runn', "[]", '["cause"]', '"cause"', "3", "null", "{}", '{"other": 1}', "\xff"]
 )
 def test_what_cannot_be_read_is_none(tmp_path, content):
-    for name in (STATE, PROGRESS, FAULT):
+    for name in (RunFolder.STATE, RunFolder.PROGRESS, RunFolder.FAULT):
         (tmp_path / name).write_text(content, encoding="latin-1")
     assert (read_state(tmp_path), read_progress(tmp_path), read_fault(tmp_path)) == (None, None, None)
 
@@ -60,7 +58,7 @@ def test_the_first_fault_stays(tmp_path):
     report_fault(tmp_path, "vLLM engine 0 died")
     report_fault(tmp_path, "the driver ended")
     assert read_fault(tmp_path) == "vLLM engine 0 died"
-    assert json.loads((tmp_path / FAULT).read_text())["pid"] == os.getpid()
+    assert json.loads(RunFolder(tmp_path).fault.read_text())["pid"] == os.getpid()
 
 
 def _report(folder: Path, number: int, gate: object) -> None:

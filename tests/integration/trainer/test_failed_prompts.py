@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pacs.base.run_folder import RunFolder
 from pacs.integration.trainer import failed_prompts
 from pacs.integration.trainer.failed_prompts import LOGGER, NONE_LEFT, failure_of, note_failures
 from pacs.runs.processes import RUN_DIR
-from pacs.runs.state import FAILED_PROMPT
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_an_exception_is_the_cause_where_no_prompt_is_left(
     assert "KeyError: 'first'" in cause
     assert f"({__file__}:" in cause
     assert cause.endswith("in fail_to_grade)")
-    assert (tmp_path / FAILED_PROMPT).stat().st_mode & 0o777 == 0o600
+    assert RunFolder(tmp_path).failed_prompt.stat().st_mode & 0o777 == 0o600
     assert failure_of(ValueError("another"), tmp_path) == "ValueError: another"
     monkeypatch.setattr(failed_prompts, "EVERY_SECONDS", 0)  # a failure long after is not blamed on the first
     try:
