@@ -1,7 +1,6 @@
 """Keys that have moved go on working: in overrides, in a user's config, and in the folders of earlier runs."""
 
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -71,10 +70,3 @@ def test_the_old_section_moves_in_place() -> None:
 def test_a_config_of_today_is_left_alone() -> None:
     config: dict[str, Any] = yaml.safe_load("{run: {dir: a}, method: {name: pacs}, data: {files: [a, b]}}")
     assert with_new_keys(config) == config
-
-
-def test_a_class_of_ours_that_a_config_names_has_moved() -> None:
-    """Else a run by the version before would have another agent-loop manager, and could not go on."""
-    named = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
-    (now,) = with_new_keys({"manager": named}).values()
-    assert resolve_name(now).__name__ == "SeededAgentLoopManager"

@@ -1,9 +1,11 @@
 """A response's seed depends on all that names the response, and on nothing else."""
 
 from itertools import product
+from pkgutil import resolve_name
 
 import numpy as np
 
+from pacs.base.moved_keys import with_new_keys
 from pacs.integration.patches.seeded_rollouts import response_seed
 
 PROMPTS = [[{"role": "user", "content": "1+1"}], [{"role": "user", "content": "1+2"}]]
@@ -22,3 +24,10 @@ def test_verls_numbers_are_those_of_python() -> None:
     messages = np.array(PROMPTS[0], dtype=object)
     as_verl = response_seed(7, np.int64(3), np.bool_(False), messages, np.int32(2))
     assert as_verl == response_seed(7, 3, False, PROMPTS[0], 2)
+
+
+def test_a_class_of_ours_that_a_config_names_has_moved() -> None:
+    """Else a run by the version before would have another agent-loop manager, and could not go on."""
+    named = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
+    (now,) = with_new_keys({"manager": named}).values()
+    assert resolve_name(now).__name__ == "SeededAgentLoopManager"
