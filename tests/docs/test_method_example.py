@@ -43,3 +43,9 @@ def test_the_config_makes_the_method(folder: Path) -> None:
 def test_the_credit_of_tokens_passes(folder: Path) -> None:
     assert (folder / "entropy_weighted.py").exists()
     check_method(class_of("entropy_weighted.EntropyWeighted")())
+
+
+def test_the_variant_of_pacs_passes(folder: Path) -> None:
+    focal = class_of("focal.Focal")
+    for settings in ({}, {"normalize_by_length": True}, {"estimator": "none", "single_class_groups": "drop"}):
+        check_method(focal(**settings))
