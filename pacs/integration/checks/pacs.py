@@ -178,7 +178,7 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
     if unread := [*named, *changes]:
         yield (
             f"{', '.join(unread)}: this method reads nothing of verl's advantages and losses (its own settings are "
-            "under pacs.): leave that out, or choose another method by --config-name."
+            "under method.): leave that out, or choose another method by --config-name."
         )
     actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
     if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
