@@ -104,8 +104,9 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     prefix = f"{parent}." if parent else ""
     near = [prefix + other for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    # The keys of `method` are a class's fields: one of ours takes no more, one of the user's may.
-    added = key.partition(".")[0] != "method" or "." in method or algorithm not in algorithms()
+    # `run` takes no more keys, nor does a method of ours; a class of the user's may.
+    section = key.partition(".")[0]
+    added = section != "run" and (section != "method" or "." in method or algorithm not in algorithms())
     add = f"; +{key}=... would add it" if added else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all{add}.)"
 

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from pacs.base.run_folder import RunFolder
 from tests.house import (
     FILES,
     INTEGRATION_LAYERS,
@@ -146,6 +147,17 @@ def test_no_import_inside_integration_goes_upwards() -> None:
     assert found == ["pacs.integration.checks"]
     parts = {path.parts[2].removesuffix(".py") for path in FILES if path.is_relative_to("pacs/integration")}
     assert parts - {"__init__"} == set(INTEGRATION_LAYERS)
+
+
+def test_one_file_names_what_a_runs_folder_holds() -> None:
+    names = {name for name in RunFolder.FILES if "." in name} - {RunFolder.CONFIG} | {RunFolder.FAILED_PROMPT}
+
+    def spelt(path: PurePosixPath) -> list[str]:
+        texts = (node.value for node in ast.walk(ast.parse(text_of(path))) if isinstance(node, ast.Constant))
+        return [str(text) for text in texts if text in names]
+
+    assert len(names) > 5
+    assert set(violations(spelt)) == {"pacs/base/run_folder.py"}
 
 
 def test_lines_of_code_are_counted_without_words() -> None:

@@ -23,10 +23,10 @@ _OF_THE_RUN = {
 
 #: A package of ours that a run's config names (`rollout.agent.agent_loop_manager_class`).
 _OLD_PACKAGE, _NEW_PACKAGE = "pacs.integration.compatibility.", "pacs.integration.patches."
-#: What is said of a file that has the old section.
+#: What is said of a config that has the old section.
 SECTIONS_NOTE = (
-    "its section `pacs` goes with the next release: the run's keys (run_dir as `dir`, sample_groups, reasoning, "
-    "rollouts, faults, resume) stand under `run` now, the method's under `method` (`method` as `name`)."
+    "the section `pacs` of your config goes with the next release: the run's keys (run_dir as `dir`, sample_groups, "
+    "reasoning, rollouts, faults, resume) stand under `run` now, the method's under `method` (`method` as `name`)."
 )
 
 
@@ -91,25 +91,18 @@ def renamed(words: Sequence[str], options: Sequence[str] = ()) -> list[str]:
         words: Hydra's.
         options: of Hydra's, whose `--config-dir` may have configs that still have the section `pacs`.
     """
-    files = [file for folder in _config_folders(options) for file in sorted(folder.rglob("*.yaml"))]
     kept: set[str] = set()
-    for file in files:
-        try:
-            content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except yaml.YAMLError as error:
-            said = " ".join(str(error).split())
-            raise UserError(f"{file}: a config cannot be read: {said}: mend the file.") from error
-        if isinstance(content, dict) and isinstance(section := content.get(OLD), dict):
-            kept.update(_declared(section))
-            print(f"pacs: {file}: {SECTIONS_NOTE}", file=sys.stderr)
+    for folder in _config_folders(options):
+        for file in (*folder.glob("*.yaml"), *folder.glob("*/*.yaml")):  # primary configs, and options of groups
+            kept.update(_declared(_old_section(file)))
     names, notes = with_new_names(words, kept)
     for note in notes:
         print(f"pacs: {note}", file=sys.stderr)
     return names
 
 
-def move_old_section(config: DictConfig) -> None:
-    """Put what a user's file still says under `pacs` where it belongs, in place."""
+def move_old_section(config: DictConfig) -> bool:
+    """Put what a user's file still says under `pacs` where it belongs, in place; whether there was such a section."""
     before = OmegaConf.to_container(config, resolve=False)
     assert isinstance(before, dict)
     after = with_new_keys({str(key): value for key, value in before.items() if key != "hydra"})
@@ -118,6 +111,7 @@ def move_old_section(config: DictConfig) -> None:
         for key, value in after.items():
             if value != before.get(key):
                 config[key] = value
+    return OLD in before
 
 
 def _merged(there: Any, value: Any) -> Any:
@@ -137,6 +131,17 @@ def _interpolations(node: Any) -> Any:
         # A resolver of ours (`${pacs.sum:...}`) has a colon behind its name.
         return re.sub(r"(\$\{(?:oc\.select:)?)(pacs\.[\w.]+)(?=[},])", lambda m: m[1] + new_key(m[2]), node)
     return node
+
+
+def _old_section(file: Path) -> Mapping[str, Any]:
+    """What a config says under `pacs`; of a file that cannot be read nothing: Hydra says so, if it is the run's."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        content = yaml.safe_load(text) if re.search(rf"^{OLD}:", text, flags=re.MULTILINE) else None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    section = content.get(OLD) if isinstance(content, dict) else None
+    return section if isinstance(section, dict) else {}
 
 
 def _declared(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

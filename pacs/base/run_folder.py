@@ -5,7 +5,7 @@ from typing import ClassVar
 
 
 class RunFolder:
-    """A run's folder.
+    """A run's folder, and what is in it as paths: `RunFolder(run_dir).metrics`.
 
     Files that every start leaves:
 
@@ -17,6 +17,7 @@ class RunFolder:
         state.json       running, finished, failed or stopped, and the cause
         progress.json    the phase and step that the run is in
         fault.json       what ended it
+        failed_prompt.txt  why a prompt of this start has failed, one of the last
         stop             a request to end after the step, until the run has seen it
 
     Folders: `checkpoints/global_step_N`, `samples/train` and `samples/validation`, `tensorboard`, `stacks` (of a run
@@ -41,83 +42,17 @@ class RunFolder:
 
     FILES: ClassVar = (METRICS, LOG, CONFIG, INPUTS, INFO, STATE, PROGRESS, FAULT, STOP)
     FOLDERS: ClassVar = (CHECKPOINTS, SAMPLES, TENSORBOARD, STACKS, POISON)
-    #: By either of which a folder is known to be a run's.
-    MARKS: ClassVar = (INFO, STATE)
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.config, self.info, self.inputs = self.path / self.CONFIG, self.path / self.INFO, self.path / self.INPUTS
+        self.metrics, self.log, self.stop = self.path / self.METRICS, self.path / self.LOG, self.path / self.STOP
+        self.state, self.progress = self.path / self.STATE, self.path / self.PROGRESS
+        self.fault, self.failed_prompt = self.path / self.FAULT, self.path / self.FAILED_PROMPT
+        self.checkpoints, self.tensorboard = self.path / self.CHECKPOINTS, self.path / self.TENSORBOARD
+        self.stacks, self.poison = self.path / self.STACKS, self.path / self.POISON
 
     @property
     def is_one(self) -> bool:
         """Whether a run has been started in it."""
-        return any((self.path / name).is_file() for name in self.MARKS)
-
-    @property
-    def config(self) -> Path:
-        """The resolved configuration."""
-        return self.path / self.CONFIG
-
-    @property
-    def info(self) -> Path:
-        """Versions, commit, command."""
-        return self.path / self.INFO
-
-    @property
-    def inputs(self) -> Path:
-        """Hashes of data and model."""
-        return self.path / self.INPUTS
-
-    @property
-    def metrics(self) -> Path:
-        """A line of JSON a step."""
-        return self.path / self.METRICS
-
-    @property
-    def log(self) -> Path:
-        """All that the processes print."""
-        return self.path / self.LOG
-
-    @property
-    def state(self) -> Path:
-        """How the last start stands or ended."""
-        return self.path / self.STATE
-
-    @property
-    def progress(self) -> Path:
-        """Phase and step."""
-        return self.path / self.PROGRESS
-
-    @property
-    def fault(self) -> Path:
-        """What ended it."""
-        return self.path / self.FAULT
-
-    @property
-    def stop(self) -> Path:
-        """The request to end after the step."""
-        return self.path / self.STOP
-
-    @property
-    def failed_prompt(self) -> Path:
-        """The prompt whose rollout failed, and why."""
-        return self.path / self.FAILED_PROMPT
-
-    @property
-    def checkpoints(self) -> Path:
-        """Folder of the checkpoints."""
-        return self.path / self.CHECKPOINTS
-
-    @property
-    def tensorboard(self) -> Path:
-        """Folder of TensorBoard's events."""
-        return self.path / self.TENSORBOARD
-
-    @property
-    def stacks(self) -> Path:
-        """Folder of the stacks of processes that hung."""
-        return self.path / self.STACKS
-
-    @property
-    def poison(self) -> Path:
-        """Folder of the updates whose gradient was not finite."""
-        return self.path / self.POISON
+        return self.info.is_file() or self.state.is_file()

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError
-from pacs.base.moved_keys import move_old_section, renamed
+from pacs.base.moved_keys import SECTIONS_NOTE, move_old_section, renamed
 from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
 from pacs.base.stops import ended_by_ctrl_c
@@ -114,7 +114,8 @@ def main(arguments: Sequence[str]) -> int:
 
     def job(config: DictConfig) -> None:
         try:
-            move_old_section(config)
+            if move_old_section(config):
+                print(f"pacs: {SECTIONS_NOTE}", file=sys.stderr)
             if dry_run:
                 with ended_by_ctrl_c("pacs train"):
                     _dry_run(config)

@@ -20,6 +20,8 @@ def method_in(config: DictConfig) -> Method:
     Raises:
         ValueError: it does not exist, or a setting of it is refused: the key by its full name, and the mend.
     """
+    if "method" not in config:
+        raise ValueError("the config has no section method: add shared/method to its defaults")
     section = OmegaConf.to_container(config.method, resolve=True)
     assert isinstance(section, dict)
     return method_of({str(key): value for key, value in section.items()})

@@ -46,7 +46,20 @@ def test_a_users_config_may_have_the_old_section(tmp_path: Path, capsys: pytest.
     words = ["method.scale=3", "pacs.faults.skipped_updates=4", "method.beta=1"]
     for options in (["--config-dir", str(tmp_path)], [f"--config-dir={tmp_path}"], ["-cd", str(tmp_path)]):
         assert renamed(words, options) == ["pacs.scale=3", "pacs.faults.skipped_updates=4", "method.beta=1"]
-        assert "mine.yaml: its section `pacs` goes" in capsys.readouterr().err
+        assert "pacs.faults.skipped_updates is called run.faults.skipped_updates now" in capsys.readouterr().err
+
+
+def test_files_beside_a_users_config_are_not_the_runs(tmp_path: Path) -> None:
+    """`--config-dir .` may be a whole project: what Hydra would not read is neither refused nor searched."""
+    (tmp_path / "latin.yaml").write_bytes(b"pacs:\n  a: \xe9\n")
+    (tmp_path / "broken.yaml").write_text("pacs:\n  a: [\n")
+    (tmp_path / "list.yaml").write_text("pacs: [1]\n")
+    (tmp_path / "recipe").mkdir()
+    (tmp_path / "recipe" / "mine.yaml").write_text("# @package _global_\npacs:\n  beta: 0.5\n")
+    (tmp_path / "outputs" / "run").mkdir(parents=True)
+    (tmp_path / "outputs" / "run" / "config.yaml").write_text("pacs:\n  tau: 1\n")
+    words = renamed(["method.beta=1", "method.tau=2"], ["--config-dir", str(tmp_path)])
+    assert words == ["pacs.beta=1", "method.tau=2"]
 
 
 def test_the_old_section_moves_in_place() -> None:
@@ -59,8 +72,9 @@ def test_the_old_section_moves_in_place() -> None:
         """
     )
     OmegaConf.set_struct(config, True)
-    move_old_section(config)
+    assert move_old_section(config)
     assert "pacs" not in config
+    assert not move_old_section(config)
     assert config.method == {"reference": {"reset_every": 1}, "name": "my.Loss", "scale": 1.0}
     assert config.run.faults == {"skipped_updates": 2, "verifier_errors": 0.1}
     assert (config.run.dir, config.trainer.folder, config.trainer.name) == ("b/1.0", "b/1.0/x", "my.Loss")

@@ -24,14 +24,34 @@ def composed(run_dir: Path, *overrides: str) -> DictConfig:
         return compose("pacs", overrides=["recipe=arithmetic", f"run.dir={run_dir}", *overrides])
 
 
-def saved(run_dir: Path, step: int, *overrides: str, ranks: int = 1) -> Path:
+def saved(run_dir: Path, step: int, *overrides: str, ranks: int = 1, sections: bool = True) -> Path:
     """A complete checkpoint, as far as choosing it goes."""
     folder = checkpoints.step_folder(run_dir / "checkpoints", step)
     folder.mkdir(parents=True)
     OmegaConf.save(composed(run_dir, *overrides), folder / checkpoints.CONFIG, resolve=True)
+    if not sections:
+        as_before_the_sections(folder / checkpoints.CONFIG)
     (folder / RunFolder.INPUTS).write_text("{}")
     checkpoints.seal(folder, step=step, ranks=ranks)
     return folder
+
+
+def as_before_the_sections(file: Path) -> None:
+    """The same config as the version before wrote it: method and run are one section, `pacs`."""
+    config = OmegaConf.to_container(OmegaConf.load(file))
+    assert isinstance(config, dict)
+    run, method = config.pop("run"), config.pop("method")
+    config["pacs"] = {"method": method.pop("name"), "run_dir": run.pop("dir")} | method | run
+    OmegaConf.save(config, file)
+
+
+def test_a_checkpoint_of_the_version_before_is_gone_on_with(tmp_path: Path) -> None:
+    """Its keys have other names; a setting that has changed is said by today's."""
+    saved(tmp_path, 8, "run.faults.skipped_updates=5", sections=False)
+    chosen = choose_checkpoint(composed(tmp_path))
+    assert chosen is not None
+    assert chosen.step == 8
+    assert "method.beta: 1.0 in the checkpoint, 2.0 now" in refusal(composed(tmp_path, "method.beta=2.0"))
 
 
 def refusal(config: DictConfig) -> str:
