@@ -67,10 +67,13 @@ def is_quick(file: str) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`--quick` and `-m gpu` read no other file.
+    """`--quick` and `-m gpu` read no other file; `--quick` enters no other folder, whose conftest.py may import verl.
 
     What the others import takes half a minute, and a machine with a GPU for its tests alone may lack it.
     """
+    if config.option.quick and collection_path.is_dir() and collection_path != config.rootpath:
+        folder = f"{collection_path.relative_to(config.rootpath).as_posix()}/"
+        return not any(f"{place}/".startswith(folder) or folder.startswith(f"{place}/") for place in QUICK) or None
     if not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
         return None
     if config.option.quick:

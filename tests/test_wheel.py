@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,14 @@ def test_a_recipe_runs_from_the_wheel(tmp_path: Path) -> None:
             [sys.executable, *command], cwd=elsewhere, env=env, capture_output=True, text=True, check=False
         )
 
-    said = run("-c", "import pacs, importlib.util as u; print(pacs.__file__, u.find_spec('recipes'))").stdout.split()
-    assert Path(said[0]).is_relative_to(site)
+    where = run("-c", "import pacs; print(pacs.__file__)").stdout.strip()
+    assert Path(where).is_relative_to(site)
     assert {path.name for path in site.iterdir() if path.suffix != ".dist-info"} - {"bin"} == {"pacs"}
     train = ["-m", "pacs", "train", "recipe=arithmetic", "trainer.total_training_steps=2", "run.dir=run"]
-    refused = run(*train)
+    # Without `site` the folder of this checkout, which an editable install adds, is not on the path.
+    alone = env | {"PYTHONPATH": os.pathsep.join([str(site), sysconfig.get_path("purelib")])}
+    command = [sys.executable, "-S", *train]
+    refused = subprocess.run(command, cwd=elsewhere, env=alone, capture_output=True, text=True, check=False)
     assert refused.returncode == 2, refused.stderr
     named = "python -m recipes.arithmetic.make --out outputs/arithmetic"
     assert f"`{named}` in a checkout of this project" in refused.stderr
