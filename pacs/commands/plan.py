@@ -87,7 +87,7 @@ def as_json(plan: "Plan") -> dict[str, object]:
     return {
         "fits": plan.fits,
         "workload": asdict(work) | {"lengths": {"source": work.lengths.source} | told},
-        "generation": [asdict(engine) for engine in generation(work).engines] if plan.seconds else [],
+        "generation": asdict(generation(work)) if plan.seconds else {},
         "weight_sync": weight_sync_seconds(work) if plan.seconds else {},
         "phases": [asdict(phase) | {"total": phase.total, "fits": phase.fits} for phase in plan.phases],
         "seconds": plan.seconds,

@@ -54,8 +54,6 @@ class Engine:
         memory_share: of a GPU that it may take; on the CPU its cache has `cache_bytes`.
         batched_tokens: in one of its steps.
         prefix_caching: text that is the same is calculated once.
-        watermark: share of the cache that must stay free when a sequence is let in beside others.
-        clients: verl's agent-loop workers, which ask the engines for responses side by side.
         positions: of a sequence that it must be able to hold (`max_model_len`), at least those of the lengths.
         frees_memory: gives weights and cache back while the trainer works.
         bucket_bytes: in which weights are sent to it.
@@ -68,8 +66,6 @@ class Engine:
     max_sequences: int
     batched_tokens: int
     prefix_caching: bool
-    watermark: float
-    clients: int
     positions: int
     frees_memory: bool
     bucket_bytes: float
@@ -137,8 +133,6 @@ def read_engine(config: DictConfig) -> Engine:
         max_sequences=int(rollout.max_num_seqs),
         batched_tokens=int(rollout.max_num_batched_tokens),
         prefix_caching=bool(rollout.enable_prefix_caching),
-        watermark=float(OmegaConf.select(rollout, "engine_kwargs.vllm.watermark") or 0),
-        clients=int(rollout.agent.num_workers),
         # With null vLLM takes all that the model has, which the plan's formulas do not know.
         positions=max(keys.longest_row(config), int(rollout.max_model_len or 0)),
         frees_memory=bool(rollout.free_cache_engine),
