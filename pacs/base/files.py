@@ -33,6 +33,11 @@ def check_not_of_a_run(out: Path, option: str = "--out") -> None:
             )
 
 
+def nearest(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
+
+
 def check_folder(folder: Path, option: str = "--out") -> None:
     """Refuse a folder that cannot be written to, before there is something to write; nothing is made.
 
@@ -40,7 +45,7 @@ def check_folder(folder: Path, option: str = "--out") -> None:
         UserError: It, or the nearest folder above it, is a file, or may not be written to; or it is a training run's.
     """
     check_not_of_a_run(folder, option)
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    there = nearest(folder)
     if not there.is_dir():
         what = "" if there == folder else f" ({there} is a file)"
         raise UserError(f"{option} {folder} is no folder{what}: give another")

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
@@ -144,7 +145,7 @@ def _package_problems(config: DictConfig) -> Iterator[str]:
 def _folder_problems(config: DictConfig) -> Iterator[str]:
     """The run's folder, or where it is to be made."""
     folder = Path(config.run.dir)
-    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    there = nearest(folder)
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         yield f"run.dir={folder} cannot be written (see {there}): choose another folder."
 

@@ -34,8 +34,9 @@ SIZES = (
 class ConfigError(UserError):
     """The run cannot start as configured; the message lists every problem found."""
 
-    def __init__(self, problems: Iterable[str]) -> None:
-        super().__init__(redact("\n".join(f"- {problem}" for problem in problems)))
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        listed = [problems] if isinstance(problems, str) else problems
+        super().__init__(redact("\n".join(f"- {problem}" for problem in listed)))
 
 
 def refuse(problems: Iterable[str]) -> None:
