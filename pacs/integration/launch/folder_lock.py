@@ -50,10 +50,8 @@ def look_at(run_dir: Path) -> None:
 
 def check_room(run_dir: Path, checkpoints: Path) -> None:
     """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
-    named = [
-        (f"run.dir={run_dir}", run_dir, ANOTHER),
-        (f"trainer.default_local_dir={checkpoints}", checkpoints, ANOTHER),
-    ]
+    given = {"run.dir": run_dir, "trainer.default_local_dir": checkpoints}
+    named = [(f"{key}={folder}", folder, ANOTHER) for key, folder in given.items()]
     try:
         named += [(f"{folder}, for temporary files", folder, "set TMPDIR to another") for folder in temporary_folders()]
     except OSError as error:
