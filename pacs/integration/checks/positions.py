@@ -55,7 +55,7 @@ def chunk_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
         yield (
             f"goes through its Mamba layers in chunks of {text.chunk_size} tokens, and without the kernels of "
             "mamba_ssm and causal_conv1d transformers lets later chunks change earlier tokens: rows have up to "
-            f"{longest}. Set +actor_rollout_ref.model.override_config.chunk_size={longest}, or install both (a GPU's alone)."
+            f"{longest}. Set +actor_rollout_ref.model.override_config.chunk_size={longest}, or install both (a GPU's)."
         )
 
 

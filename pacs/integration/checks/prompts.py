@@ -8,6 +8,7 @@ import pyarrow.parquet
 from jinja2 import TemplateError
 from omegaconf import DictConfig
 
+from pacs.integration.checks.wording import in_a_line, spell
 from pacs.verl_keys.config import chat_template_options
 
 #: A text has at most as many tokens as bytes, and these, which a tokenizer may put before it.
@@ -28,9 +29,8 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
     try:
         tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        path = config.actor_rollout_ref.model.path
-        yield f"actor_rollout_ref.model.path={path}: its tokenizer does not load ({why}): save it anew."
+        why = f"{type(error).__name__}: {in_a_line(error)}"
+        yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
         return
     if tokenizer is None:
         return
@@ -50,10 +50,8 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
                 break
         if fitting < least:
             wanted = f"data.train_batch_size={least}" if name == "train_files" else "needed for a validation"
-            yield (
-                f"data.{name}: of {looked_at} prompts {fitting} can be used, fewer than {wanted}. The first of the "
-                f"others {words}."
-            )
+            few = f"of {looked_at} prompts {fitting} can be used, fewer than {wanted}"
+            yield f"data.{name}: {few}. The first of the others {words}."
 
 
 def tokenizer_of(config: DictConfig) -> Any:
@@ -101,8 +99,8 @@ def _problem(tokenizer: Any, messages: Any, options: dict[str, Any], longest: in
     try:
         text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **options)
     except TemplateError as error:
-        why = " ".join(str(error).split())
-        return f"is refused by the chat template of {tokenizer.name_or_path} ({why}): mend the template, or the prompt"
+        template = f"the chat template of {tokenizer.name_or_path} ({in_a_line(error)})"
+        return f"is refused by {template}: mend the template, or the prompt"
     if cut or len(text.encode()) <= longest - MARGIN:
         return None
     tokens = len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
