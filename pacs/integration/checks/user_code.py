@@ -187,8 +187,8 @@ def _notes(config: DictConfig, calls: list[dict[str, Any]], file: Path | None) -
     step = right["seconds"] * responses / workers
     if step > SLOW_SECONDS:
         yield (
-            f"warning: at {right['seconds']:.3g} s a call the {responses} responses of a step take {step:.0f} s if each "
-            f"of reward.num_workers={workers} processes grades one at a time: make it faster, or raise that number"
+            f"warning: at {right['seconds']:.3g} s a call the {responses} responses of a step take {step:.0f} s if "
+            f"each of reward.num_workers={workers} processes grades one at a time: make it faster, or raise that number"
         )
 
 
