@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 
 from pacs.data.schema import BATCH_ROWS
 from pacs.integration.checks.grading import Asked, Grading, unreadable_golds
-from pacs.integration.checks.turns import turn_problems
+from pacs.integration.checks.prompts import turn_problems
 from pacs.rewards.registry import DEFAULT, PATH
 from pacs.verl_keys.algorithm_changes import plain
 
