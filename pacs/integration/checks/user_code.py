@@ -157,10 +157,9 @@ def _score_problem(config: DictConfig, calls: list[dict[str, Any]]) -> str | Non
         if not math.isfinite(call["score"]):
             return f"{told}: mend it, so that every score is a finite number."
         if filtered and metric not in ("reward", *call["names"]):
-            nothing = (
-                f"for {call['of']} the reward function says nothing of that name (it says {', '.join(call['names'])})"
-            )
-            return f"algorithm.filter_groups.metric={metric}: {nothing}: name one of these, or use reward."
+            said = f"the reward function says nothing of that name (it says {', '.join(call['names'])})"
+            mend = "name one of these, or use reward"
+            return f"algorithm.filter_groups.metric={metric}: for {call['of']} {said}: {mend}."
         if config.trainer.v1.trainer_mode == "pacs":
             try:
                 check_labels(torch.tensor([call["score"]]), method_in(config))

@@ -122,9 +122,7 @@ class _Probe:
         if unlike is not None:
             return f"log-probabilities in training mode differ from those of each sequence by itself by {unlike}."
         unlike = self._differ(beside_others[1::2], trained[1::2], ALIKE)
-        what = (
-            "log-probabilities of a sequence change with the other sequences of its micro-batch, or at random (dropout)"
-        )
+        of_others = "the other sequences of its micro-batch, or at random (dropout)"
         return unlike and f"log-probabilities of a sequence change with {of_others}, by {unlike}."
 
     def ahead(self) -> str | None:

@@ -156,9 +156,7 @@ def _judged(result: Any, kind: str) -> dict[str, Any]:
         raise _Wrong(f'for {kind} it gives {told}: {mend}, or a dict with it as "score".') from error
     said = dict(result) if isinstance(result, Mapping) else {"acc": score}
     if "reward" in said:
-        raise _Wrong(
-            f'for {kind} it returns "reward", under which verl keeps its own in validations: name it otherwise.'
-        )
+        raise _Wrong(f'for {kind} it returns "reward", where verl keeps its own in validations: name it otherwise.')
     for name, value in said.items():
         try:
             json.dumps({name: value}, default=lambda value: value.tolist())

@@ -14,7 +14,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.torch_file import UnsafeFile, read_torch_file
-from pacs.integration.exchange import TABLES
+from pacs.integration.exchange import PREFIX, TABLES
 
 #: What of a train batch the evidence is made from; verl's names and ours.
 BATCH_FIELDS = (
@@ -122,6 +122,7 @@ def write_evidence(
     )
     names = returned[TABLES][0][0]
     passes = torch.cat([values for _, values in returned[TABLES]], dim=1)
+    ours = {"labels": "labels", "weights": "coefficients", "group_ids": "group_ids", "counted": "counted"}
     evidence = Evidence(
         step=step,
         skipped_in_a_row=skipped_in_a_row,
@@ -132,10 +133,7 @@ def write_evidence(
         prompt_texts=[tokenizer.decode(row) for row in prompts] if tokenizer else [],
         response_texts=[tokenizer.decode(row) for row in responses] if tokenizer else [],
         response_tokens=torch.stack([mask.sum() for mask in masks]),
-        labels=batch["pacs_labels"].clone(),
-        weights=batch["pacs_coefficients"].clone(),
-        group_ids=batch["pacs_group_ids"].clone(),
-        counted=batch["pacs_counted"].clone(),
+        **{name: batch[f"{PREFIX}{field}"].clone() for name, field in ours.items()},
         padding=torch.tensor(padding, dtype=torch.bool),
         passes={name: column.clone() for name, column in zip(names, passes, strict=True)},
     )
