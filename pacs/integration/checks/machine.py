@@ -76,10 +76,10 @@ def expected_data(config: DictConfig) -> list[str]:
     """A line for each data file: what is there, or the command that prepares it. Test sets first, as in preparing."""
 
     def found(file: Path) -> str:
+        if not file.is_file():
+            return f"missing: {how_to_prepare(config, file)}"
         try:
             return f"{pyarrow.parquet.read_metadata(file).num_rows:,} rows"
-        except FileNotFoundError:
-            return f"missing: {how_to_prepare(config, file)}"
         except (pyarrow.ArrowException, OSError) as error:
             return f"not a parquet file ({in_a_line(error).rstrip('.')})."
 
