@@ -25,7 +25,8 @@ def batch_problems(config: DictConfig) -> Iterator[str]:
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
     gpus, shared = ranks(config), sequence_parallel_size(config)
     if gpus % shared:
-        yield f"@actor.ulysses_sequence_parallel_size={shared} does not divide {gpus} ranks (nnodes * n_gpus_per_node)."
+        of = f"the {gpus} ranks (trainer.n_gpus_per_node * trainer.nnodes)"
+        yield f"@actor.ulysses_sequence_parallel_size={shared} does not divide {of}."
         return
     prompts, parts = actor.ppo_mini_batch_size, data_parallel_size(config)
     generated = config.data.get("gen_batch_size")

@@ -15,7 +15,7 @@ from pacs.integration.checks.machine import LOGGER_PACKAGES, _package_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
-from pacs.integration.checks.wording import full_name
+from pacs.integration.checks.wording import full_name, spell
 
 ROLLOUT = "actor_rollout_ref.rollout"
 
@@ -159,7 +159,7 @@ def test_positions_that_are_enough(positions: int | None, configs: dict[str, Dic
 
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
     config = with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": 50000})
-    (problem,) = _context_problems(config, {"max_position_embeddings": 40960})
+    (problem,) = (spell(each, config) for each in _context_problems(config, {"max_position_embeddings": 40960}))
     assert f"{ROLLOUT}.max_model_len=50000" in problem
     assert list(_context_problems(configs["grpo"], {"max_position_embeddings": 40960})) == []
 
