@@ -78,16 +78,10 @@ def read_policy(config: DictConfig, parameters: int, vocabulary: int) -> Trained
         UserError: the plan has no formulas for how it is trained.
     """
     roles = config.actor_rollout_ref
-    return _trained(
-        config,
-        "actor_rollout_ref.model",
-        roles.actor,
-        roles.actor.fsdp_config,
-        parameters,
-        vocabulary,
-        _tokens(config, roles.actor, "ppo", _update_rows(config)),
-        _tokens(config, roles.rollout, "log_prob", _update_rows(config) * 10**6),
-    )
+    update = _tokens(config, roles.actor, "ppo", _update_rows(config))
+    forward = _tokens(config, roles.rollout, "log_prob", _update_rows(config) * 10**6)
+    parts = roles.actor, roles.actor.fsdp_config
+    return _trained(config, "actor_rollout_ref.model", *parts, parameters, vocabulary, update, forward)
 
 
 def read_critic(config: DictConfig, parameters: int) -> Trained | None:
@@ -100,22 +94,12 @@ def read_critic(config: DictConfig, parameters: int) -> Trained | None:
         return None
     critic, rows = config.critic, _update_rows(config)
     if critic.model.path != keys.policy_path(config):
-        raise UserError(
-            f"critic.model.path={critic.model.path} is not the policy's model: the plan's formulas are written "
-            "down for a critic of the same model; leave it out"
-        )
+        formulas = "the plan's formulas are written down for a critic of the same model"
+        raise UserError(f"critic.model.path={critic.model.path} is not the policy's model: {formulas}; leave it out")
     # verl's budget of both passes is that of the one without gradient.
     update = "ppo_infer" if critic.use_dynamic_bsz else "ppo"
-    return _trained(
-        config,
-        "critic.model",
-        critic,
-        critic.fsdp,
-        parameters,
-        1,
-        _tokens(config, critic, update, rows),
-        _tokens(config, critic, "ppo_infer", rows),
-    )
+    tokens = _tokens(config, critic, update, rows), _tokens(config, critic, "ppo_infer", rows)
+    return _trained(config, "critic.model", critic, critic.fsdp, parameters, 1, *tokens)
 
 
 def read_engine(config: DictConfig) -> Engine:

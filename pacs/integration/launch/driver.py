@@ -14,7 +14,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.launch.daemons import DaemonWatch
 from pacs.integration.launch.task_runner import PacsTaskRunner
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
-from pacs.integration.patches.replacements import COLLECTIVE_SECONDS
+from pacs.integration.patches.registry import COLLECTIVE_SECONDS
 from pacs.integration.patches.shown_config import take_secrets_into_environment
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs import stacks
