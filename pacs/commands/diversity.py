@@ -1,4 +1,15 @@
-"""`pacs diversity EVALUATION [EVALUATION] --out DIR`."""
+"""How different a model's responses to one problem are, from the samples of `pacs evaluate`: mean pairwise cosine
+distance of their embeddings, right responses only (the paper's Eq. 15); entropy of the final answers and of the
+tokens; distinct n-grams. Of two evaluations also what they differ by, with paired intervals, and both in one picture.
+
+Writes DIR/diversity.json, DIR/diversity.md and a picture a task. Embeddings are kept in DIR/embeddings.sqlite: a
+killed command goes on where it stopped.
+
+examples:
+  pacs diversity evaluations/pacs --out diversity
+  pacs diversity evaluations/base evaluations/pacs --task aime24 aime25 --out diversity
+  pacs diversity evaluations/base evaluations/pacs --embedding-model models/minilm --out diversity
+"""
 
 import argparse
 import json
@@ -27,22 +38,6 @@ EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-0.6B"
 BATCH_SIZE = 8
 CACHE = "embeddings.sqlite"
 
-DESCRIPTION = """\
-How different a model's responses to one problem are, from the samples of `pacs evaluate`: mean pairwise cosine distance
-of their embeddings, right responses only (the paper's Eq. 15); entropy of the final answers and of the tokens;
-distinct n-grams. Of two evaluations also what they differ by, with paired intervals, and both in one picture.
-
-Writes DIR/diversity.json, DIR/diversity.md and a picture a task. Embeddings are kept in DIR/embeddings.sqlite: a
-killed command goes on where it stopped.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs diversity evaluations/pacs --out diversity
-  pacs diversity evaluations/base evaluations/pacs --task aime24 aime25 --out diversity
-  pacs diversity evaluations/base evaluations/pacs --embedding-model models/minilm --out diversity
-"""
-
 #: Problem -> the unit vectors of its selected responses.
 Units = dict[str, Array]
 
@@ -66,34 +61,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two of `pacs evaluate`")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    parser.add_argument(
-        "--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations have in common)"
-    )
-    parser.add_argument(
-        "--responses",
-        choices=("correct", "all"),
-        default="correct",
-        help="which responses the distance is between (default: %(default)s)",
-    )
+    parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
+    about = "which responses the distance is between (default: %(default)s)"
+    parser.add_argument("--responses", choices=("correct", "all"), default="correct", help=about)
     parser.add_argument("--problem", metavar="ID", help="draw the responses to this problem alone (default: to all)")
     add = parser.add_argument_group("embedding").add_argument
-    add(
-        "--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help="id or folder (default: %(default)s)"
-    )
+    about = "id or folder (default: %(default)s)"
+    add("--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help=about)
     add("--max-tokens", type=positive, metavar="N", help="of a response, at most (default: as many as the model takes)")
-    add(
-        "--batch-size",
-        type=positive,
-        default=BATCH_SIZE,
-        metavar="N",
-        help="responses at a time (default: %(default)s)",
-    )
-    add(
-        "--dtype",
-        choices=("float32", "bfloat16", "float16"),
-        default="float32",
-        help="precision of the model (default: %(default)s; the others are faster on a GPU and add noise)",
-    )
+    about = "responses at a time (default: %(default)s)"
+    add("--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help=about)
+    about = "precision of the model (default: %(default)s; the others are faster on a GPU and add noise)"
+    add("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help=about)
     add("--cache", type=Path, metavar="FILE", help=f"where embeddings are kept (default: DIR/{CACHE})")
 
 

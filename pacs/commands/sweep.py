@@ -1,30 +1,4 @@
-"""`pacs sweep [NAME] [key=value ...]`."""
-
-import argparse
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pacs.base.errors import UserError
-from pacs.base.run_folder import RunFolder
-from pacs.base.terminal import columns, print
-from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
-from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
-
-if TYPE_CHECKING:
-    from pacs.sweeps.evaluate import Evaluation
-    from pacs.sweeps.grid import PlannedRun
-
-OUT = "outputs/sweeps"
-#: Where `pacs evaluate` has the tasks' files.
-DATA = Path("data")
-RESULTS, REPORT = "results.json", "report"
-
-DESCRIPTION = """\
-Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME: list the sweeps.
+"""Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME: list the sweeps.
 
 A sweep (configs/sweep/NAME.yaml) names algorithms, a recipe and the values of some keys; Hydra's multirun makes the
 grid. An override goes to every run; one of a key that is swept takes the place of its values (several, with commas
@@ -40,9 +14,7 @@ on those of --tasks.
 Writes to --out: a folder a run; after each run results.json and results.md (the table); at the end also results.png
 (the plot) and report/.
 Exit status: 0 all is done, 1 a run or its evaluation failed, 2 refused, 75 stopped on request.
-"""
 
-EXAMPLES = """\
 examples:
   pacs sweep
   pacs sweep ablation_beta --dry-run
@@ -52,6 +24,30 @@ examples:
   pacs sweep family --algorithms pacs,grpo data.seed=0
   pacs sweep family --results from_another_machine/results.json
 """
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacs.base.arguments import positive
+from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
+from pacs.base.terminal import columns, print
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
+
+if TYPE_CHECKING:
+    from pacs.sweeps.evaluate import Evaluation
+    from pacs.sweeps.grid import PlannedRun
+
+OUT = "outputs/sweeps"
+#: Where `pacs evaluate` has the tasks' files.
+DATA = Path("data")
+RESULTS, REPORT = "results.json", "report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     evaluation.add_argument("--tasks", metavar="T,T,...", help="as of `pacs evaluate`; none: do not evaluate")
     for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
         evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as of `pacs evaluate`")
-    evaluation.add_argument("--max-tokens", type=int, metavar="N", help="as of `pacs evaluate`")
+    evaluation.add_argument("--max-tokens", type=positive, metavar="N", help="as of `pacs evaluate`")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -175,9 +171,7 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     from pacs.evaluation.tasks import parse_tasks
     from pacs.sweeps.evaluate import Evaluation
 
-    max_tokens = Sampling().max_tokens if args.max_tokens is None else args.max_tokens
-    if max_tokens < 1:
-        raise UserError(f"--max-tokens {max_tokens}: give a number of at least 1")
+    max_tokens = args.max_tokens or Sampling().max_tokens
     options = [
         word for option in ("samples", "k") for value in getattr(args, option) for word in (f"--{option}", value)
     ]
