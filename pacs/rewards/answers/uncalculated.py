@@ -11,9 +11,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from pacs.rewards.answers import expression as tree
-from pacs.rewards.answers.exact import rational
+from pacs.rewards.answers.exact import all_factors, all_terms, content_of, factors_of, kind_of, radicand_of, rational
 from pacs.rewards.answers.expression import is_decimal, parts, variables, walk
-from pacs.rewards.answers.terms import all_factors, all_terms, content_of, factors_of, kind_of, radicand_of
 
 
 def left_to_calculate(node: tree.Node) -> frozenset[str]:
