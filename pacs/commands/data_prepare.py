@@ -23,7 +23,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import check_not_of_a_run
 from pacs.base.terminal import print
 from pacs.data.columns import Columns
-from pacs.data.evaluation import EvaluationSet, find_evaluation_sets
+from pacs.data.evaluation import find_evaluation_sets
 from pacs.data.golds import math_gold, text_gold
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
 from pacs.data.load import FORMATS, local_revision
@@ -84,7 +84,14 @@ def main(args: argparse.Namespace) -> int:
         print(f"{request.out} is already prepared: {manifest['kept']:,} problems; --overwrite prepares it again")
         return 0
     if request.source.training:
-        _say_what_is_kept_apart(evaluation, request.out)
+        if evaluation:
+            print(f"kept apart from {', '.join(each.name for each in evaluation)}", flush=True)
+        else:
+            print(
+                f"WARNING: no evaluation set is given, and none is prepared beside {request.out}: no problem is "
+                "removed from this training set for being in one. Prepare them first, or give --evaluation.",
+                file=sys.stderr,
+            )
     # Not before the arguments are known to be right: `datasets` takes seconds to import.
     from pacs.data.prepare import prepare
 
@@ -157,22 +164,11 @@ def _with_split(source: Source, split: str | None) -> Source:
 def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:
     """A declaration for a local file."""
     verifier = args.verifier or "math"
-    columns = {
-        "question": "problem" if args.question_column is None else args.question_column,
-        "answer": "answer" if args.answer_column is None else args.answer_column,
-        "id": args.id_column,
-        "difficulty": args.difficulty_column,
-    }
-    source = Source(
-        name=Path(args.source).stem,
-        repo=Path(args.source).name,
-        split="train",
-        rows=None,
-        about="a local file",
-        read=Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True),
-        training=args.split != "test",
-        verifier=verifier,
-    )
+    given = {"question": "problem", "answer": "answer", "id": None, "difficulty": None}
+    columns = given | {name: text for name in given if (text := getattr(args, f"{name}_column")) is not None}
+    read, file = Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True), Path(args.source)
+    training = args.split != "test"
+    source = Source(file.stem, file.name, "train", None, "a local file", read, training=training, verifier=verifier)
     return source, {"columns": columns}
 
 
@@ -180,14 +176,3 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], what: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
             raise UserError(f"--{name.replace('_', '-')} is for {what}: leave it out for {args.source}")
-
-
-def _say_what_is_kept_apart(evaluation: Sequence[EvaluationSet], out: Path) -> None:
-    if evaluation:
-        print(f"kept apart from {', '.join(each.name for each in evaluation)}", flush=True)
-    else:
-        print(
-            f"WARNING: no evaluation set is given, and none is prepared beside {out}: no problem is removed from "
-            "this training set for being in one. Prepare them first, or give --evaluation.",
-            file=sys.stderr,
-        )

@@ -6,9 +6,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,7 +43,7 @@ SCHEMA = pa.schema(
 )
 
 
-class Output:
+class Output(ExitStack):
     """Writes beside `folder` and puts all in its place at the end; whatever happens before leaves nothing.
 
     Args:
@@ -55,6 +55,7 @@ class Output:
     """
 
     def __init__(self, folder: Path, split: str) -> None:
+        super().__init__()
         self._folder = folder.absolute()
         self._name = f"{split}.parquet"
         before = read_manifest(self._folder) or {"sha256": {}}
@@ -67,14 +68,13 @@ class Output:
             self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
         except OSError as error:
             raise UserError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
+        self.callback(shutil.rmtree, self._aside, ignore_errors=True)
         try:
             self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
         except BaseException:  # Ctrl-C among them: it takes a moment
-            shutil.rmtree(self._aside)
+            self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
+        self.callback(self._writer.close)
 
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Append rows of `SCHEMA`."""
@@ -100,14 +100,6 @@ class Output:
             self._aside.chmod(0o755)  # mkdtemp's folders are private
             self._folder.parent.mkdir(parents=True, exist_ok=True)
             self._aside.rename(self._folder)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._writer.close()
-        finally:
-            shutil.rmtree(self._aside, ignore_errors=True)
 
 
 def settings_sha256(settings: Mapping[str, Any]) -> str:

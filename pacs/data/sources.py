@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
-from pacs.data.columns import Columns
+from pacs.data.columns import Choices, Columns, unfit
 from pacs.data.golds import boxed_gold, list_gold, number_gold, unsolved
-from pacs.data.gpqa import Choices
 from pacs.data.livecodebench import RELEASE, RELEASES, LiveCodeBench
-from pacs.data.numina import unfit
 from pacs.data.problem import Reader
 
 #: Of a prompt, in tokens: the data configs' own.
@@ -23,13 +21,7 @@ INSTRUCTIONS = {
     "countdown": "Please reason step by step, and put your expression of the numbers within \\boxed{}.",
 }
 #: verl's `ability`, by the verifier; of another verifier `general`.
-ABILITIES = {
-    "math": "math",
-    "exact_match": "general",
-    "multiple_choice": "general",
-    "code": "code",
-    "countdown": "math",
-}
+ABILITIES = {"math": "math", "code": "code", "countdown": "math"}
 
 
 @dataclass(frozen=True)
