@@ -21,24 +21,18 @@ MANIFEST = "manifest.json"
 MARK = "settings_sha256"
 
 #: verl's schema. One for all sources, so that verl can concatenate their files.
+_TEXT = pa.string()
+_INFO = {
+    "index": pa.int64(), "split": _TEXT, "id": _TEXT, "source": _TEXT, "revision": _TEXT, "difficulty": pa.float64(),
+    "verifier": _TEXT, "choices": pa.list_(_TEXT),
+}  # fmt: skip
 SCHEMA = pa.schema(
     {
-        "data_source": pa.string(),
-        "prompt": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
-        "ability": pa.string(),
-        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
-        "extra_info": pa.struct(
-            {
-                "index": pa.int64(),
-                "split": pa.string(),
-                "id": pa.string(),
-                "source": pa.string(),
-                "revision": pa.string(),
-                "difficulty": pa.float64(),
-                "verifier": pa.string(),
-                "choices": pa.list_(pa.string()),
-            }
-        ),
+        "data_source": _TEXT,
+        "prompt": pa.list_(pa.struct({"role": _TEXT, "content": _TEXT})),
+        "ability": _TEXT,
+        "reward_model": pa.struct({"style": _TEXT, "ground_truth": _TEXT}),
+        "extra_info": pa.struct(_INFO),
     }
 )
 

@@ -22,21 +22,16 @@ def pair_of(opens: str, closes: str) -> Delimiters:
     return Delimiters((opens,), (closes,))
 
 
+#: Of most models; of Magistral, Kimi-VL, Seed-OSS, MiniMax-M3, Command A, OpenThinker, Apertus, Kimi-K3 and Gemma 4.
+_PAIRS: Final = """
+    <think> </think> , <thinking> </thinking> , <thought> </thought> , <reasoning> </reasoning> , [THINK] [/THINK] ,
+    ◁think▷ ◁/think▷ , <seed:think> </seed:think> , <mm:think> </mm:think> , <|START_THINKING|> <|END_THINKING|> ,
+    <|begin_of_thought|> <|end_of_thought|> , <|inner_prefix|> <|inner_suffix|> ,
+    <|open|>think<|sep|> <|close|>think<|sep|> , <|channel>thought <channel|>
+"""
 #: Looked for in every response: as text they mean nothing else.
 ALWAYS: Final = (
-    pair_of("<think>", "</think>"),
-    pair_of("<thinking>", "</thinking>"),
-    pair_of("<thought>", "</thought>"),
-    pair_of("<reasoning>", "</reasoning>"),
-    pair_of("[THINK]", "[/THINK]"),  # Magistral
-    pair_of("◁think▷", "◁/think▷"),  # Kimi-VL
-    pair_of("<seed:think>", "</seed:think>"),  # Seed-OSS
-    pair_of("<mm:think>", "</mm:think>"),  # MiniMax-M3
-    pair_of("<|START_THINKING|>", "<|END_THINKING|>"),  # Command A
-    pair_of("<|begin_of_thought|>", "<|end_of_thought|>"),  # OpenThinker
-    pair_of("<|inner_prefix|>", "<|inner_suffix|>"),  # Apertus
-    pair_of("<|open|>think<|sep|>", "<|close|>think<|sep|>"),  # Kimi-K3
-    pair_of("<|channel>thought", "<channel|>"),  # Gemma 4
+    *(pair_of(*pair.split()) for pair in _PAIRS.split(" ,")),
     Delimiters(  # gpt-oss: what is neither analysis nor a call of a tool
         ("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"), ("<|channel|>final<|message|>",)
     ),
