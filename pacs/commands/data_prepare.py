@@ -23,7 +23,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import check_not_of_a_run
 from pacs.base.terminal import print
 from pacs.data.columns import Columns
-from pacs.data.evaluation import find_evaluation_sets
+from pacs.data.filters import find_evaluation_sets
 from pacs.data.golds import math_gold, text_gold
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
 from pacs.data.load import FORMATS, local_revision

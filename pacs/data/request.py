@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.data.evaluation import EvaluationSet
+from pacs.data.filters import EvaluationSet
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
 from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, Source, find_source
 
