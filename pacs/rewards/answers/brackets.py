@@ -26,13 +26,8 @@ def with_thousands(tokens: list[Token]) -> list[Token]:
     grouped = False  # whether the last number may go on after a comma
     for token in tokens:
         depth += (token.text in _OPEN - {"{"}) - (token.text in _CLOSE - {"}"})
-        if (
-            grouped
-            and len(joined) > 1
-            and joined[-1].text == ","
-            and _THREE_DIGITS.fullmatch(token.text)
-            and not token.space
-        ):
+        goes_on = grouped and len(joined) > 1 and joined[-1].text == "," and not token.space
+        if goes_on and _THREE_DIGITS.fullmatch(token.text):
             comma = joined.pop()
             if not comma.space:
                 joined[-1] = joined[-1]._replace(text=joined[-1].text + token.text)

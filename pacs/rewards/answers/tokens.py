@@ -117,15 +117,9 @@ def tokenize(text: str) -> list[Token]:
             inner, alphabet = match["inner"], match["alphabet"]
             if alphabet and (name := _SAME.get(f"\\{inner}", f"\\{inner}")[1:]) in FUNCTIONS | OPERATIONS:
                 tokens.append(Token("command", f"\\{name}", space))
-            elif (
-                match["alphabet"]
-                and len(inner) == 1
-                and inner.isalpha()
-                and not _measured(tokens, match["alphabet"], inner)
-            ):
-                tokens.append(Token("letter", inner, space))
             else:
-                tokens.append(Token("words", inner, space))
+                is_letter = alphabet and len(inner) == 1 and inner.isalpha() and not _measured(tokens, alphabet, inner)
+                tokens.append(Token("letter" if is_letter else "words", inner, space))
         elif kind == "number":
             tokens.append(Token("number", match["number"], space))
         else:
