@@ -31,11 +31,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
+from pacs.base.files import check_folder, write_atomically
+from pacs.base.locks import held
 from pacs.base.run_folder import RunFolder
+from pacs.base.stops import Stops
+from pacs.base.tables import Table, format_table
 from pacs.base.terminal import columns, print
 from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
@@ -83,8 +87,6 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    from pacs.base.tables import Table, format_table
-
     sweeps = [read_sweep(name) for name in sweep_files()]
     rows: Table = {
         sweep.name: {
@@ -101,9 +103,6 @@ def _list() -> int:
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from pacs.base.files import check_folder
-    from pacs.base.locks import held
-    from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
     from pacs.sweeps.check import check_configs, check_machine
     from pacs.sweeps.elsewhere import take_results
@@ -134,12 +133,11 @@ def _sweep(args: argparse.Namespace) -> int:
     refused: dict[str, str] = {}
     with held(out, f"--out {out}", "a sweep"):
         with Stops() as stop:
-            status = train_runs(runs, evaluation, stop, refused, lambda: _write_results(sweep, runs, out, refused))
-        print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
-        if status > 128:  # ended at once, by a second signal: without what takes seconds
-            _write_results(sweep, runs, out, refused)
-        else:
-            _write(sweep, runs, out, refused)
+            status = train_runs(runs, evaluation, stop, refused, lambda: _write(sweep, runs, out, refused))
+        finished = sum(run.is_finished for run in runs)
+        print(f"pacs sweep: writing the results of {finished} of {len(runs)} runs", flush=True)
+        # Ended at once, by a second signal: without what takes seconds.
+        _write(sweep, runs, out, refused, whole=status <= 128)
     if status not in (FINISHED, FAILED):
         print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
     return status
@@ -185,9 +183,10 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     return Evaluation(parse_tasks(given, DATA, args.samples, args.k), max_tokens, ["--tasks", given, *options])
 
 
-def _write_results(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> dict[str, Any]:
-    """Write what takes no time, results.json and its table; the results."""
-    from pacs.base.files import write_atomically
+def _write(
+    sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str], *, whole: bool = False
+) -> None:
+    """Write results.json and its table, which takes no time; with `whole` the plot and report/ too."""
     from pacs.sweeps import collect, render
     from pacs.sweeps.results import as_text
     from pacs.sweeps.table import results_page
@@ -195,15 +194,10 @@ def _write_results(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refuse
     results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
     write_atomically(out / RESULTS, as_text(results))
     write_atomically(out / render.TABLE, results_page(results).encode())
-    return results
-
-
-def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
-    from pacs.base.files import write_atomically
+    if not whole:
+        return
     from pacs.report import write_report
-    from pacs.sweeps import render
 
-    results = _write_results(sweep, runs, out, refused)
     files = render.render(results)
     if render.PLOT in files:
         write_atomically(out / render.PLOT, files[render.PLOT])
@@ -215,7 +209,3 @@ def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mappi
         except UserError as error:
             print(f"pacs sweep: no {REPORT}/: {error}", file=sys.stderr)
     print(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html", flush=True)
-
-
-def _count(runs: Sequence["PlannedRun"]) -> str:
-    return f"{sum(run.is_finished for run in runs)} of {len(runs)} runs"
