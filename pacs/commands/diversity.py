@@ -15,7 +15,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,19 +42,8 @@ CACHE = "embeddings.sqlite"
 Units = dict[str, Array]
 
 
-class Result(NamedTuple):
-    """One task: of each model what was measured, and its embeddings."""
-
-    measured: list[Measured]
-    units: list[Units]
-
-
-class Picture(NamedTuple):
-    """One task's."""
-
-    title: str
-    file: str
-    png: bytes
+#: Of a task: the title, the file and the PNG.
+Picture = tuple[str, str, bytes]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,14 +85,14 @@ def main(args: argparse.Namespace) -> int:
     embedder = Embedder(args.embedding_model, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens)
     for folder in (args.out, args.cache.parent):
         folder.mkdir(parents=True, exist_ok=True)
-    results = {}
+    measured: dict[str, list[Measured]] = {task: [] for task in tasks}
+    units: dict[str, list[Units]] = {task: [] for task in tasks}
     with Cache(args.cache) as cache:
         for task, models in tasks.items():
-            results[task] = Result([], [])
             for name, model in zip(names, models, strict=True):
-                units, cut = embed(embedder, cache, model, args.responses == "correct", f"{task} of {name}")
-                results[task].measured.append(measure(model, units, cut, tokenize))
-                results[task].units.append(units)
+                vectors, cut = embed(embedder, cache, model, args.responses == "correct", f"{task} of {name}")
+                measured[task].append(measure(model, vectors, cut, tokenize))
+                units[task].append(vectors)
     settings = {
         **{f"evaluation_{name}": str(folder) for name, folder in zip(names, args.folders, strict=True)},
         "responses_embedded": args.responses,
@@ -114,20 +103,16 @@ def main(args: argparse.Namespace) -> int:
         "distinct_n_over": unit,
         **(said := notes(args.folders, names)),
     }
-    pictures = draw_all(names, results, args.problem)
-    measured = {task: result.measured for task, result in results.items()}
-    places = {task: (picture.title, picture.file) for task, picture in pictures.items()}
-    for picture in pictures.values():
-        write_atomically(args.out / picture.file, picture.png)
+    pictures = draw_all(names, {task: (measured[task], units[task]) for task in tasks}, args.problem)
+    places = {task: (title, file) for task, (title, file, _) in pictures.items()}
+    for _, file, png in pictures.values():
+        write_atomically(args.out / file, png)
     page = to_markdown(settings, names, measured, places)
     whole = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
     write_atomically(args.out / "diversity.md", page)
     write_atomically(args.out / "diversity.json", whole)
-    for task in results:
-        print(f"{task}\n{results_table(names, measured[task])}\n")
-    for note in said.values():
-        print(f"{note}\n")
-    for file in ("diversity.json", "diversity.md", *(picture.file for picture in pictures.values())):
+    print("\n\n".join([f"{task}\n{results_table(names, measured[task])}" for task in tasks] + [*said.values()]) + "\n")
+    for file in ("diversity.json", "diversity.md", *(file for _, file in places.values())):
         print(args.out / file)
     return 0
 
@@ -142,12 +127,14 @@ def embed(embedder: "Embedder", cache: Cache, task: GradedTask, only_correct: bo
     return dict(zip(selected, parts, strict=True)), cut
 
 
-def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str | None) -> dict[str, Picture]:
+def draw_all(
+    names: Sequence[str], results: Mapping[str, tuple[list[Measured], list[Units]]], problem: str | None
+) -> dict[str, Picture]:
     """The picture of each task that has one.
 
     Args:
         names: the models'.
-        results: of each task.
+        results: of each task, what was measured of each model, and their embeddings.
         problem: draw this one alone; tasks without it get no picture.
     """
     # matplotlib is slow to import.
@@ -170,7 +157,7 @@ def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str |
             continue
         figure = draw(names, units, title)
         if figure is not None:
-            pictures[task] = Picture(title, file, render_png(figure))
+            pictures[task] = title, file, render_png(figure)
     return pictures
 
 
