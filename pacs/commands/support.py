@@ -1,4 +1,13 @@
-"""`pacs support BASE MODEL --out DIR`."""
+"""Which problems a trained model solves within k samples that its base model does not, and the other way round, from
+the samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
+2507.14843), and the entropy of answers beside that of tokens.
+
+Writes DIR/support.json, DIR/support.md and DIR/support.png.
+
+examples:
+  pacs support evaluations/base evaluations/pacs --out support
+  pacs support evaluations/base evaluations/pacs --k 8 64 --task aime24 --out support
+"""
 
 import argparse
 import json
@@ -14,20 +23,6 @@ from pacs.diversity.support_document import support_table, to_json, to_markdown
 from pacs.diversity.support_task import TaskSupport, compare
 from pacs.evaluation.sample import GradedTask
 
-DESCRIPTION = """\
-Which problems a trained model solves within k samples that its base model does not, and the other way round, from the
-samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
-2507.14843), and the entropy of answers beside that of tokens.
-
-Writes DIR/support.json, DIR/support.md and DIR/support.png.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs support evaluations/base evaluations/pacs --out support
-  pacs support evaluations/base evaluations/pacs --k 8 64 --task aime24 --out support
-"""
-
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 
 
@@ -36,12 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", type=Path, metavar="BASE", help="evaluation of the base model")
     parser.add_argument("model", type=Path, metavar="MODEL", help="evaluation of the trained model")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    parser.add_argument(
-        "--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations have in common)"
-    )
-    parser.add_argument(
-        "--k", nargs="+", type=positive, metavar="K", help="samples of a problem that count (default: all)"
-    )
+    parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
+    about = "samples of a problem that count (default: all)"
+    parser.add_argument("--k", nargs="+", type=positive, metavar="K", help=about)
 
 
 def main(args: argparse.Namespace) -> int:

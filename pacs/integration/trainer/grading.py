@@ -11,8 +11,8 @@ import transfer_queue as tq
 from pacs.base.terminal import print, visible
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums
 from pacs.metrics import batch_metrics, component_metrics, validation_metrics
-from pacs.rewards.health import check_graded
 from pacs.rewards.reasoning import UNFINISHED
+from pacs.rewards.verdict import check_graded
 
 T = TypeVar("T")
 #: Of a prompt, in an error.
