@@ -26,7 +26,7 @@ from pacs.metrics.reductions import (
     WRONG,
     WRONG_RESPONSES,
 )
-from pacs.metrics.registry import OURS
+from pacs.metrics.tables.ours import OURS
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)

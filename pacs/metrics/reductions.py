@@ -1,4 +1,4 @@
-"""What our metrics are reduced over, their units, and the verdicts that are counted."""
+"""What metrics are reduced over, their units, and the verdicts that are counted."""
 
 from typing import get_args
 
@@ -27,7 +27,17 @@ UPDATES = "updates"
 STATUSES: tuple[str, ...] = get_args(Status)
 OTHER = "other"
 
+# Units:
 SHARE = "share"
 NATS = "nats"
 PER_TOKEN = "nats a token"
 SCORE = "beta * nats"
+SECONDS = "seconds"
+
+# How verl reduces its keys:
+OVER_TOKENS = "over response tokens"
+OVER_UPDATES = "mean over updates"
+MICRO_BATCHES = "mean over micro-batches"
+SUMMED = "sum over micro-batches, mean over updates"
+SPREAD = "mean, max, min over responses"
+CLOCK = "on the trainer's process"

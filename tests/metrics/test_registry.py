@@ -21,14 +21,14 @@ from pacs.metrics import (
 )
 from pacs.metrics.reduce import REDUCERS
 from pacs.metrics.reductions import STATUSES
-from pacs.metrics.registry import OURS
+from pacs.metrics.tables.ours import OURS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS
 from pacs.rewards.math import Status
 
 
 def declare(name: str, **options: Any) -> Metric:
-    return Metric(name=name, formula="f", unit="u", healthy="h", remedy="r", over="the rows", **options)
+    return Metric(name, "", "the rows", "u", "f", "h", "r", **options)
 
 
 @pytest.mark.parametrize("name", ["pacs/loss", "pacs/loss_median", "pacs/lossmean", "pacs/mean/loss", "pacs/x_token"])
