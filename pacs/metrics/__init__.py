@@ -2,7 +2,6 @@
 
 entry.py      an entry, and the suffixes that say how a metric is reduced
 tables/       the entries themselves
-over.py       what ours are reduced over, and their units
 registry.py   ours and verl's by section; `find`
 reduce.py     tables of rows -> metrics
 components.py what a reward function says beside the score -> metrics

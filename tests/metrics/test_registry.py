@@ -19,8 +19,7 @@ from pacs.metrics import (
     find,
     update_metrics,
 )
-from pacs.metrics.reduce import REDUCERS
-from pacs.metrics.reductions import STATUSES
+from pacs.metrics.reduce import REDUCERS, STATUSES
 from pacs.metrics.tables.ours import OURS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS

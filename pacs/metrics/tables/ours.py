@@ -1,27 +1,30 @@
 """Our metrics. `reduce.py` computes those that have a column, and the trainer the others."""
 
 from pacs.metrics.entry import Metric
-from pacs.metrics.reductions import (
-    BIN,
-    CORRECT,
-    CORRECT_RESPONSES,
-    COUNTED,
-    FRESH,
-    GENERATED,
-    GROUPS,
-    MIXED,
-    NATS,
-    PER_TOKEN,
-    RESPONSES,
-    SAID,
-    SAMPLED,
-    SCORE,
-    SHARE,
-    UPDATED,
-    UPDATES,
-    WRONG,
-    WRONG_RESPONSES,
-)
+
+# What a metric is reduced over. Of the update's rows, one a response:
+COUNTED = "rows in N"
+CORRECT = "correct rows in N"
+WRONG = "wrong rows in N"
+FRESH = "rows in N of the first mini-batch"
+MIXED = "rows in N of mixed groups"
+BIN = "rows of the bin"
+UPDATED = "all rows"
+# Of the sampled batch:
+SAMPLED = "all responses"
+RESPONSES = "responses with others in their group"
+CORRECT_RESPONSES = "correct responses with others in their group"
+WRONG_RESPONSES = "wrong responses with others in their group"
+SAID = "responses with a finite number"
+GENERATED = "all that were generated"
+GROUPS = "groups of two or more responses"
+# Of the step:
+UPDATES = "updates"
+# Units:
+SHARE = "share"
+NATS = "nats"
+PER_TOKEN = "nats a token"
+SCORE = "beta * nats"
 
 CLASSES = (("correct", CORRECT), ("wrong", WRONG))
 

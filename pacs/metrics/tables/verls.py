@@ -1,17 +1,16 @@
 """The keys that verl 0.9.1 writes into the same file, and what each of them really is."""
 
 from pacs.metrics.entry import VerlKey
-from pacs.metrics.reductions import (
-    CLOCK,
-    MICRO_BATCHES,
-    OVER_TOKENS,
-    OVER_UPDATES,
-    PER_TOKEN,
-    SECONDS,
-    SHARE,
-    SPREAD,
-    SUMMED,
-)
+
+CLOCK = "on the trainer's process"
+MICRO_BATCHES = "mean over micro-batches"
+OVER_TOKENS = "over response tokens"
+OVER_UPDATES = "mean over updates"
+PER_TOKEN = "nats a token"
+SECONDS = "seconds"
+SHARE = "share"
+SPREAD = "mean, max, min over responses"
+SUMMED = "sum over micro-batches, mean over updates"
 
 # fmt: off
 #: Title of a section -> its keys: name, reduction, unit, formula; then healthy and remedy.
