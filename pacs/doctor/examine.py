@@ -48,10 +48,9 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
     yield machine.check_shared_memory()
     yield machine.check_ray_disk()
     if config is not None:
-        sound = True
-        for finding in _check_run(config, hardware):
-            sound &= finding.state != "fail"
-            yield finding
+        found_of_run = list(_check_run(config, hardware))
+        yield from found_of_run
+        sound = all(finding.state != "fail" for finding in found_of_run)
         if probe and sound and (not gpu or len(found) >= keys.ranks_per_node(config)):
             yield from check_layout(config)
     yield from stack.check_ray()

@@ -35,12 +35,11 @@ def check_layout(config: DictConfig) -> Iterator[Finding]:
         return
     if isinstance(said, dict):
         yield Finding(name, "ok", f"as laid out for {ranks} ranks they are those of each sequence alone")
-        yield Finding(
-            "rounding of log-ratios",
-            "ok",
-            f"identical weights, {said['tokens']:.0f} random tokens packed in two ways: {said['per_token']:.1e} "
-            f"nats a token, {said['per_response_mean']:.1e} when they are summed (docs/algorithm.md)",
+        found = (
+            f"identical weights, {said['tokens']:.0f} random tokens packed in two ways: {said['per_token']:.1e} nats a "
+            f"token, {said['per_response_mean']:.1e} when they are summed (docs/algorithm.md)"
         )
+        yield Finding("rounding of log-ratios", "ok", found)
         return
     found, _, mend = said.partition(" Set ")
     yield Finding(name, "fail", found, f"set {mend}" if mend else "see docs/models.md")
@@ -60,15 +59,11 @@ def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
             if keys.device(config) == "cuda":
                 # As Ray gives each worker its own.
                 variables |= {"CUDA_VISIBLE_DEVICES": rank, "LOCAL_RANK": 0}
+            command = [sys.executable, "-m", "pacs.integration.preflight.process", str(file)]
+            environment = os.environ | {key: str(value) for key, value in variables.items()}
             log = Path(folder) / f"rank_{rank}.log"
             with log.open("w") as said, log.with_suffix(".out").open("w") as measured:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "pacs.integration.preflight.process", str(file)],
-                    env=os.environ | {key: str(value) for key, value in variables.items()},
-                    stdout=measured,
-                    stderr=said,
-                )
-            started.append((process, log))
+                started.append((subprocess.Popen(command, env=environment, stdout=measured, stderr=said), log))
         try:
             for process, _ in started:
                 process.wait(timeout=LIMIT_SECONDS)

@@ -2,14 +2,13 @@
 
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pacs.doctor.finding import Finding
+from pacs.doctor.finding import Finding, answer_of, judged, last_line
 from pacs.planning.devices import GPUS, Device
 
 #: Seconds after which a rank hangs; CUDA and NCCL start in some tens.
@@ -34,8 +33,7 @@ def check_speed(device: str, ranks: int, name: str | None) -> Iterator[Finding]:
         mend = "run it alone to see why: NCCL_DEBUG=INFO python -m pacs.doctor.speed FOLDER RANKS DEVICE"
         yield Finding("work together", "fail", str(error), mend)
         return
-    sheet = next((gpu for key, gpu in GPUS.items() if name and key.upper() in name), None)
-    yield from judge(results, sheet)
+    yield from judge(results, next((gpu for key, gpu in GPUS.items() if name and key.upper() in name), None))
 
 
 def measure(device: str, ranks: int) -> list[dict[str, Any]]:
@@ -46,12 +44,9 @@ def measure(device: str, ranks: int) -> list[dict[str, Any]]:
     """
     with tempfile.TemporaryDirectory(prefix="pacs-doctor-") as folder:
         command = [sys.executable, "-m", "pacs.doctor.speed", folder, str(ranks), device]
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-        except subprocess.TimeoutExpired:
-            raise OSError(f"no answer of {ranks} ranks in {LIMIT_SECONDS:.0f} s") from None
+        run = answer_of(command, LIMIT_SECONDS)
         if run.returncode:
-            raise OSError((run.stderr.strip().splitlines() or [f"status {run.returncode}"])[-1])
+            raise OSError(last_line(run.stderr, f"status {run.returncode}"))
         return [json.loads((Path(folder) / f"rank_{rank}.json").read_text()) for rank in range(ranks)]
 
 
@@ -63,23 +58,24 @@ def judge(results: list[dict[str, Any]], sheet: Device | None) -> Iterator[Findi
         sheet: of the GPU; None where it is not known.
     """
     flops = [result["flops"] for result in results]
-    slowest, median = min(flops), statistics.median(flops)
-    found = f"{slowest / 1e9:,.0f} to {max(flops) / 1e9:,.0f} GFLOPS"
-    if sheet and slowest < LEAST_OF_SHEET * sheet.flops:
-        mend = "look at clocks, power and heat (nvidia-smi -q -d PERFORMANCE), and at who else uses the GPU"
-        yield Finding("matrix product", "warn", f"{found}; a whole {sheet.name} has {sheet.flops / 1e9:,.0f}", mend)
-    elif sheet and slowest < LEAST_OF_MEDIAN * median:
-        mend = f"rank {flops.index(slowest)} holds up all others: leave it out, or look at its clocks and heat"
-        yield Finding("matrix product", "warn", found, mend)
-    else:
-        yield Finding("matrix product", "ok", found)
+    slowest = min(flops)
+    slow = sheet is not None and slowest < LEAST_OF_SHEET * sheet.flops
+    uneven = sheet is not None and slowest < LEAST_OF_MEDIAN * statistics.median(flops)
+    whole = f"; a whole {sheet.name} has {sheet.flops / 1e9:,.0f}" if sheet and slow else ""
+    yield judged(
+        "matrix product",
+        f"{slowest / 1e9:,.0f} to {max(flops) / 1e9:,.0f} GFLOPS{whole}",
+        (slow, "warn", "look at clocks, power and heat (nvidia-smi -q -d PERFORMANCE), and at who else uses the GPU"),
+        (
+            uneven,
+            "warn",
+            f"rank {flops.index(slowest)} holds up all others: leave it out, or see its clocks and heat",
+        ),
+    )
     if not all(result["right"] for result in results):
         yield Finding("sum over ranks", "fail", "the sum is wrong", "a GPU or a link is broken: do not train here")
     elif len(results) > 1:
         bus = min(result["bus_bytes_per_second"] for result in results)
-        found = f"{bus / 1e9:,.2f} GB/s over {len(results)} ranks"
-        if sheet and bus < LEAST_OF_LINK * sheet.link_bytes_per_second:
-            mend = "see nvidia-smi topo -m, and NCCL_DEBUG=INFO for the path it takes (NVLink, not PCIe or sockets)"
-            yield Finding("sum over ranks", "warn", found, mend)
-        else:
-            yield Finding("sum over ranks", "ok", found)
+        slow = sheet is not None and bus < LEAST_OF_LINK * sheet.link_bytes_per_second
+        mend = "see nvidia-smi topo -m, and NCCL_DEBUG=INFO for the path it takes (NVLink, not PCIe or sockets)"
+        yield judged("sum over ranks", f"{bus / 1e9:,.2f} GB/s over {len(results)} ranks", (slow, "warn", mend))

@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import Iterator
 
-from pacs.doctor.finding import Finding
+from pacs.doctor.finding import Finding, judged
 from pacs.rewards.sandbox.limits import Limits, Refused
 from pacs.rewards.sandbox.sandbox import Sandbox, SandboxError
 from pacs.runs.variables import variable_problems
@@ -38,11 +38,9 @@ def check_ray() -> Iterator[Finding]:
         mend = "unset it for a run on this machine alone"
         yield Finding("RAY_ADDRESS", "warn", f"{address}: a run joins that cluster", mend)
     with socket.socket() as probe:
-        if probe.connect_ex(("127.0.0.1", RAY_PORT)) == 0:
-            mend = "end it (`ray stop`) or give a cluster's head another port; a run on one machine does not need it"
-            yield Finding("Ray's port", "warn", f"{RAY_PORT} is taken", mend)
-        else:
-            yield Finding("Ray's port", "ok", f"{RAY_PORT} is free")
+        taken = probe.connect_ex(("127.0.0.1", RAY_PORT)) == 0
+    mend = "end it (`ray stop`) or give a cluster's head another port; a run on one machine does not need it"
+    yield judged("Ray's port", f"{RAY_PORT} is {'taken' if taken else 'free'}", (taken, "warn", mend))
 
 
 def check_variables() -> Iterator[Finding]:

@@ -10,6 +10,10 @@ from pacs.doctor.finding import Finding
 
 #: What each stack installs without its dependencies: vLLM's CPU build, flash-attn.
 BESIDE = {"cpu": "cpu-no-deps.txt", "gpu": "gpu-build.txt"}
+MENDS = {
+    "cpu": "make the environment anew: bash scripts/setup_cpu.sh",
+    "gpu": "install the pinned stack: bash scripts/setup_gpu.sh",
+}
 
 
 def check_versions(extra: str) -> Iterator[Finding]:
@@ -18,17 +22,13 @@ def check_versions(extra: str) -> Iterator[Finding]:
     Args:
         extra: `cpu` or `gpu`.
     """
-    mend = {
-        "cpu": "make the environment anew: bash scripts/setup_cpu.sh",
-        "gpu": "install the pinned stack: bash scripts/setup_gpu.sh",
-    }[extra]
+    mend = MENDS[extra]
     as_pinned = []
     try:
         pinned = pins(extra)
     except PackageNotFoundError:
-        yield Finding(
-            "versions", "warn", "pacs is not installed, but used from its folder: what it needs is not known", mend
-        )
+        found = "pacs is not installed, but used from its folder: what it needs is not known"
+        yield Finding("versions", "warn", found, mend)
         return
     for requirement in pinned:
         name = f"version of {requirement.name}"
@@ -64,10 +64,10 @@ def pins(extra: str) -> list[Requirement]:
         # Without the hashes, which are lines of their own.
         own = (line.strip().removesuffix("\\").strip() for line in beside.read_text().splitlines())
         lines = [*lines, *(line for line in own if line and not line.startswith(("#", "--")))]
-    found = {}
-    for line in lines:
-        requirement = Requirement(line)
-        applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra})
-        if applies and any(part.operator == "==" for part in requirement.specifier):
-            found[requirement.name] = requirement
+    found = {requirement.name: requirement for requirement in map(Requirement, lines) if _applies(requirement, extra)}
     return list(found.values())
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    asked = requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+    return asked and any(part.operator == "==" for part in requirement.specifier)
