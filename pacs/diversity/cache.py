@@ -22,8 +22,8 @@ class Embedding(NamedTuple):
     """What is kept of a text."""
 
     vector: Vector
+    #: The text was longer than the model takes, and its end was left out.
     cut: bool
-    """The text was longer than the model takes, and its end was left out."""
 
 
 class Cache:

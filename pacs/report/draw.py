@@ -24,19 +24,17 @@ from pacs.report.style import (
 )
 from pacs.report.trends import amount
 
+#: Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead.
 MAX_FULL_RESETS = 40
-"""Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead."""
+#: Two decades between the smallest and the largest value ask for a logarithmic axis.
 LOG_FROM_RATIO = 100.0
-"""Two decades between the smallest and the largest value ask for a logarithmic axis."""
+#: Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so.
+#: Of fewer than 20 points the second largest stands for the percentile.
 OUTLIER_RATIO = 3.0
-"""Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so.
-
-Of fewer than 20 points the second largest stands for the percentile.
-"""
+#: Of fewer none is an outlier.
 LEAST_POINTS = 4
-"""Of fewer none is an outlier."""
+#: A part of a total that has less than this share of it goes into what is left.
 SMALLEST_PART = 0.005
-"""A part of a total that has less than this share of it goes into what is left."""
 
 
 def draw_over_steps(

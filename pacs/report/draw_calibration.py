@@ -9,8 +9,8 @@ from pacs.report.calibration import Bin, pooled, steps_text, thirds
 from pacs.report.groups import Group
 from pacs.report.style import COLOURS, DASHES, MARK_COLOUR, legend_above, line_style
 
+#: Square points, of a bin that holds all rows.
 LARGEST_POINT = 90.0
-"""Square points, of a bin that holds all rows."""
 SMALLEST_POINT = 4.0
 
 

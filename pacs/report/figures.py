@@ -37,17 +37,17 @@ from pacs.report.validation import Sources, glance, shared, sources_of
 
 OVERVIEW_COLUMNS = 3
 OVERVIEW_PANEL_INCHES = (3.3, 2.6)
+#: The width of a figure: that of a page's text, so that it is printed in its own size.
 PAGE_INCHES = 6.5
-"""The width of a figure: that of a page's text, so that it is printed in its own size."""
 FIGURE_COLUMNS = 3
 FIGURE_ROW_INCHES = 2.9
+#: Of its column, what an axes has beside its labels.
 AXES_SHARE = 0.8
-"""Of its column, what an axes has beside its labels."""
+#: Of its row, what an axes has at least below a title and a legend of several lines.
 LABEL_SHARE = 0.48
-"""Of its row, what an axes has at least below a title and a legend of several lines."""
 PNG_DOTS_PER_INCH = 200
+#: A palette makes the file a third as large.
 PNG_COLOURS = 256
-"""A palette makes the file a third as large."""
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from statistics import fmean, median
 from pacs.report.groups import Band, Group, resets
 from pacs.report.trends import CLEAR, Format, amount, describe, number, share, wobble
 
+#: From the groups to a sentence without its full stop; empty where none has the metric that it would be about.
 Finding = Callable[[Sequence[Group]], str]
-"""From the groups to a sentence without its full stop; empty where none has the metric that it would be about."""
 
 LABEL_CHARS = 40
+#: Of a whole, that a title names.
 MOST_PARTS = 3
-"""Of a whole, that a title names."""
+#: Of groups.
 MOST_LEADERS = 2
-"""Of groups."""
+#: Runs -> their range times this is half of the 95% interval of their mean (Lord 1947, Biometrika 34, 41-67); of more
+#: runs that of ten, which is wider than it need be.
 RANGES = {2: 6.353, 3: 1.304, 4: 0.717, 5: 0.507, 6: 0.399, 7: 0.333, 8: 0.288, 9: 0.255, 10: 0.230}
-"""Runs -> their range times this is half of the 95% interval of their mean (Lord 1947, Biometrika 34, 41-67); of more
-runs that of ten, which is wider than it need be."""
 
 
 def change(key: str, subject: str, unit: str = "", form: Format = number) -> Finding:

@@ -18,8 +18,8 @@ from pacs.runs.read import Run
 from pacs.verl_keys import names
 from pacs.verl_keys.metrics import STEP_SECONDS
 
+#: 1 in the steps after which the reference was replaced by the policy.
 RESET = "pacs/reference/reset_count"
-"""1 in the steps after which the reference was replaced by the policy."""
 
 #: Settings (globs) that do not make another experiment: verl's, and how a run of ours is seeded, kept and watched.
 INCIDENTAL = (

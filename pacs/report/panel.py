@@ -7,8 +7,8 @@ from typing import Literal
 from pacs.report.findings import Finding
 from pacs.report.groups import Group
 
+#: The metrics that count scores other than 0 and 1, of training and of validation.
 GRADED = "pacs/*/graded_count"
-"""The metrics that count scores other than 0 and 1, of training and of validation."""
 
 
 @dataclass(frozen=True)
@@ -16,45 +16,45 @@ class Curve:
     """One metric of a panel, or with a glob every metric that matches it."""
 
     key: str
+    #: What the legend calls it.
     label: str = ""
-    """What the legend calls it."""
+    #: The metrics at the lower and the upper edge of a band around it.
     spread: tuple[str, str] | None = None
-    """The metrics at the lower and the upper edge of a band around it."""
+    #: Further metrics: what is drawn is the mean of all.
     also: tuple[str, ...] = ()
-    """Further metrics: what is drawn is the mean of all."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Panel:
     """One quantity, or some that belong together."""
 
+    #: Of its file.
     name: str
-    """Of its file."""
+    #: Its heading; the title of the figure is what was found.
     quantity: str
-    """Its heading; the title of the figure is what was found."""
+    #: Of the vertical axis.
     unit: str
-    """Of the vertical axis."""
     curves: tuple[Curve, ...]
     finding: Finding
+    #: How to read it.
     reading: str
-    """How to read it."""
     kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
+    #: The metric that the areas of a stack add up to; empty: they are all there is.
     total: str = ""
-    """The metric that the areas of a stack add up to; empty: they are all there is."""
+    #: One group fills the axes: several are drawn beside each other.
     beside: bool = False
-    """One group fills the axes: several are drawn beside each other."""
+    #: Values lie between 0 and 1, and the axis does not go beyond.
     is_share: bool = False
-    """Values lie between 0 and 1, and the axis does not go beyond."""
+    #: A value worth a thin horizontal line.
     baseline: float | None = None
-    """A value worth a thin horizontal line."""
+    #: A logarithmic axis where the values span decades.
     may_be_log: bool = False
-    """A logarithmic axis where the values span decades."""
+    #: Nothing to see where the reference is the policy that sampled: scores are 0, but for the step's own updates.
     of_reference: bool = False
-    """Nothing to see where the reference is the policy that sampled: scores are 0, but for the step's own updates."""
+    #: In the overview it is in the place of the panel of this name, where that one has nothing to show.
     stands_for: str = ""
-    """In the overview it is in the place of the panel of this name, where that one has nothing to show."""
+    #: Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so.
     graded: "Panel | None" = None
-    """Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so."""
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ DASHES = ("-", "--", ":", "-.", (0, (1, 4)), (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 BAND_ALPHA = 0.2
 
+#: A curve of at most this many points shows each of them.
 SPARSE_POINTS = 40
-"""A curve of at most this many points shows each of them."""
+#: How many it shows otherwise.
 MARKS = 8
-"""How many it shows otherwise."""
+#: A curve of more points than this is drawn thinner.
 DENSE_POINTS = 150
-"""A curve of more points than this is drawn thinner."""
 TITLE_CHARS_PER_INCH = 12.0
 LABEL_CHARS_PER_INCH = 15.5
 LEGEND_CHARS_PER_INCH = 16.5

@@ -19,16 +19,16 @@ import numpy.typing as npt
 
 Format = Callable[[float], str]
 
+#: Wobbles between two points that differ.
 CLEAR = 3.4
-"""Wobbles between two points that differ."""
+#: How likely, of values in any order, each of the four things that are told of a curve may be.
 RARE = 0.0125
-"""How likely, of values in any order, each of the four things that are told of a curve may be."""
+#: Fewer points than this say nothing of their noise: what they are is told, not judged.
 FEW_POINTS = 5
-"""Fewer points than this say nothing of their noise: what they are is told, not judged."""
+#: Above this the number of pairs the wrong way round is as good as normal.
 MANY_POINTS = 100
-"""Above this the number of pairs the wrong way round is as good as normal."""
+#: A peak or dip is told if it lies this share of the curve's range beyond both ends.
 NOTABLE_TURN = 0.25
-"""A peak or dip is told if it lies this share of the curve's range beyond both ends."""
 
 
 def number(value: float) -> str:

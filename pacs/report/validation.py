@@ -13,8 +13,8 @@ NAME = re.compile(
     rf"(?:pacs/validation/(?P<ours>.+)|{VALIDATION}(?P<verls>.+)/(?P<variable>[^/]+))/(?P<statistic>\w+@\d+)"
 )
 
+#: Source -> statistic, ascending in k -> key.
 Sources = dict[str, dict[str, str]]
-"""Source -> statistic, ascending in k -> key."""
 
 
 def sources_of(groups: Sequence[Group], pattern: str) -> Sources:

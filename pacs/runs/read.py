@@ -46,8 +46,8 @@ class Run:
     path: Path
     config: Mapping[str, Any]
     info: Mapping[str, Any]
+    #: Step -> metric -> value, ascending.
     steps: Mapping[int, Mapping[str, float]]
-    """Step -> metric -> value, ascending."""
 
     def series(self, key: str) -> Series:
         """The finite values of one metric."""
