@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.base.files import file_sha256, write_atomically
+from pacs.base.files import file_sha256, told_apart, write_atomically
 from pacs.base.markdown import interval, number, percent, table
 from pacs.base.settings import flatten, shown
 from pacs.base.terminal import visible
@@ -102,20 +102,15 @@ def read_results(out: Path) -> tuple[dict[str, Any], list[TaskResult]]:
 
 
 def read_evaluations(folders: Sequence[Path]) -> list[Evaluation]:
-    """The evaluations in these folders, named after them (by their whole paths where two have one name).
+    """The evaluations in these folders, by `told_apart`'s names.
 
     Raises:
         UserError: a folder without results, or given twice.
     """
-    for i, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:i]]:
-            raise UserError(f"{folder} is given twice: give each evaluation once")
-    names = [folder.resolve().name for folder in folders]
-    labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     read = [read_results(folder) for folder in folders]
     return [
         Evaluation(label, folder, settings, _by_task(results))
-        for label, folder, (settings, results) in zip(labels, folders, read, strict=True)
+        for label, folder, (settings, results) in zip(told_apart(folders), folders, read, strict=True)
     ]
 
 

@@ -9,19 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from pacs.report import style
 from pacs.report.groups import Band, Group
 from pacs.report.panel import Curve, Panel
-from pacs.report.style import (
-    BAND_ALPHA,
-    COLOURS,
-    MARK_COLOUR,
-    RESET_COLOUR,
-    RESET_DASH,
-    REST_COLOUR,
-    for_density,
-    legend_above,
-    line_style,
-)
 from pacs.report.trends import amount
 
 #: Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead.
@@ -74,16 +64,16 @@ def _draw_lines(axes: Axes, panel: Panel, curves: Sequence[Curve], groups: Seque
             band = _band(group, curve)
             if not band.steps:
                 continue
-            style = line_style(number, index, len(groups))
-            _draw_band(axes, group, curve, band, style["color"])
-            axes.plot(band.places, band.mean, **for_density(style, len(band.steps)))
+            line = style.line_style(number, index, len(groups))
+            _draw_band(axes, group, curve, band, line["color"])
+            axes.plot(band.places, band.mean, **style.for_density(line, len(band.steps)))
             values += [*band.low, *band.high]
     _shape_axis(axes, panel, values)
     if len(curves) > 1:
-        styles = [line_style(0, index, len(groups)) for index in range(len(drawn))]
-        neutral = {"color": MARK_COLOUR, "marker": ""} if len(groups) > 1 else {}
-        handles = [Line2D([], [], **{**style, **neutral}) for style in styles]
-        legend_above(axes, handles, [curve.label for curve in drawn], width)
+        styles = [style.line_style(0, index, len(groups)) for index in range(len(drawn))]
+        neutral = {"color": style.MARK_COLOUR, "marker": ""} if len(groups) > 1 else {}
+        handles = [Line2D([], [], **{**line, **neutral}) for line in styles]
+        style.legend_above(axes, handles, [curve.label for curve in drawn], width)
 
 
 def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) -> None:
@@ -95,7 +85,7 @@ def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) 
         low, high = (tuple(edge[step] for step in steps) for edge in (below, above))
     if curve.spread or len(group.runs) > 1:
         places = [group.places[step] for step in steps]
-        axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
+        axes.fill_between(places, low, high, color=colour, alpha=style.BAND_ALPHA, linewidth=0)
 
 
 def _band(group: Group, curve: Curve) -> Band:
@@ -104,7 +94,7 @@ def _band(group: Group, curve: Curve) -> Band:
 
 def _shape_axis(axes: Axes, panel: Panel, values: Sequence[float]) -> None:
     if panel.baseline is not None:
-        axes.axhline(panel.baseline, color=MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
+        axes.axhline(panel.baseline, color=style.MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
     if panel.may_be_log and min(values) > 0 and max(values) / min(values) >= LOG_FROM_RATIO:
         axes.set_yscale("log")
     if panel.is_share:
@@ -127,11 +117,11 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
         return
     layers = {label: [part.get(step, 0.0) for step in steps] for label, part in parts.items()}
     names = [curve.label for curve in panel.curves]  # a part has the same colour in every run
-    colours = {label: COLOURS[names.index(label) % len(COLOURS)] for label in layers}
+    colours = {label: style.COLOURS[names.index(label) % len(style.COLOURS)] for label in layers}
     if total:
         known = [sum(column) for column in zip(*layers.values(), strict=True)]
         layers["other"] = [max(0.0, total[step] - part) for step, part in zip(steps, known, strict=True)]
-        colours["other"] = REST_COLOUR
+        colours["other"] = style.REST_COLOUR
     floor, edges = [0.0] * len(steps), _edges(group, steps)
     areas = []
     for label, layer in layers.items():
@@ -141,7 +131,7 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
     axes.set_ylim(0, 1 if panel.is_share else None)
     if not panel.is_share:
         _cut_outliers(axes, floor)
-    legend_above(axes, areas, list(layers), width)
+    style.legend_above(axes, areas, list(layers), width)
 
 
 def _edges(group: Group, steps: Sequence[int]) -> list[float]:
@@ -170,16 +160,16 @@ def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
 
 def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
     full = sum(len(group.resets) for group in groups) <= MAX_FULL_RESETS
-    height, dash = (1.0, RESET_DASH) if full else (0.03, "-")
+    height, dash = (1.0, style.RESET_DASH) if full else (0.03, "-")
     for index, group in enumerate(groups):
         if group.resets:
-            style = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
+            line = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
             axes.vlines(
-                [group.places[step] for step in group.resets], 0, height, transform=axes.get_xaxis_transform(), **style
+                [group.places[step] for step in group.resets], 0, height, transform=axes.get_xaxis_transform(), **line
             )
 
 
 def reset_style(group: int, groups: int) -> dict[str, Any]:
     """How a group's resets are drawn, but for their dash."""
-    colour = COLOURS[group % len(COLOURS)] if groups > 1 else RESET_COLOUR
+    colour = style.COLOURS[group % len(style.COLOURS)] if groups > 1 else style.RESET_COLOUR
     return {"color": colour, "linewidth": 0.6, "alpha": 0.7}

@@ -15,24 +15,12 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from pacs.base.errors import UserError
-from pacs.report import calibration
+from pacs.report import calibration, style
 from pacs.report.draw import draw_over_steps, reset_style
 from pacs.report.draw_calibration import draw_calibration
 from pacs.report.groups import Band, Group
 from pacs.report.panel import Curve, Panel, as_scored, for_overview
 from pacs.report.panels import PANELS
-from pacs.report.style import (
-    BAND_ALPHA,
-    MARK_COLOUR,
-    RESET_DASH,
-    legend_below,
-    line_style,
-    our_style,
-    set_figure_title,
-    set_title,
-    shorten,
-    wrap_label,
-)
 from pacs.report.validation import Sources, glance, shared, sources_of
 
 OVERVIEW_COLUMNS = 3
@@ -151,22 +139,22 @@ def _figure(
     rows = math.ceil(len(parts) / columns)
     width, height = panel_inches
     places = [place for group in groups for place in group.places.values()]
-    with our_style():
+    with style.our_style():
         figure = Figure(figsize=(columns * width, rows * height + 0.5), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
             _draw(axes, part, AXES_SHARE * width, (min(places), max(places)))
-            wrap_label(axes, LABEL_SHARE * height)
+            style.wrap_label(axes, LABEL_SHARE * height)
         if parts[0].groups is not groups:
             _level(figure.axes)
         if title:
-            set_figure_title(figure, title)
+            style.set_figure_title(figure, title)
         _label(figure, parts, groups)
     return figure
 
 
 def _draw(axes: Axes, part: Part, width: float, ends: tuple[float, float]) -> None:
-    set_title(axes, part.title, width)
+    style.set_title(axes, part.title, width)
     if part.panel.kind == "reliability":
         draw_calibration(axes, part.groups, part.panel.unit, width=width)
     else:
@@ -181,7 +169,7 @@ def _level(figure_axes: Sequence[Axes]) -> None:
 
 
 def _name(group: Group) -> str:
-    return shorten(group.label) + (f" ({len(group.runs)} runs)" if len(group.runs) > 1 else "")
+    return style.shorten(group.label) + (f" ({len(group.runs)} runs)" if len(group.runs) > 1 else "")
 
 
 def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> None:
@@ -191,7 +179,7 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
     laid_over = any(len(part.groups) > 1 for part in parts)
     if laid_over:
         for index, group in enumerate(groups):
-            handles.append(Line2D([], [], **line_style(index, 0, len(groups))))
+            handles.append(Line2D([], [], **style.line_style(index, 0, len(groups))))
             labels.append(_name(group))
     most = max(len(group.runs) for group in groups)
     bands = [
@@ -202,7 +190,7 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
         for group in part.groups
     ]
     if most > 1 and bands:
-        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
+        handles.append(Patch(color=style.MARK_COLOUR, alpha=style.BAND_ALPHA, linewidth=0))
         drawn = max(band.runs for *_, band in bands)
         labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {drawn} runs"))
         if any(_goes_on(group, curve, band) for group, curve, band in bands):
@@ -212,13 +200,13 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
         handles.append(Line2D([], [], linestyle=""))
         labels.append(f"means over {most} runs")
     if any(curve.spread for part in parts for curve in part.panel.curves):
-        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
+        handles.append(Patch(color=style.MARK_COLOUR, alpha=style.BAND_ALPHA, linewidth=0))
         labels.append("band of scores: the middle 80%")
     if any(part.panel.kind != "reliability" for part in parts) and any(group.resets for group in groups):
-        handles.append(Line2D([], [], linestyle=RESET_DASH, **reset_style(0, 1)))
+        handles.append(Line2D([], [], linestyle=style.RESET_DASH, **reset_style(0, 1)))
         labels.append("after this step the reference was reset to the policy")
     if handles:
-        legend_below(figure, handles, labels)
+        style.legend_below(figure, handles, labels)
 
 
 def _goes_on(group: Group, curve: Curve, band: Band) -> bool:
@@ -230,7 +218,7 @@ def _goes_on(group: Group, curve: Curve, band: Band) -> bool:
 def render_png(figure: Figure) -> bytes:
     """The figure as PNG; the same runs give the same bytes."""
     canvas = FigureCanvasAgg(figure)
-    with our_style():
+    with style.our_style():
         canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     palette = picture.quantize(PNG_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)

@@ -7,15 +7,7 @@ from pacs.report.findings import change, distance, in_thirds, phases, separation
 from pacs.report.panel import Curve, Panel
 from pacs.report.trends import share
 from pacs.rewards.verdict import Status
-from pacs.verl_keys.metrics import (
-    ENTROPY,
-    GRADIENT_NORM,
-    PHASES,
-    RESPONSE_LENGTH,
-    SCORE,
-    STEP_SECONDS,
-    VALIDATION_MEANS,
-)
+from pacs.verl_keys import metrics as verl
 
 GROUPS = {
     "pacs/groups/all_correct_fraction": "all right",
@@ -27,29 +19,29 @@ STATUSES = {f"pacs/verifier/{status}_fraction": status.replace("_", " ") for sta
 # fmt: off
 #: Of each its file, its heading, the unit and the curves; then what its title says, and how to read it.
 PANELS = (
-    Panel("pass_rate", "Right answers in training", "share of responses", (Curve(SCORE),),
-        change(SCORE, "Right answers in training", form=share),
+    Panel("pass_rate", "Right answers in training", "share of responses", (Curve(verl.SCORE),),
+        change(verl.SCORE, "Right answers in training", form=share),
         "The share of the step's sampled responses that the verifier accepts.",
         is_share=True,
-        graded=Panel("pass_rate", "Mean score in training", "mean score of a response", (Curve(SCORE),),
-            change(SCORE, "Mean score in training"),
+        graded=Panel("pass_rate", "Mean score in training", "mean score of a response", (Curve(verl.SCORE),),
+            change(verl.SCORE, "Mean score in training"),
             "The mean of the scores that the reward function gave to the step's sampled responses. Some are neither 0 "
             "nor 1: it is no share of right answers.")),
     Panel("validation", "Right answers on held-out problems", "share of problems", (Curve(validation.PASS_AT_K),),
         validation.outcome(validation.PASS_AT_K),
         "Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before training.",
         kind="validation", is_share=True,
-        graded=Panel("validation", "Scores on held-out problems", "mean score", (Curve(VALIDATION_MEANS),),
-            validation.outcome(VALIDATION_MEANS, "score"),
+        graded=Panel("validation", "Scores on held-out problems", "mean score", (Curve(verl.VALIDATION_MEANS),),
+            validation.outcome(verl.VALIDATION_MEANS, "score"),
             "verl's mean@n of each data source: the mean score of n responses a problem. Some scores are neither 0 nor "
             "1: it is no share of right answers.",
             kind="validation")),
-    Panel("entropy", "Entropy of the policy", "nats a token", (Curve(ENTROPY),),
-        change(ENTROPY, "Entropy", " nats a token"),
+    Panel("entropy", "Entropy of the policy", "nats a token", (Curve(verl.ENTROPY),),
+        change(verl.ENTROPY, "Entropy", " nats a token"),
         "The mean entropy of the policy's distribution at the tokens it sampled. Near 0 it gives the same response "
         "again and again, and a group has nothing left to compare."),
-    Panel("response_length", "Length of a response", "mean, tokens", (Curve(RESPONSE_LENGTH),),
-        change(RESPONSE_LENGTH, "Mean length of a response", " tokens"),
+    Panel("response_length", "Length of a response", "mean, tokens", (Curve(verl.RESPONSE_LENGTH),),
+        change(verl.RESPONSE_LENGTH, "Mean length of a response", " tokens"),
         "The mean length of the step's responses, truncated ones included."),
     Panel("scores", "Scores of right and wrong responses", "median ψ, β × nats",
         (Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
@@ -110,8 +102,8 @@ PANELS = (
         "Only groups with right and wrong responses tell the two apart. A saturated row has next to no gradient. The "
         "norm of a clipped update is the clip's.",
         is_share=True),
-    Panel("gradient_norm", "Gradient norm before clipping", "L2 norm", (Curve(GRADIENT_NORM),),
-        typical(GRADIENT_NORM, "gradient norm"),
+    Panel("gradient_norm", "Gradient norm before clipping", "L2 norm", (Curve(verl.GRADIENT_NORM),),
+        typical(verl.GRADIENT_NORM, "gradient norm"),
         "The mean over the step's updates, before clipping. A score sums over a response's tokens, so that norms grow "
         "with the length of responses.",
         may_be_log=True),
@@ -120,8 +112,8 @@ PANELS = (
         shares("Verdicts", STATUSES, "pacs/verifier/no_answer_fraction"),
         "What the verifier said, as shares of the step's responses.",
         kind="stack", beside=True, is_share=True),
-    Panel("time", "Time of a training step", "seconds", tuple(Curve(key, label) for key, label in PHASES.items()),
-        phases(STEP_SECONDS, PHASES),
+    Panel("time", "Time of a training step", "seconds", tuple(Curve(key, label) for key, label in verl.PHASES.items()),
+        phases(verl.STEP_SECONDS, verl.PHASES),
         "The phases of a step on each other, up to the whole step. One that validates or saves takes longer.",
-        kind="stack", total=STEP_SECONDS, beside=True),
+        kind="stack", total=verl.STEP_SECONDS, beside=True),
 )

@@ -16,13 +16,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.files import told_apart
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import visible
@@ -84,17 +84,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     """Read several run folders; those of one name are told apart by as much of their path as it takes."""
     if not paths:
         raise UserError("no run folder given")
-    resolved = [Path(path).resolve() for path in paths]
-    for first, second in pairwise(sorted(resolved)):
-        if first == second:
-            raise UserError(f"{first} is given twice")
-    names = [path.name for path in resolved]
-    for depth in range(2, max(len(path.parts) for path in resolved) + 1):
-        names = [
-            str(Path(*path.parts[-depth:])) if names.count(name) > 1 else name
-            for path, name in zip(resolved, names, strict=True)
-        ]
-    return [replace(read_run(path), name=name) for path, name in zip(paths, names, strict=True)]
+    return [replace(read_run(path), name=name) for path, name in zip(paths, told_apart(paths), strict=True)]
 
 
 def _not_a_run(path: Path) -> str:

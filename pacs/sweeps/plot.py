@@ -10,22 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from pacs.report import style
 from pacs.report.draw import draw_over_steps
 from pacs.report.figures import PNG_DOTS_PER_INCH, render_png, title_of
 from pacs.report.findings import rank
 from pacs.report.groups import Group
 from pacs.report.panel import as_scored
 from pacs.report.panels import PANELS
-from pacs.report.style import (
-    BAND_ALPHA,
-    MARK_COLOUR,
-    legend_below,
-    line_style,
-    our_style,
-    set_figure_title,
-    set_title,
-    shorten,
-)
 from pacs.report.trends import share
 from pacs.runs.read import Run
 
@@ -65,17 +56,17 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
     panel = as_scored(PASS_RATE, groups)
     left = title_of(panel, groups) if any(group.band(panel.curves[0].key).steps for group in groups) else ""
     height = max(LEAST_HEIGHT_INCHES, 1.5 + ROW_INCHES * len(groups))
-    with our_style():
+    with style.our_style():
         figure = Figure(figsize=(WIDTH_INCHES, height), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         axes = figure.subplots(1, 2 if ends else 1, squeeze=False)[0]
-        set_title(axes[0], left or "No step is done yet", 0.45 * WIDTH_INCHES)
+        style.set_title(axes[0], left or "No step is done yet", 0.45 * WIDTH_INCHES)
         if left:
             places = [place for group in groups for place in group.places.values()]
             ends_of_axis = (min(places), max(places))
             draw_over_steps(axes[0], panel, groups, width=0.4 * WIDTH_INCHES, ends=ends_of_axis)
         if ends:
             _draw_ends(axes[1], measure, ends, [group.label for group in groups])
-        set_figure_title(figure, title)
+        style.set_figure_title(figure, title)
         _legend(figure, groups, ends)
     return render_png(figure), "; ".join(filter(None, (title, left)))
 
@@ -114,14 +105,14 @@ def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
 def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], labels: Sequence[str]) -> None:
     """A mark a setting, from above to below, with its interval."""
     for place, (label, value) in enumerate(ends.items()):
-        style = line_style(labels.index(label), 0, len(labels))
+        line = style.line_style(labels.index(label), 0, len(labels))
         reach = None
         if value["low"] is not None:  # an interval by Student's t may go beyond what a share can be
             reach = [[value["mean"] - max(value["low"], 0.0)], [min(value["high"], 1.0) - value["mean"]]]
         axes.errorbar(
-            value["mean"], place, xerr=reach, color=style["color"], marker=style["marker"], markersize=5, capsize=3
+            value["mean"], place, xerr=reach, color=line["color"], marker=line["marker"], markersize=5, capsize=3
         )
-    axes.set_yticks(range(len(ends)), [f"{shorten(label)} ({value['n']})" for label, value in ends.items()])
+    axes.set_yticks(range(len(ends)), [f"{style.shorten(label)} ({value['n']})" for label, value in ends.items()])
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.set_ylim(len(ends) - 1 + MARK_SPACING, -MARK_SPACING)
@@ -132,20 +123,20 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
     axes.set_xlabel("share of right answers")
     kinds = {value["interval"] for value in ends.values()} - {None}
     over = f"95% interval over {' or '.join(sorted(kinds))}" if kinds else "one run each"
-    set_title(axes, f"{measure} of finished runs: {over}", 0.4 * WIDTH_INCHES)
+    style.set_title(axes, f"{measure} of finished runs: {over}", 0.4 * WIDTH_INCHES)
 
 
 def _legend(figure: Figure, groups: Sequence[Group], ends: Mapping[str, Any]) -> None:
     handles: list[Any] = []
     labels = []
     if len(groups) > 1 or not ends:
-        handles = [Line2D([], [], **line_style(index, 0, len(groups))) for index in range(len(groups))]
-        labels = [shorten(group.label) for group in groups]
+        handles = [Line2D([], [], **style.line_style(index, 0, len(groups))) for index in range(len(groups))]
+        labels = [style.shorten(group.label) for group in groups]
     if any(len(group.runs) > 1 for group in groups):
-        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
+        handles.append(Patch(color=style.MARK_COLOUR, alpha=style.BAND_ALPHA, linewidth=0))
         labels.append("line: mean over seeds, band: lowest to highest")
     if handles:
-        legend_below(figure, handles, labels)
+        style.legend_below(figure, handles, labels)
 
 
 def _as_run(run: Mapping[str, Any]) -> Run:
