@@ -14,10 +14,9 @@ from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.suggestions import nearest
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
-from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
 from pacs.diversity.folders import notes, read_tasks
-from pacs.diversity.measures import COSINE, Measured, difference, measure, select
+from pacs.diversity.measures import COSINE, Array, Measured, difference, measure, select, unit_vectors
 from pacs.evaluation.sample import GradedTask
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def main(args: argparse.Namespace) -> int:
     """Measure, draw, write and say where it is."""
     # torch and transformers take seconds to import.
     from pacs.diversity.embed import Embedder
-    from pacs.diversity.tokenizer import find_tokenizer
+    from pacs.diversity.measures import find_tokenizer
 
     args.cache = args.cache or args.out / CACHE
     if len(args.folders) > 2:

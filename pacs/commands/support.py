@@ -10,8 +10,8 @@ from pacs.base.errors import UserError
 from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.terminal import print
 from pacs.diversity.folders import notes, read_tasks
+from pacs.diversity.support import TaskSupport, compare
 from pacs.diversity.support_document import support_table, to_json, to_markdown
-from pacs.diversity.support_task import TaskSupport, compare
 from pacs.evaluation.sample import GradedTask
 
 DESCRIPTION = """\
