@@ -16,10 +16,10 @@ from pacs.runs.listing import list_runs
 from pacs.runs.read import Run, read_run
 from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
-from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
 from pacs.sweeps.notes import notes_on, read_inputs
 from pacs.sweeps.results import FORMAT, share_config
+from pacs.sweeps.train import evaluation_folder, evaluation_problem
 from pacs.verl_keys.algorithm_changes import algorithm_settings
 from pacs.verl_keys.config import policy_path
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS

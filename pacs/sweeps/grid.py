@@ -42,7 +42,7 @@ class PlannedRun:
         overrides: with which `pacs train` is this run.
         config: composed.
         step: that it has reached, on the disk.
-        elsewhere: what results.json says of it, if it was trained elsewhere (`pacs.sweeps.elsewhere`).
+        elsewhere: what results.json says of it, if it was trained elsewhere (`pacs.sweeps.check`).
     """
 
     algorithm: str
