@@ -12,9 +12,8 @@ from matplotlib.patches import Patch
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Table
-from pacs.report import style, write_together
+from pacs.report import figures, style, write_together
 from pacs.report.draw import draw_over_steps
-from pacs.report.figures import PNG_DOTS_PER_INCH, render_png, title_of
 from pacs.report.findings import rank
 from pacs.report.groups import Group
 from pacs.report.page import Picture, build_page
@@ -59,10 +58,10 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
         finding(measure, ends) if ends else _nothing_to_compare(results)
     )
     panel = as_scored(PASS_RATE, groups)
-    left = title_of(panel, groups) if any(group.band(panel.curves[0].key).steps for group in groups) else ""
+    left = figures.title_of(panel, groups) if any(group.band(panel.curves[0].key).steps for group in groups) else ""
     height = max(LEAST_HEIGHT_INCHES, 1.5 + ROW_INCHES * len(groups))
     with style.our_style():
-        figure = Figure(figsize=(WIDTH_INCHES, height), dpi=PNG_DOTS_PER_INCH, layout="constrained")
+        figure = Figure(figsize=(WIDTH_INCHES, height), dpi=figures.PNG_DOTS_PER_INCH, layout="constrained")
         axes = figure.subplots(1, 2 if ends else 1, squeeze=False)[0]
         style.set_title(axes[0], left or "No step is done yet", 0.45 * WIDTH_INCHES)
         if left:
@@ -73,7 +72,7 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
             _draw_ends(axes[1], measure, ends, [group.label for group in groups])
         style.set_figure_title(figure, title)
         _legend(figure, groups, ends)
-    return render_png(figure), "; ".join(filter(None, (title, left)))
+    return figures.render_png(figure), "; ".join(filter(None, (title, left)))
 
 
 def _nothing_to_compare(results: Mapping[str, Any]) -> str:
@@ -174,6 +173,11 @@ def render(results: Mapping[str, Any]) -> dict[str, bytes]:
         )
         files |= {PLOT: png, PAGE: page.encode()}
     return files
+
+
+def title_of(results: Mapping[str, Any]) -> str:
+    """Of the page."""
+    return f"{results['sweep']}: {results['recipe']}"
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, Table]:
