@@ -12,7 +12,7 @@ from typing import Any
 
 import ray
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
 from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request, check_address
 from pacs.evaluation.process import StopRequest
@@ -55,7 +55,7 @@ def cluster(address: str | None) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise UserError(f"--ray-address {address}: Ray does not answer ({' '.join(str(error).split())})") from error
+        raise UserError(f"--ray-address {address}: Ray does not answer ({one_line(error)})") from error
     try:
         yield
     finally:

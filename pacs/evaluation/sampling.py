@@ -4,7 +4,6 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pacs.base.terminal import print
@@ -56,9 +55,7 @@ class Work:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._grader.close()
         if self._progress:
             self._progress.close()
@@ -125,17 +122,7 @@ class Work:
 
     def _deliver(self, finished: Finished) -> None:
         task, problem, index = self._asked.pop(finished.id)
-        seed = self._seed(task, problem, index)
-        sample = Sample(
-            problem,
-            index,
-            seed,
-            finished.response,
-            finished.tokens,
-            finished.truncated,
-            finished.token_entropy,
-            finished.answer_begins,
-        )
+        sample = Sample(problem, index, self._seed(task, problem, index), *finished[1:])
         self._stores[task].add(sample)
         self._clock.sampled(task, sample.tokens)
         self._grader.submit(task, self._problems[task, problem], sample)

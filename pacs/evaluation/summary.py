@@ -2,9 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -70,23 +70,6 @@ class TaskResult:
     seconds: float | None
     tokens_per_second: float | None
     unfinished: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON, whose keys are text."""
-        return asdict(self) | {
-            name: {str(k): asdict(value) for k, value in getattr(self, name).items()} for name in ("pass_at", "maj_at")
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is something else.
-        """
-        at = {name: {int(k): Estimate(**value) for k, value in values[name].items()} for name in ("pass_at", "maj_at")}
-        problems = [ProblemCount(**count) for count in values["problems"]]
-        return cls(**{**values, "problems": problems, "accuracy": Estimate(**values["accuracy"]), **at})
 
 
 def summarize(task: GradedTask, ks: Sequence[int], timing: Timing = Timing()) -> TaskResult:  # noqa: B008 (frozen)

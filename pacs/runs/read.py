@@ -13,6 +13,7 @@ abandoned. A line that is damaged is dropped with a warning.
 import json
 import logging
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
 from pacs.base.files import told_apart
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
@@ -121,19 +122,15 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        logger.warning("%s is missing: the settings of this run are not shown", visible(path))
+    if not os.access(path, os.R_OK):
+        why = "is for its owner alone" if path.exists() else "is missing"
+        logger.warning("%s %s: the settings of this run are not shown", visible(path), why)
         return {}
     try:
         config = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
-    except PermissionError:
-        logger.warning("%s is for its owner alone: the settings of this run are not shown", visible(path))
-        return {}
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
-        raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
-    if not isinstance(config, dict):
-        raise UserError(f"{path} must hold a mapping of settings, found {type(config).__name__}")
-    return with_new_keys({str(key): value for key, value in config.items()})
+        raise UserError(f"{path} cannot be read: {one_line(error)}") from error
+    return with_new_keys({str(key): value for key, value in _mapping(config, path, "a mapping of settings").items()})
 
 
 def _read_info(path: Path) -> dict[str, Any]:
@@ -141,13 +138,12 @@ def _read_info(path: Path) -> dict[str, Any]:
         logger.warning("%s is missing: versions and command of this run are not shown", visible(path))
         return {}
     try:
-        info = json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
-        raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
-    if not isinstance(info, dict):
-        raise UserError(f"{path} must hold a JSON object, found {type(info).__name__}")
-    return info
+        return _mapping(json.loads(path.read_bytes()), path, "a JSON object")
+    except (json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UserError(f"{path} cannot be read: {one_line(error)}") from error
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _mapping(found: Any, path: Path, wanted: str) -> dict[Any, Any]:
+    if not isinstance(found, dict):
+        raise UserError(f"{path} must hold {wanted}, found {type(found).__name__}")
+    return found
