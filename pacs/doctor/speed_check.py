@@ -66,11 +66,7 @@ def judge(results: list[dict[str, Any]], sheet: Device | None) -> Iterator[Findi
         "matrix product",
         f"{slowest / 1e9:,.0f} to {max(flops) / 1e9:,.0f} GFLOPS{whole}",
         (slow, "warn", "look at clocks, power and heat (nvidia-smi -q -d PERFORMANCE), and at who else uses the GPU"),
-        (
-            uneven,
-            "warn",
-            f"rank {flops.index(slowest)} holds up all others: leave it out, or see its clocks and heat",
-        ),
+        (uneven, "warn", f"rank {flops.index(slowest)} holds up all others: leave it out, or see its clocks and heat"),
     )
     if not all(result["right"] for result in results):
         yield Finding("sum over ranks", "fail", "the sum is wrong", "a GPU or a link is broken: do not train here")

@@ -126,12 +126,7 @@ def _at_a_glance(panel: Panel, groups: Sequence[Group]) -> Panel:
 
 
 def _figure(
-    parts: Sequence[Part],
-    groups: Sequence[Group],
-    *,
-    columns: int,
-    panel_inches: tuple[float, float],
-    title: str,
+    parts: Sequence[Part], groups: Sequence[Group], *, columns: int, panel_inches: tuple[float, float], title: str
 ) -> Figure:
     columns = min(columns, len(parts))
     rows = math.ceil(len(parts) / columns)
