@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from PIL import Image
 
 from pacs.base.errors import UserError
@@ -19,6 +18,7 @@ from pacs.report import calibration, style
 from pacs.report.draw import draw_calibration, draw_over_steps, reset_style
 from pacs.report.groups import Band, Group
 from pacs.report.panels import PANELS, Curve, Panel, as_scored, for_overview
+from pacs.report.trends import shorten
 from pacs.report.validation import Sources, glance, shared, sources_of
 
 OVERVIEW_COLUMNS = 3
@@ -162,18 +162,15 @@ def _level(figure_axes: Sequence[Axes]) -> None:
 
 
 def _name(group: Group) -> str:
-    return style.shorten(group.label) + (f" ({len(group.runs)} runs)" if len(group.runs) > 1 else "")
+    return shorten(group.label) + (f" ({len(group.runs)} runs)" if len(group.runs) > 1 else "")
 
 
 def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> None:
     """A legend below the axes for what they have in common: the groups, the bands, the resets."""
-    handles: list[Any] = []
-    labels = []
     laid_over = any(len(part.groups) > 1 for part in parts)
+    said: list[tuple[Any, str]] = []
     if laid_over:
-        for index, group in enumerate(groups):
-            handles.append(Line2D([], [], **style.line_style(index, 0, len(groups))))
-            labels.append(_name(group))
+        said = [(Line2D([], [], **style.line_style(i, 0, len(groups))), _name(group)) for i, group in enumerate(groups)]
     most = max(len(group.runs) for group in groups)
     bands = [
         (group, curve, group.band(curve.key, *curve.also))
@@ -182,24 +179,21 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
         for curve in part.panel.curves
         for group in part.groups
     ]
+    nothing = Line2D([], [], linestyle="")
     if most > 1 and bands:
-        handles.append(Patch(color=style.MARK_COLOUR, alpha=style.BAND_ALPHA, linewidth=0))
         drawn = max(band.runs for *_, band in bands)
-        labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {drawn} runs"))
+        of = "run" if laid_over else f"of {drawn} runs"
+        said.append((style.band_mark(), f"line: mean, band: lowest to highest {of}"))
         if any(_goes_on(group, curve, band) for group, curve, band in bands):
-            handles.append(Line2D([], [], linestyle=""))
-            labels.append("lines end with the shortest run")
+            said.append((nothing, "lines end with the shortest run"))
     elif most > 1 and len(groups) == 1:
-        handles.append(Line2D([], [], linestyle=""))
-        labels.append(f"means over {most} runs")
+        said.append((nothing, f"means over {most} runs"))
     if any(curve.spread for part in parts for curve in part.panel.curves):
-        handles.append(Patch(color=style.MARK_COLOUR, alpha=style.BAND_ALPHA, linewidth=0))
-        labels.append("band of scores: the middle 80%")
+        said.append((style.band_mark(), "band of scores: the middle 80%"))
     if any(part.panel.kind != "reliability" for part in parts) and any(group.resets for group in groups):
-        handles.append(Line2D([], [], linestyle=style.RESET_DASH, **reset_style(0, 1)))
-        labels.append("after this step the reference was reset to the policy")
-    if handles:
-        style.legend_below(figure, handles, labels)
+        line = Line2D([], [], linestyle=style.RESET_DASH, **reset_style(0, 1))
+        said.append((line, "after this step the reference was reset to the policy"))
+    style.legend_below(figure, said)
 
 
 def _goes_on(group: Group, curve: Curve, band: Band) -> bool:

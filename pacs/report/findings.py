@@ -7,13 +7,12 @@ from statistics import fmean, median
 from typing import Concatenate, ParamSpec
 
 from pacs.report.groups import Band, Group, resets
-from pacs.report.trends import CLEAR, Format, amount, describe, number, share, wobble
+from pacs.report.trends import CLEAR, Format, amount, describe, number, share, shorten, wobble
 
 #: From the groups to a sentence without its full stop; empty where none has the metric that it would be about.
 Finding = Callable[[Sequence[Group]], str]
 P = ParamSpec("P")
 
-LABEL_CHARS = 40
 #: Of a whole, that a title names.
 MOST_PARTS = 3
 #: Of groups.
@@ -62,7 +61,7 @@ def distance(groups: Sequence[Group], key: str) -> str:
     (group,) = (group for group in groups if group.label == farthest)
     counts = [len(resets(run)) for run in group.runs]
     times = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
-    who = "The policy went" if len(far) == 1 else f"{short(farthest)} went farthest:"
+    who = "The policy went" if len(far) == 1 else f"{shorten(farthest)} went farthest:"
     return f"{who} up to {number(far[farthest])} nats from its reference; resets: {times}"
 
 
@@ -212,8 +211,8 @@ def rank(values: Mapping[str, tuple[float, float, float]], unit: str, form: Form
     if values[top][0] <= values[bottom][2] or low == high:
         return f"no clear difference ({high if low == high else f'{low} to {high}'}{unit})"
     if len(order) == 2:
-        return f"{high}{unit} for {short(top)}, {low} for {short(bottom)}"
-    leaders = [short(label) for label in order if values[label][2] >= values[top][0]]
+        return f"{high}{unit} for {shorten(top)}, {low} for {shorten(bottom)}"
+    leaders = [shorten(label) for label in order if values[label][2] >= values[top][0]]
     who = " and ".join(leaders) if len(leaders) <= MOST_LEADERS else f"{len(leaders)} of {len(order)} about equally"
     return f"{who} highest ({high}{unit}; lowest {low})"
 
@@ -221,8 +220,3 @@ def rank(values: Mapping[str, tuple[float, float, float]], unit: str, form: Form
 def capital(text: str) -> str:
     """The text with a capital first letter, and the others as they are."""
     return text[0].upper() + text[1:]
-
-
-def short(label: str) -> str:
-    """A label that leaves room for the rest of a title."""
-    return label if len(label) <= LABEL_CHARS else "…" + label[1 - LABEL_CHARS :]

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 Format = Callable[[float], str]
 
+NAME_CHARS = 40
 #: Wobbles between two points that differ.
 CLEAR = 3.4
 #: How likely, of values in any order, each of the four things that are told of a curve may be.
@@ -43,6 +44,11 @@ def amount(value: float) -> str:
         if value >= power:
             return f"{value / power:.3g}{letter}"
     return f"{value:.3g}"
+
+
+def shorten(name: str) -> str:
+    """The end of a long name."""
+    return name if len(name) <= NAME_CHARS else "…" + name[1 - NAME_CHARS :]
 
 
 def share(value: float) -> str:

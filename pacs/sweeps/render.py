@@ -8,7 +8,6 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Table
@@ -18,7 +17,7 @@ from pacs.report.findings import rank
 from pacs.report.groups import Group
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS, as_scored
-from pacs.report.trends import share
+from pacs.report.trends import share, shorten
 from pacs.runs.read import Run
 from pacs.sweeps.results import read
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page
@@ -116,7 +115,7 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
         axes.errorbar(
             value["mean"], place, xerr=reach, color=line["color"], marker=line["marker"], markersize=5, capsize=3
         )
-    axes.set_yticks(range(len(ends)), [f"{style.shorten(label)} ({value['n']})" for label, value in ends.items()])
+    axes.set_yticks(range(len(ends)), [f"{shorten(label)} ({value['n']})" for label, value in ends.items()])
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
     axes.set_ylim(len(ends) - 1 + MARK_SPACING, -MARK_SPACING)
@@ -131,16 +130,13 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
 
 
 def _legend(figure: Figure, groups: Sequence[Group], ends: Mapping[str, Any]) -> None:
-    handles: list[Any] = []
-    labels = []
+    said: list[tuple[Any, str]] = []
     if len(groups) > 1 or not ends:
-        handles = [Line2D([], [], **style.line_style(index, 0, len(groups))) for index in range(len(groups))]
-        labels = [style.shorten(group.label) for group in groups]
+        lines = [Line2D([], [], **style.line_style(index, 0, len(groups))) for index in range(len(groups))]
+        said = [(line, shorten(group.label)) for line, group in zip(lines, groups, strict=True)]
     if any(len(group.runs) > 1 for group in groups):
-        handles.append(Patch(color=style.MARK_COLOUR, alpha=style.BAND_ALPHA, linewidth=0))
-        labels.append("line: mean over seeds, band: lowest to highest")
-    if handles:
-        style.legend_below(figure, handles, labels)
+        said.append((style.band_mark(), "line: mean over seeds, band: lowest to highest"))
+    style.legend_below(figure, said)
 
 
 def _as_run(run: Mapping[str, Any]) -> Run:
