@@ -16,7 +16,7 @@ from pacs.base.suggestions import did_you_mean
 Scalar = str | int | float | bool | None
 T = TypeVar("T")
 #: A list that is not empty.
-Listed = Annotated[Sequence[T], Field(min_length=1)]
+Listed = Annotated[list[T], Field(min_length=1)]
 
 
 @dataclass(frozen=True)

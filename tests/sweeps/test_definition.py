@@ -61,7 +61,7 @@ def test_overrides_are_in_hydra_s_grammar() -> None:
     [
         ("# Mine\nalgorithms: [pacs]\nrecipe: r\nvalues: {a: 1}\n", "values.a: Input should be"),
         ("algorithms: []\nrecipe: r\nvalues: {}\n", "algorithms: "),
-        ("algorithms: [pacs]\nrecipe: r\nvalue: {}\n", "value: Unexpected keyword argument"),
+        ("algorithms: [pacs]\nrecipe: r\nvalue: {}\n", "values: Field required"),
         ("algorithms: [pacs\n", "is no sweep"),
         ("just words\n", "is no sweep"),
     ],
