@@ -124,31 +124,22 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
         known = [sum(column) for column in zip(*layers.values(), strict=True)]
         layers["other"] = [max(0.0, total[step] - part) for step, part in zip(steps, known, strict=True)]
         colours["other"] = style.REST_COLOUR
-    floor, edges = [0.0] * len(steps), _edges(group, steps)
-    areas = []
-    for label, layer in layers.items():
-        top = [low + value for low, value in zip(floor, layer, strict=True)]
-        areas.append(_draw_area(axes, edges, floor, top, colours[label]))
-        floor = top
+    edges = _edges(group, steps)
+    stacked = [[value for value in layer for _ in range(2)] for layer in layers.values()]  # at both edges of a step
+    areas = axes.stackplot(edges, stacked, colors=[colours[label] for label in layers], linewidth=0)
     axes.set_ylim(0, 1 if panel.is_share else None)
     if not panel.is_share:
-        _cut_outliers(axes, floor)
+        _cut_outliers(axes, [sum(column) for column in zip(*layers.values(), strict=True)])
     style.legend_above(axes, areas, list(layers), width)
 
 
 def _edges(group: Group, steps: Sequence[int]) -> list[float]:
-    """The left and the right edge of each step: half way to the next, or all that it adds."""
+    """The edges of each step, so that a single one can be seen: half way to the next, or all that it adds."""
     if group.axis.metric:
         before = dict(zip(group.places, [0.0, *group.places.values()], strict=False))
         return [edge for step in steps for edge in (before[step], group.places[step])]
     half = min((after - before for before, after in pairwise(steps)), default=1) / 2
     return [edge for step in steps for edge in (step - half, step + half)]
-
-
-def _draw_area(axes: Axes, edges: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> Any:
-    """Each step as wide as between its edges, so that a single one can be seen."""
-    bottom, top = ([value for value in values for _ in range(2)] for values in (low, high))
-    return axes.fill_between(edges, bottom, top, color=colour, linewidth=0)
 
 
 def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
