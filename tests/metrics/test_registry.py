@@ -8,18 +8,16 @@ import pytest
 import torch
 
 from pacs.integration.trainer.run_log import CONSOLE
-from pacs.metrics import (
-    ENTRIES,
+from pacs.metrics.entry import SUFFIXES, Metric, VerlKey
+from pacs.metrics.reduce import (
     OPTIONAL_UPDATE_COLUMNS,
-    SUFFIXES,
+    REDUCERS,
+    STATUSES,
     UPDATE_COLUMNS,
-    Metric,
-    VerlKey,
     batch_metrics,
-    find,
     update_metrics,
 )
-from pacs.metrics.reduce import REDUCERS, STATUSES
+from pacs.metrics.registry import ENTRIES, find
 from pacs.metrics.tables.ours import OURS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS
