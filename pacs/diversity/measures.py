@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pacs.base.statistics import Estimate, estimate
-from pacs.evaluation.majority import votes
 from pacs.evaluation.sample import Graded, GradedTask
 from pacs.evaluation.settings import read_settings
+from pacs.evaluation.summary import votes
 
 #: A response -> its tokens.
 Tokenize = Callable[[list[str]], Sequence[Sequence[int] | Sequence[str]]]

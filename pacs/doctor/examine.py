@@ -9,8 +9,7 @@ from pacs.base.errors import UserError
 from pacs.doctor import gpus, machine, versions
 from pacs.doctor.finding import Finding, State
 from pacs.doctor.kernels import check_kernels
-from pacs.doctor.layout_check import check_layout
-from pacs.doctor.speed_check import check_speed
+from pacs.doctor.trials import check_layout, check_speed
 from pacs.planning.plan import make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.verl_keys import config as keys

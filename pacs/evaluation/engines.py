@@ -17,8 +17,8 @@ from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request, check_address
 from pacs.evaluation.process import StopRequest
 from pacs.runs.actor_failures import DEATHS, death_of
+from pacs.runs.leftovers import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
-from pacs.runs.temporary import TEMPORARY, temporary_variables
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20

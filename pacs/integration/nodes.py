@@ -12,11 +12,18 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pacs.integration.provenance import installed_versions
+from pacs.runs.leftovers import (
+    TEMPORARY,
+    forget_segments,
+    make_temporary,
+    note_segments,
+    remove_segments,
+    remove_temporary,
+    segments_before,
+)
 from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, processes_of
-from pacs.runs.segments import forget_segments, note_segments, remove_segments, segments_before
 from pacs.runs.stacks import dump_on_this_node
 from pacs.runs.state import read_state, this_host
-from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary
 
 #: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0

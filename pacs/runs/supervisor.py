@@ -24,11 +24,10 @@ from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.clearing import clear, clear_former_start
 from pacs.runs.console import Console, Stages
 from pacs.runs.disk_space import write_at_any_rate
+from pacs.runs.leftovers import TEMPORARY, make_temporary, note_segments, temporary_folder
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
-from pacs.runs.requests import STOPPED as STOPPED
-from pacs.runs.requests import StopRequests
-from pacs.runs.segments import note_segments
-from pacs.runs.signals import blocked
+from pacs.runs.signals import STOPPED as STOPPED
+from pacs.runs.signals import StopRequests, blocked
 from pacs.runs.state import (
     CAUSE_CHARS,
     forget_former_start,
@@ -39,7 +38,6 @@ from pacs.runs.state import (
     worded,
     write_state,
 )
-from pacs.runs.temporary import TEMPORARY, make_temporary, temporary_folder
 
 #: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
 FINISHED, FAILED, REFUSED = 0, 1, 2

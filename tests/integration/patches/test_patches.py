@@ -14,8 +14,8 @@ from pacs.integration.launch.driver import environment
 from pacs.integration.patches import registry
 from pacs.integration.patches.patch import Patch, PatchError
 from pacs.integration.patches.replacements import COLLECTIVE_SECONDS, SECONDS_BETWEEN_LOOKS
+from pacs.runs.leftovers import TEMPORARY
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
-from pacs.runs.temporary import TEMPORARY
 
 
 def run_python(code: str, **environment: str) -> dict[str, str]:
