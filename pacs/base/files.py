@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -119,6 +119,23 @@ def inside(folder: Path, *names: object) -> Path:
     if not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{path} is a link that leads out of {folder}")
     return path
+
+
+def told_apart(paths: Sequence[Path]) -> list[str]:
+    """The name of each path, or of those of one name as much of their ends as tells them from the others.
+
+    Raises:
+        UserError: one is given twice.
+    """
+    resolved = [path.resolve() for path in paths]
+    for path, place in zip(paths, resolved, strict=True):
+        if resolved.count(place) > 1:
+            raise UserError(f"{path} is given twice: give each once")
+    names = [place.name for place in resolved]
+    for depth in range(2, max(len(place.parts) for place in resolved) + 1):
+        ends = [str(Path(*place.parts[-depth:])) for place in resolved]
+        names = [end if names.count(name) > 1 else name for name, end in zip(names, ends, strict=True)]
+    return names
 
 
 T = TypeVar("T")

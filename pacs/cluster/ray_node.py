@@ -12,9 +12,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from pacs.cluster.address import interface_of
+from pacs.runs.leftovers import SOCKET_CHARS, remove_segments, segments_there
 from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
-from pacs.runs.segments import remove_segments, segments_there
-from pacs.runs.temporary import SOCKET_CHARS
 
 #: Environment variable of every process of this node's Ray. `ray stop` would end those of other jobs as well.
 TOKEN = "PACS_CLUSTER_TOKEN"

@@ -21,14 +21,13 @@ import numpy as np
 
 from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
-from pacs.base.files import check_folder, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.suggestions import nearest
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
-from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
-from pacs.diversity.folders import labels, notes, read_tasks
-from pacs.diversity.measures import COSINE, Measured, difference, measure, select
+from pacs.diversity.folders import notes, read_tasks
+from pacs.diversity.measures import COSINE, Array, Measured, difference, measure, select, unit_vectors
 from pacs.evaluation.sample import GradedTask
 
 if TYPE_CHECKING:
@@ -69,12 +68,12 @@ def main(args: argparse.Namespace) -> int:
     """Measure, draw, write and say where it is."""
     # torch and transformers take seconds to import.
     from pacs.diversity.embed import Embedder
-    from pacs.diversity.tokenizer import find_tokenizer
+    from pacs.diversity.measures import find_tokenizer
 
     args.cache = args.cache or args.out / CACHE
     if len(args.folders) > 2:
         raise UserError(f"{len(args.folders)} evaluations: give one, or two to compare")
-    names = labels(args.folders)
+    names = told_apart(args.folders)
     tasks = read_tasks(args.folders, args.task)
     if args.problem is not None:
         _check_problem(args.problem, tasks)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
-from pacs.base.files import check_folder, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.terminal import print
-from pacs.diversity.folders import labels, notes, read_tasks
+from pacs.diversity.folders import notes, read_tasks
+from pacs.diversity.support import TaskSupport, compare
 from pacs.diversity.support_document import support_table, to_json, to_markdown
-from pacs.diversity.support_task import TaskSupport, compare
 from pacs.evaluation.sample import GradedTask
 
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
@@ -43,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
     from pacs.report.figures import render_png
 
     check_folder(args.out)
-    names = labels([args.base, args.model])
+    names = told_apart([args.base, args.model])
     results: dict[str, TaskSupport] = {}
     for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
         results[task] = compare(base, model, _ks(task, args.k, names, (base, model)))

@@ -45,8 +45,8 @@ from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
 
 if TYPE_CHECKING:
-    from pacs.sweeps.evaluate import Evaluation
     from pacs.sweeps.grid import PlannedRun
+    from pacs.sweeps.train import Evaluation
 
 OUT = "outputs/sweeps"
 #: Where `pacs evaluate` has the tasks' files.
@@ -104,12 +104,10 @@ def _list() -> int:
 
 def _sweep(args: argparse.Namespace) -> int:
     from pacs.evaluation.tasks import prepare_missing
-    from pacs.sweeps.check import check_configs, check_machine
-    from pacs.sweeps.elsewhere import take_results
-    from pacs.sweeps.evaluate import check_evaluations
+    from pacs.sweeps.check import check_configs, check_machine, take_results
     from pacs.sweeps.grid import plan_runs, recipe_of
     from pacs.sweeps.results import read
-    from pacs.sweeps.train import train_runs
+    from pacs.sweeps.train import check_evaluations, train_runs
 
     sweep = read_sweep(args.name)
     recipe = recipe_of(sweep, args.overrides)
@@ -167,7 +165,7 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     """
     from pacs.evaluation.settings import Sampling
     from pacs.evaluation.tasks import parse_tasks
-    from pacs.sweeps.evaluate import Evaluation
+    from pacs.sweeps.train import Evaluation
 
     max_tokens = args.max_tokens or Sampling().max_tokens
     options = [

@@ -1,6 +1,6 @@
 """Evaluations side by side, problem by problem, as Markdown and as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from pacs.base.terminal import visible
 from pacs.evaluation.grading import NOT_RECORDED, differences
 from pacs.evaluation.reported import Reported, remarks
 from pacs.evaluation.results import Evaluation
-from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks, pass_at_values
+from pacs.evaluation.summary import pass_at_ks, pass_at_values
 
 #: Most problems that an error names.
 NAMED = 3
@@ -49,11 +49,7 @@ def compare(evaluations: Sequence[Evaluation], ks: Sequence[int] | None = None) 
     Raises:
         UserError: no task in common, a task whose problems are not the same, a k larger than the samples.
     """
-    first, *others = evaluations
-    shared = [task for task in first.tasks if all(task in other.tasks for other in others)]
-    if not shared:
-        has = "; ".join(f"{evaluation.label} has {', '.join(evaluation.tasks)}" for evaluation in evaluations)
-        raise UserError(f"no task is in all evaluations: {has}")
+    shared = common_tasks({evaluation.label: evaluation.tasks for evaluation in evaluations})
     return [_compare_task(task, evaluations, ks) for task in shared]
 
 
@@ -68,7 +64,9 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
             f"--k {max(ks)} is more than the {samples} samples a problem of {task} in {fewest}: give a smaller k"
         )
     first, *others = results
-    counts = {label: _in_order_of(results[first], result, first, label) for label, result in results.items()}
+    by_id = {label: {count.id: count for count in result.problems} for label, result in results.items()}
+    check_same_problems(task, {label: {i: count.gold for i, count in own.items()} for label, own in by_id.items()})
+    counts = {label: [own[i] for i in by_id[first]] for label, own in by_id.items()}
     return TaskComparison(
         task=task,
         problems=len(counts[first]),
@@ -80,20 +78,44 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
     )
 
 
-def _in_order_of(first: TaskResult, other: TaskResult, first_label: str, label: str) -> list[ProblemCount]:
-    """The problems of `other` in the order of `first`, once they are known to be the same."""
-    ours, theirs = ({count.id: count for count in result.problems} for result in (first, other))
-    differing = {
-        f"only {first_label} has": [i for i in ours if i not in theirs],
-        f"only {label} has": [i for i in theirs if i not in ours],
-        "of another right answer": [i for i in ours if i in theirs and theirs[i].gold != ours[i].gold],
-    }
-    if any(differing.values()):
-        said = "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems)
-        raise UserError(
-            f"{first.task} has other problems in {label} than in {first_label} ({said}): evaluate both on one data file"
-        )
-    return [theirs[i] for i in ours]
+def common_tasks(tasks: Mapping[str, Iterable[str]]) -> list[str]:
+    """The tasks that all evaluations have.
+
+    Args:
+        tasks: of each evaluation, by its label.
+
+    Raises:
+        UserError: there is none.
+    """
+    first, *others = tasks.values()
+    common = [task for task in first if all(task in other for other in others)]
+    if not common:
+        has = "; ".join(f"{label} has {', '.join(own)}" for label, own in tasks.items())
+        raise UserError(f"no task in common: {has}")
+    return common
+
+
+def check_same_problems(task: str, golds: Mapping[str, Mapping[str, str]]) -> None:
+    """Hold the problems of a task in each evaluation against those of the first.
+
+    Args:
+        task: its name.
+        golds: label of an evaluation -> problem -> what is right, or its hash.
+
+    Raises:
+        UserError: they are not the same.
+    """
+    (first, ours), *others = golds.items()
+    for label, theirs in others:
+        differing = {
+            f"only {first} has": [i for i in ours if i not in theirs],
+            f"only {label} has": [i for i in theirs if i not in ours],
+            "of another right answer": [i for i in ours if i in theirs and theirs[i] != ours[i]],
+        }
+        if said := "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems):
+            raise UserError(
+                f"{task} has other problems in {label} than in {first} ({said}): evaluate both on one data file"
+            )
 
 
 def _some(problems: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import yaml
 from pacs.checkpoints.folder import read_checkpoint
 from pacs.composing import algorithms
 from pacs.integration.schema import BASELINES
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from tests.integration.real_run import RealRun, equal
 
 #: Each takes a minute or two.

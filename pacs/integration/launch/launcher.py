@@ -22,7 +22,7 @@ from pacs.runs.clearing import clear_former_start
 from pacs.runs.disk_space import NO_ROOM
 from pacs.runs.folder_check import damaged_metrics, folder_problems
 from pacs.runs.metrics_file import go_on_after
-from pacs.runs.requests import StopRequests
+from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS

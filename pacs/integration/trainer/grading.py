@@ -10,7 +10,8 @@ import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums
-from pacs.metrics import batch_metrics, component_metrics, validation_metrics
+from pacs.metrics.outcomes import component_metrics, validation_metrics
+from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded
 

@@ -24,7 +24,7 @@ from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
-from pacs.metrics import averaged
+from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
 from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress

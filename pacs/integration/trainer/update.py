@@ -11,7 +11,7 @@ from pacs.integration.exchange import TABLES, StepSettings, tables_of
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer.step_rows import is_padding
 from pacs.integration.worker.not_finite import BATCH_FIELDS, poison_error, write_evidence
-from pacs.metrics import gradient_metrics, update_metrics
+from pacs.metrics.reduce import gradient_metrics, update_metrics
 
 
 def update(trainer: Any, batch: Any, choice: Choice) -> dict[str, Any]:
