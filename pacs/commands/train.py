@@ -123,10 +123,10 @@ def main(arguments: Sequence[str]) -> int:
         raise _refusal(composition_problem(error, arguments)) from error
     except yaml.YAMLError as error:  # of a file in --config-dir
         raise _refusal(f"- a config cannot be read: {' '.join(str(error).split())}: mend the file.") from error
-    for error in refused:
+    for problem in refused:
         from pacs.integration.checks import ConfigError
 
-        raise _refusal(str(error)) if isinstance(error, ConfigError) else error
+        raise _refusal(str(problem)) if isinstance(problem, ConfigError) else problem
     return 0
 
 

@@ -82,7 +82,7 @@ task_names = _names("pacs.evaluation.tasks:NAMES")
 def arms(args: argparse.Namespace) -> list[str]:
     """The algorithms of the sweep that is named; without one all."""
     if args.name is None:
-        return algorithms(args)
+        return list(algorithms(args))
     try:
         return list(read_sweep(args.name).algorithms)
     except UserError:  # there is none of that name

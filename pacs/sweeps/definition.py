@@ -44,7 +44,7 @@ class Sweep:
         """How many, as it is defined."""
         return len(self.algorithms) * math.prod(map(len, self.values.values()))
 
-    def chosen(self, names: str | None) -> Sequence[str]:
+    def chosen(self, names: str | None) -> list[str]:
         """Those of the algorithms that are named, in the sweep's order; all if `names` is None.
 
         Args:

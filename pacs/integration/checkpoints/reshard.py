@@ -49,9 +49,9 @@ def dealt_out_alike(module: torch.nn.Module, folder: Path, kind: str) -> bool:
         return False
     # One parameter tells: FSDP shards all on one mesh.
     written = next(iter(_open(shard_file(folder, kind, ranks, torch.distributed.get_rank())).values()))
-    own = next(module.parameters())
-    sharded = isinstance(written, DTensor) and isinstance(own, DTensor)
-    return sharded and torch.equal(written.device_mesh.mesh, own.device_mesh.mesh)
+    there: Any = next(module.parameters())
+    sharded = isinstance(written, DTensor) and isinstance(there, DTensor)
+    return sharded and torch.equal(written.device_mesh.mesh, there.device_mesh.mesh)
 
 
 def load_checkpoint(manager: FSDPCheckpointManager, folder: Path) -> None:

@@ -137,8 +137,8 @@ def turn_problems(
         wrong += [(f'has messages of the role "{role}"', of_roles) for role in roles if role not in ROLES]
         if messages[-1]["role"] == "assistant":
             wrong.append(("ends with a message of the assistant", of_ends))
-        for what in wrong:
-            found.setdefault(what, []).append(number)
+        for problem in wrong:
+            found.setdefault(problem, []).append(number)
     for (what, mend), numbers in found.items():
         yield what, f"row {numbers[0]} first. {mend}", numbers
 

@@ -75,8 +75,8 @@ def _compare(engine: Any, layout: Layout, temperature: float, model: str) -> Non
         mend = f"Set +{model}.override_config.attn_implementation=eager (without + where the key is there)"
         raise LayoutError(f"{_named(engine, layout)}: {ahead} {mend}, or choose another model.")
     if complaint is not None:
-        mend = next((each for each in simpler(layout) if probe.complaint(each) is None), None)
-        raise LayoutError(f"{_named(engine, layout)}: {complaint} {_advice(layout, mend, model)}")
+        agrees = next((each for each in simpler(layout) if probe.complaint(each) is None), None)
+        raise LayoutError(f"{_named(engine, layout)}: {complaint} {_advice(layout, agrees, model)}")
 
 
 class _Probe:
