@@ -6,9 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from pacs.base.errors import UserError, one_line
+from pacs.base.errors import UserError
 from pacs.base.files import inside, write_atomically
 from pacs.evaluation.grading import NOT_RECORDED, OPTION, Grading, VerifierSettings, differences
 
@@ -101,10 +99,6 @@ class Settings:
         write_atomically(out / FILE, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
 
 
-#: As JSON has them.
-SETTINGS = TypeAdapter(Settings)
-
-
 def read_settings(out: Path) -> Settings:
     """What `settings.json` of an evaluation's folder says.
 
@@ -113,14 +107,18 @@ def read_settings(out: Path) -> Settings:
     """
     file = out / FILE
     try:
-        settings = SETTINGS.validate_json(file.read_bytes())
-        for name in settings.tasks:
+        # Not by pydantic: it refuses the halves of surrogate pairs that a stranger's file may have.
+        values = json.loads(file.read_text(encoding="utf-8"))
+        tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
+        for name in tasks:
             inside(out, "samples", name)
-        return settings
+        model, sampling = ModelSettings(**values["model"]), Sampling(**values["sampling"])
+        grading = Grading(**values["grading"]) if values.get("grading") else None
+        return Settings(model, sampling, tasks, values["versions"], values.get("git_commit"), grading)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read ({one_line(error)}): give another folder, or repair it") from error
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UserError(f"{file} cannot be read ({error}): give another folder, or repair it") from error
 
 
 def joined(old: Settings, new: Settings, out: Path) -> Settings:

@@ -188,7 +188,10 @@ def test_folders_of_one_name_are_told_apart_by_their_paths(folders: list[Path], 
     twin = tmp_path / "elsewhere" / "base"
     twin.mkdir(parents=True)
     (twin / "results.json").write_bytes((folders[1] / "results.json").read_bytes())
-    assert [evaluation.label for evaluation in read_evaluations([folders[0], twin])] == [str(folders[0]), str(twin)]
+    assert [evaluation.label for evaluation in read_evaluations([folders[0], twin])] == [
+        f"{tmp_path.name}/base",
+        "elsewhere/base",
+    ]
 
 
 def test_evaluations_that_were_graded_otherwise_are_said_so(
