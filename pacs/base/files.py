@@ -127,7 +127,7 @@ def told_apart(paths: Sequence[Path]) -> list[str]:
     Raises:
         UserError: one is given twice.
     """
-    resolved = [path.resolve() for path in paths]
+    resolved = [Path(path).resolve() for path in paths]
     for path, place in zip(paths, resolved, strict=True):
         if resolved.count(place) > 1:
             raise UserError(f"{path} is given twice: give each once")

@@ -138,9 +138,10 @@ def _read_info(path: Path) -> dict[str, Any]:
         logger.warning("%s is missing: versions and command of this run are not shown", visible(path))
         return {}
     try:
-        return _mapping(json.loads(path.read_bytes()), path, "a JSON object")
-    except (json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+        info = json.loads(path.read_bytes())
+    except (ValueError, OSError) as error:
         raise UserError(f"{path} cannot be read: {one_line(error)}") from error
+    return _mapping(info, path, "a JSON object")
 
 
 def _mapping(found: Any, path: Path, wanted: str) -> dict[Any, Any]:
