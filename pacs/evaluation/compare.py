@@ -16,8 +16,7 @@ from pacs.evaluation.summary import pass_at_ks, pass_at_values
 #: Most problems that an error names.
 NAMED = 3
 EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
-DIFFERENCES = """\
-Differences are to {first}, problem by problem (the paired bootstrap), and marked `*` where the interval excludes 0."""
+DIFFERENCES = """Differences are to {first}, problem by problem (the paired bootstrap), and marked `*` where the interval excludes 0."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ def comparison_page(
     for task in tasks:
         parts += [f"## {task.task}: {task.problems} problems", _block(task, columns)]
     if columns:
-        sources = [f"- {_reported(c)}: {c.source}, {', '.join(c.tables)}." for c in columns]
+        sources = [f"- {c.name} (reported): {c.source}, {', '.join(c.tables)}." for c in columns]
         parts += ["## Reported", "\n".join([*sources, *(f"- {remark}" for remark in remarks())])]
     return visible("\n\n".join(parts)) + "\n"
 
@@ -222,34 +221,30 @@ def comparison_json(
 def _pass_at_1(evaluations: Sequence[Evaluation], tasks: Sequence[TaskComparison], columns: Sequence[Reported]) -> str:
     """The paper's Table 1: benchmarks as columns, and their mean."""
     rows = [[e.label, *_with_mean([e.tasks[task.task].accuracy.mean for task in tasks])] for e in evaluations]
-    rows += [[_reported(c), *_with_mean([c.pass_at.get(task.task, {}).get(1) for task in tasks])] for c in columns]
+    rows += [
+        [f"{c.name} (reported)", *_with_mean([c.pass_at.get(task.task, {}).get(1) for task in tasks])] for c in columns
+    ]
     return table(["", *(task.task for task in tasks), "mean"], rows)
 
 
 def _with_mean(shares: Sequence[float | None]) -> list[str]:
-    known = [share for share in shares if share is not None]
-    mean = sum(known) / len(known) if len(known) == len(shares) else None
+    mean = None if None in shares else sum(share or 0 for share in shares) / len(shares)
     return [percent(share) for share in (*shares, mean)]
 
 
 def _block(task: TaskComparison, columns: Sequence[Reported]) -> str:
-    first = next(iter(task.pass_at))
+    rows, first = [], next(iter(task.pass_at))
     ks = list(task.pass_at[first])
-    rows = []
     for label, estimates in task.pass_at.items():
         rows.append([label, *(interval(estimates[k]) for k in ks)])
         if label in task.differences:
             rows.append([f"{label} − {first}", *(_difference(task.differences[label][k], task.problems) for k in ks)])
     for column in columns:
         at = column.pass_at.get(task.task, {})
-        rows.append([_reported(column), *(percent(at.get(k)) for k in ks)])
+        rows.append([f"{column.name} (reported)", *(percent(at.get(k)) for k in ks)])
     return table(["", *(f"pass@{k}" for k in ks)], rows)
 
 
 def _difference(value: Estimate, problems: int) -> str:
     low, mean, high = (f"{100 * share:+.2f}" for share in (value.low, value.mean, value.high))
     return f"{mean} [{low}, {high}]{' *' if value.excludes_zero and problems > 1 else ''}"
-
-
-def _reported(column: Reported) -> str:
-    return f"{column.name} (reported)"

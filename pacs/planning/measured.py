@@ -7,7 +7,7 @@ from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS
 from pacs.planning.lengths import Sample
 from pacs.planning.workload import Workload
-from pacs.verl_keys.names import LONGEST_RESPONSE, POLICY_PATH, UPDATE_TOKENS
+from pacs.verl_keys import names
 
 #: A model of at most so many times the parameters, or no fewer than one in so many, counts as one of the same size.
 SAME_SIZE = 1.5
@@ -43,15 +43,15 @@ class MeasuredStep:
         return [
             "recipe=qwen3_8b",
             f"hardware={self.gpu}x1",
-            f"{POLICY_PATH}={self.model}",
+            f"{names.POLICY_PATH}={self.model}",
             "method.update.strategy=cached",
-            "actor_rollout_ref.actor.fsdp_config.model_dtype=bf16",
-            f"data.train_batch_size={self.prompts}",
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={self.mini_batch}",
-            f"actor_rollout_ref.rollout.n={self.responses}",
-            f"data.max_prompt_length={self.prompt_tokens}",
-            f"{LONGEST_RESPONSE}={self.response_tokens}",
-            f"{UPDATE_TOKENS}={tokens}",
+            f"{names.TRAINED_DTYPE}=bf16",
+            f"{names.PROMPTS_PER_STEP}={self.prompts}",
+            f"{names.PROMPTS_PER_UPDATE}={self.mini_batch}",
+            f"{names.RESPONSES_PER_PROMPT}={self.responses}",
+            f"{names.LONGEST_PROMPT}={self.prompt_tokens}",
+            f"{names.LONGEST_RESPONSE}={self.response_tokens}",
+            f"{names.UPDATE_TOKENS}={tokens}",
         ]
 
     @property
