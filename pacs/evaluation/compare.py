@@ -16,7 +16,7 @@ from pacs.evaluation.summary import pass_at_ks, pass_at_values
 #: Most problems that an error names.
 NAMED = 3
 EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
-DIFFERENCES = """Differences are to {first}, problem by problem (the paired bootstrap), and marked `*` where the interval excludes 0."""
+DIFFERENCES = "Differences are to {first}, problem by problem (paired bootstrap); `*` where the interval excludes 0."
 
 
 @dataclass(frozen=True)
