@@ -89,7 +89,10 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     unknown = re.search(r"full_key: (\S+)", str(cause))
     if unknown is None or "not in struct" not in str(cause):
         return f"- {error}"
-    key = _written_key(unknown.group(1), arguments)
+    key = unknown.group(1)
+    if key == "method":  # a config of verl's own methods has no such section: the setting that was meant
+        written = (word.partition("=")[0].lstrip("+") for word in arguments)
+        key = next((word for word in written if word.startswith("method.")), key)
     method = next((word.split("=", 1)[1] for word in arguments if re.match(rf"\+*{METHOD}=", word)), "")
     if key == METHOD:
         of_ours = "a class of yours is trained with --config-name pacs."
@@ -106,12 +109,6 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     added = section != "run" and (section != "method" or "." in method or algorithm not in algorithms())
     add = f"; +{key}=... would add it" if added else ""
     return f"- There is no key {key}.{hint} (`pacs train --cfg job` prints them all{add}.)"
-
-
-def _written_key(key: str, arguments: Sequence[str]) -> str:
-    """The key of an override that has no place: where its section is missing, OmegaConf names the section alone."""
-    written = (word.partition("=")[0].lstrip("+") for word in arguments)
-    return next((word for word in written if word == key or word.startswith(f"{key}.")), key)
 
 
 def _of_another_method(key: str, algorithm: str) -> str | None:
