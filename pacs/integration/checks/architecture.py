@@ -16,6 +16,7 @@ from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, PreTrainedConfig, PreTrainedModel
 from transformers import __version__ as transformers_version
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from verl.utils.fsdp_utils import _select_fsdp2_wrap_targets
 from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
@@ -132,17 +133,44 @@ def _attention_heads(settings: PreTrainedConfig) -> tuple[int, int]:
         return text.num_attention_heads, text.num_key_value_heads
 
 
+def _sharding_problem(model: PreTrainedModel, classes: list[str]) -> str | None:
+    """Why FSDP2 could not shard layers of these classes one by one, as verl asks it to."""
+    layers = _select_fsdp2_wrap_targets(model, classes)
+    owners: dict[nn.Parameter, nn.Module] = {}
+    for layer in layers:
+        for parameter in layer.parameters():
+            owner = owners.setdefault(parameter, layer)
+            if owner is not layer:
+                names = sorted({type(owner).__name__, type(layer).__name__})
+                return f"has parameters that several layers to be sharded hold ({', '.join(names)})"
+    return None
+
+
+def _parameters_in(model: PreTrainedModel, name: str) -> int:
+    """How many numbers the layers of a class hold."""
+    layers = (module for module in model.modules() if type(module).__name__ == name)
+    return sum(parameter.numel() for layer in layers for parameter in layer.parameters())
+
+
 def _engine_problems(built: PreTrainedModel, config: DictConfig) -> Iterator[str]:
     """What FSDP2, the attention kernels and the transfer of weights ask of a model."""
     role, attention, shared = config.actor_rollout_ref, attention_of(config), sequence_parallel_size(config)
     key = "actor.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
-    if not OmegaConf.select(role, key) and not built._no_split_modules:
+    sharded = OmegaConf.select(role, key) or built._no_split_modules
+    if not sharded:
         lists = [module for module in built.modules() if isinstance(module, nn.ModuleList) and len(module)]
         layers = ", ".join(sorted({type(each[0]).__name__ for each in lists})) or "not known"
         yield (
             f"does not say which of its layers FSDP2 is to shard one by one: set +@{key}=[...], and the same for "
             f"actor_rollout_ref.ref; what it has of repeated layers is {layers}."
         )
+    else:
+        classes = [sharded] if isinstance(sharded, str) else sorted(sharded)
+        if (problem := _sharding_problem(built, classes)) is not None:
+            fitting = [name for name in classes if _sharding_problem(built, [name]) is None]
+            widest = max(fitting, key=lambda name: _parameters_in(built, name), default=None)
+            mend = f"set +@{key}=[{widest}], and the same for actor_rollout_ref.ref" if widest else "choose another"
+            yield f"{problem}, and FSDP2 gives each parameter to one of them: {mend}."
     there = {"sdpa": built._supports_sdpa, "flash_attention_2": built._supports_flash_attn, "eager": True}
     supported = [name for name, is_there in there.items() if is_there]
     absent = "with + before it where the key is not there yet"

@@ -164,6 +164,23 @@ def test_what_the_engine_asks_of_a_model(
     assert complaint in problem
 
 
+@pytest.mark.parametrize(
+    ("family", "layers"),
+    [("aria_text", "AriaTextDecoderLayer"), ("zamba", "ZambaMambaDecoderLayer"), ("zamba2", "Zamba2MambaDecoderLayer")],
+)
+def test_layers_within_layers_are_sharded_by_one_class(family: str, layers: str, tmp_path: Path) -> None:
+    """Seen in the worker: torch's fully_shard refuses them, or multiplies a shard by a whole tensor.
+
+    That a worker takes the mend is `tests/integration/preflight/test_preflight.py`'s.
+    """
+    key = "actor_rollout_ref.actor.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
+    write(tmp_path, family)
+    (problem,) = problems(tmp_path, family, "padded")
+    assert problem.endswith(f": set +{key}=[{layers}], and the same for actor_rollout_ref.ref.")
+    assert problems(tmp_path, family, "padded", [f"+{key}=[{layers}]"]) == []
+    assert problems(tmp_path, family, "padded", [f"+{key}={layers}"]) == []
+
+
 def test_ranks_can_share_a_sequence_by_heads_and_flash_attention_alone(tmp_path: Path) -> None:
     write(tmp_path, "qwen3", num_attention_heads=4)
     (problem,) = problems(tmp_path, "qwen3", "packed", SHARED)

@@ -110,6 +110,7 @@ def _reason(family: str, problem: str) -> tuple[str, str, list[str]]:
 def _mends(problem: str) -> list[str]:
     """What a refusal says is to be set."""
     settings = re.findall(rf"{MODEL}((?!path=)[\w.]+=\w+)(?=[\s,.]|$)", problem)
+    settings += re.findall(r"(wrap_policy[\w.]+=\[\w+\])", problem)
     return [f"`{setting}`" for setting in settings] or ["another model"]
 
 

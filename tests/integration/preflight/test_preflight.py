@@ -54,6 +54,24 @@ CASES: dict[str, tuple[Case, tuple[str, ...] | None]] = {
         (f"Set {MODEL}.use_remove_padding=false,",),
     ),
     "key and value heads by the run's settings": (("gpt_neox", "packed", (), {"num_key_value_heads": 2}), None),
+    "layers sharded as the refusal says": (
+        (
+            "aria_text",
+            "packed, fused",
+            (f"+{ACTOR}.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap=[AriaTextDecoderLayer]",),
+            {},
+        ),
+        None,
+    ),
+    "layers sharded as the refusal says, weights of several layers": (
+        (
+            "zamba2",
+            "padded",
+            (f"+{ACTOR}.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap=[Zamba2MambaDecoderLayer]",),
+            {},
+        ),
+        None,
+    ),
     "shared without flash attention": (
         ("qwen3", "packed", (f"{ACTOR}.ulysses_sequence_parallel_size=2",), {}),
         (f"Set {ACTOR}.ulysses_sequence_parallel_size=1,",),
