@@ -50,17 +50,17 @@ def measure(pause: bool, messages: int, apart: float) -> tuple[float, float]:
     """One round: what `read` has found."""
     from vllm.distributed.device_communicators.shm_broadcast import MessageQueue
 
-    own, others = multiprocessing.Pipe()
+    receiver, others = multiprocessing.Pipe()
     reader = multiprocessing.get_context("spawn").Process(target=read, args=(others, pause, messages))
     reader.start()
     others.close()  # so that a reader that dies is noticed
     queue = MessageQueue(n_reader=1, n_local_reader=1)
-    own.send(queue.export_handle())
+    receiver.send(queue.export_handle())
     queue.wait_until_ready()
     for _ in range(messages):
         time.sleep(apart)
         queue.enqueue(time.monotonic())
-    found: tuple[float, float] = own.recv()
+    found: tuple[float, float] = receiver.recv()
     reader.join()
     return found
 

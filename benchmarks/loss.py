@@ -51,11 +51,11 @@ def time_rows(rows: int, group: int, repeats: int) -> dict[str, float]:
     labels = torch.randint(0, 2, (rows,)).float()
     lengths = torch.randint(1, 8193, (rows,))
 
-    def whole(config: Pacs) -> Callable[[], object]:
+    def scoring(config: Pacs) -> Callable[[], object]:
         return lambda: score_responses(log_ratios, lengths, labels, ids, config)
 
     calls: dict[str, Callable[[], object]] = {
-        f"score_responses, {estimator}": whole(Pacs(estimator=estimator)) for estimator in ESTIMATORS
+        f"score_responses, {estimator}": scoring(Pacs(estimator=estimator)) for estimator in ESTIMATORS
     }
     calls["  batch_constants"] = lambda: batch_constants(labels, ids, Pacs())
     return {name: median_ms(call, repeats) for name, call in calls.items()}
@@ -88,8 +88,8 @@ def main() -> None:
     print(f"torch {torch.__version__}, 1 thread, {a.rows:,} responses in groups of {a.group}\n", flush=True)
     lines = []
     for name, median in time_rows(a.rows, a.group, a.repeats).items():
-        whole = name.startswith("score_responses")
-        bar = [f"{WHOLE_BAR_MS:.0f}", f"{median / WHOLE_BAR_MS:.2f}", verdict(median)] if whole else ["", "", ""]
+        scoring = name.startswith("score_responses")
+        bar = [f"{WHOLE_BAR_MS:.0f}", f"{median / WHOLE_BAR_MS:.2f}", verdict(median)] if scoring else ["", "", ""]
         lines.append([name, f"{median:.3f}", *bar])
     print(format_table(["a value a response", "ms", "bar, ms", "of the bar", ""], lines) + "\n", flush=True)
 

@@ -34,7 +34,7 @@ TASKS = ("arithmetic_mixed", "countdown", "chain_sums")
 ROWS = 32
 
 
-def whole(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+def full_sequences(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
     """(B, T) log-probabilities of the response tokens, each from a pass over prompt and response."""
     order = samples.response_mask.sum(1).argsort(stable=True)
     width, parts = samples.response_mask.shape[1], []
@@ -77,14 +77,14 @@ def main() -> None:
             max_tokens=begun.max_response_tokens,
             generator=torch.Generator().manual_seed(0),
         )
-        seen: dict[str, list[float]] = {"whole": [], "shared": []}
+        seconds_by_way: dict[str, list[float]] = {"whole": [], "shared": []}
         gradients = {}
         for _ in range(args.rounds):
-            for name, way in (("whole", whole), ("shared", log_probs)):
+            for name, way in (("whole", full_sequences), ("shared", log_probs)):
                 began = time.process_time()
                 gradients[name] = torch.autograd.grad(way(begun.policy, samples).sum(), list(begun.policy.parameters()))
-                seen[name].append(time.process_time() - began)
-        medians = {name: statistics.median(times) for name, times in seen.items()}
+                seconds_by_way[name].append(time.process_time() - began)
+        medians = {name: statistics.median(times) for name, times in seconds_by_way.items()}
         one, other = (torch.cat([part.flatten() for part in gradients[name]]) for name in medians)
         tokens = samples.attention_mask.sum() / len(samples), samples.response_mask.sum() / len(samples)
         ratios = [f"{median:.3f} ({median / medians['whole']:.2f})" for median in medians.values()]

@@ -74,18 +74,18 @@ def main() -> None:
             begun = read_beginning(start_of(task, 0, Path(folder)), prompts=1, split="test", problems=args.problems)
         given = (begun.policy, begun.tokenizer, begun.evaluated.messages)
         how = {"samples": args.samples, "max_tokens": begun.max_response_tokens}
-        counted = count(*given, **how, generator=torch.Generator().manual_seed(0))
+        drawn_once = count(*given, **how, generator=torch.Generator().manual_seed(0))
         ways: dict[str, Callable[[], object]] = {
             "generate": partial(by_generate, begun, args.samples),
             "rows": partial(sample, *given, **how, generator=torch.Generator()),
             "tree": partial(count, *given, **how, generator=torch.Generator()),
         }
-        seen: dict[str, list[float]] = {name: [] for name in ways}
+        seconds_by_way: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(args.rounds):
             for name, way in ways.items():
-                seen[name].append(seconds(way))
-        medians = {name: statistics.median(times) for name, times in seen.items()}
-        differ = sum(map(len, counted.texts)) / (args.problems * args.samples)
+                seconds_by_way[name].append(seconds(way))
+        medians = {name: statistics.median(times) for name, times in seconds_by_way.items()}
+        differ = sum(map(len, drawn_once.texts)) / (args.problems * args.samples)
         rows.append([task, f"{differ:.2f}", *(f"{m:.2f} ({m / medians['rows']:.2f})" for m in medians.values())])
     print(f"{args.problems} problems, {args.samples} samples of each")
     print(format_table(["task", "differ", "generate, s", "rows, s", "tree, s"], rows))

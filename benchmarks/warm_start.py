@@ -79,13 +79,13 @@ def main() -> None:
     parser.add_argument("--steps", type=positive, default=10, help="timed steps of a process (default: 10)")
     parser.add_argument("--rounds", type=positive, default=3, help="processes of each setting (default: 3)")
     args = parser.parse_args()
-    seen: dict[tuple[str, int], list[float]] = {}
+    measured: dict[tuple[str, int], list[float]] = {}
     for beside in (0, args.busy):
         with busy(beside):
             for _ in range(args.rounds):
                 for name, spins in SPINS.items():
-                    seen.setdefault((name, beside), []).append(step_ms(args.steps, spins))
-    medians = {key: statistics.median(times) for key, times in seen.items()}
+                    measured.setdefault((name, beside), []).append(step_ms(args.steps, spins))
+    medians = {key: statistics.median(times) for key, times in measured.items()}
     unit = medians["OpenMP's own", 0]
     print(f"{os.cpu_count()} cores")
     rows = [

@@ -83,8 +83,8 @@ def replaced(page: str, block: str) -> str:
     """
     if page.count(BEGIN) != 1 or page.count(END) != 1:
         raise ValueError(f"a README has {BEGIN.strip()} and {END.strip()} once each")
-    before, _, rest = page.partition(BEGIN)
-    return before + BEGIN + block + END + rest.partition(END)[2]
+    before, _, following = page.partition(BEGIN)
+    return before + BEGIN + block + END + following.partition(END)[2]
 
 
 def _block(expected: str, works: Sequence[Work]) -> str:

@@ -76,8 +76,10 @@ def timing_table(timing: dict[str, Steps]) -> str:
         cells = [
             f"{statistics.median(step[phase] for step in steps):.3f}" if phase in steps[0] else "" for phase in PHASES
         ]
-        whole = statistics.median(seconds(step) for step in steps)
-        rows.append([name, *cells, f"{whole:.3f}", f"{statistics.median(step_ratios(steps, timing['GRPO'])):.3f}"])
+        step_seconds = statistics.median(seconds(step) for step in steps)
+        rows.append(
+            [name, *cells, f"{step_seconds:.3f}", f"{statistics.median(step_ratios(steps, timing['GRPO'])):.3f}"]
+        )
     return format_table(["medians in seconds", *PHASES, "step", "of GRPO"], rows)
 
 

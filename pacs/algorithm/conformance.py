@@ -32,36 +32,40 @@ def check_method(method: Method, *, detached: bool = False, seed: int = 0) -> No
         seed: of the random rows.
     """
     case = random_case(seed)
-    whole, own = case.loss(method, case.log_probs), case.gradient(method, case.log_probs)
-    _same(own[~case.mask], torch.zeros(1, dtype=own.dtype), "the gradient of a masked token is 0", atol=0)
+    loss, gradient = case.loss(method, case.log_probs), case.gradient(method, case.log_probs)
+    _same(gradient[~case.mask], torch.zeros(1, dtype=gradient.dtype), "the gradient of a masked token is 0", atol=0)
     if not detached:
-        _same(own, _finite_differences(case, method), "the gradient is that of finite differences", 1e-5, 1e-7)
-    _same(_cached(case, method), own, "the gradient by effective advantages is that through whole groups")
+        _same(gradient, _finite_differences(case, method), "the gradient is that of finite differences", 1e-5, 1e-7)
+    _same(_cached(case, method), gradient, "the gradient by effective advantages is that through whole groups")
 
     if not method.whole_mini_batch:
-        _groups_by_themselves(case, method, whole, own)
+        _groups_by_themselves(case, method, loss, gradient)
     order = torch.randperm(len(case.labels), generator=torch.Generator().manual_seed(seed))
     columns = (case.log_probs, case.ref_log_probs, case.mask, case.labels, 11 - 2 * case.groups, case.stream)
     other = Case(*(column[order] for column in columns))
-    _same(other.gradient(method, other.log_probs), own[order], "the order of rows and the ids of groups do not matter")
+    _same(
+        other.gradient(method, other.log_probs),
+        gradient[order],
+        "the order of rows and the ids of groups do not matter",
+    )
 
     masked = torch.where(case.mask, case.log_probs, torch.nan)
-    _same(case.gradient(method, masked), own, "what a masked token holds does not matter")
+    _same(case.gradient(method, masked), gradient, "what a masked token holds does not matter")
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.1)):
-        rounded, largest = case.gradient(method, case.log_probs.to(dtype)).double(), float(own.abs().max())
-        _same(rounded, own, f"{dtype} gives about the gradient of float64", tolerance, tolerance * largest)
+        rounded, largest = case.gradient(method, case.log_probs.to(dtype)).double(), float(gradient.abs().max())
+        _same(rounded, gradient, f"{dtype} gives about the gradient of float64", tolerance, tolerance * largest)
 
 
-def _groups_by_themselves(case: Case, method: Method, whole: torch.Tensor, own: torch.Tensor) -> None:
+def _groups_by_themselves(case: Case, method: Method, loss: torch.Tensor, gradient: torch.Tensor) -> None:
     parts = [case.groups < 2, case.groups >= 2]
     leaf = case.log_probs.clone().requires_grad_()
     split = torch.stack([case.loss(method, leaf, part.nonzero().squeeze(1)) for part in parts]).sum()
-    _same(split.detach(), whole, "micro-batches of whole groups sum to the mini-batch")
-    _same(torch.autograd.grad(split, leaf)[0], own, "their gradients sum to that of the mini-batch")
+    _same(split.detach(), loss, "micro-batches of whole groups sum to the mini-batch")
+    _same(torch.autograd.grad(split, leaf)[0], gradient, "their gradients sum to that of the mini-batch")
     broken = case.log_probs.clone()
     broken[0, 0] = torch.nan
     there = case.gradient(method, broken)[case.groups > 0]
-    _same(there, own[case.groups > 0], "a value that is not finite stays in its group")
+    _same(there, gradient[case.groups > 0], "a value that is not finite stays in its group")
 
 
 def _finite_differences(case: Case, method: Method, step: float = 1e-6) -> torch.Tensor:

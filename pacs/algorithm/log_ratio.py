@@ -38,7 +38,9 @@ def sequence_log_ratios(
     rows = max(1, CPU_PART_TOKENS // max(1, mask.shape[1])) if mask.device.type == "cpu" else max(1, len(mask))
     parts = zip(log_probs.split(rows), ref_log_probs.detach().split(rows), mask.split(rows), strict=True)
     # Differences are summed, not sums subtracted: long responses would lose the digits that differ.
-    ratios = torch.cat([select(own.to(dtype) - ref.to(dtype), part, dtype).sum(dim=1) for own, ref, part in parts])
+    ratios = torch.cat(
+        [select(policy.to(dtype) - ref.to(dtype), part, dtype).sum(dim=1) for policy, ref, part in parts]
+    )
     if allow_not_finite:
         return nan_if_not_finite(ratios)
     if not ratios.isfinite().all():  # the one host sync; which tokens it was is looked for only then

@@ -80,15 +80,15 @@ def split_problems(seed: int) -> Split:
     held_out: list[list[Problem]] = [[], []]
     for chosen in held_out:
         missing = Counter(dict.fromkeys(BANDS, HELD_OUT_EACH))
-        rest = []
+        remaining = []
         for same_numbers in problems:
             wanted = [problem for problem in same_numbers if missing[problem.band]]
             if wanted:
                 chosen.append(rng.choice(wanted))
                 missing[chosen[-1].band] -= 1
             else:
-                rest.append(same_numbers)
-        problems = rest
+                remaining.append(same_numbers)
+        problems = remaining
     train = [problem for same_numbers in problems for problem in same_numbers]
     rng.shuffle(train)
     return Split(train, *held_out)

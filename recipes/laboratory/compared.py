@@ -107,13 +107,13 @@ def compare(question: Question, task: str, records: Records) -> Comparison:
     failed: dict[str, list[int]] = {arm: [] for arm in question.arms}
     used: dict[str, Mapping[str, Any]] = {}
     failures: list[tuple[str, Mapping[str, Any], bool]] = []
-    missing, seen = 0, set()
+    missing, listed = 0, set()
     for job in jobs(question, task, records.of):
         record = records.of(job.run) if job.ready else None
         finished = record is not None and record["state"] == "finished"
         for failure in records.failures(job.run) if job.ready else []:
-            if (failure["key"], failure["date"]) not in seen:
-                seen.add((failure["key"], failure["date"]))
+            if (failure["key"], failure["date"]) not in listed:
+                listed.add((failure["key"], failure["date"]))
                 failures.append((f"{job.arm} ({job.stage})", failure, finished))
         if record is None:
             missing += 1

@@ -76,14 +76,16 @@ def _count_chunk(
     width, prompts = ids.shape[1], len(messages)
     logits, read = read_prompts(model, ids, mask)
     decoder = Decoder(model, read, 1, max_tokens)
-    seen, position = pad(mask, (0, max_tokens), value=1).bool(), mask.sum(1)
+    visible, position = pad(mask, (0, max_tokens), value=1).bool(), mask.sum(1)
     # The rows are the different beginnings: whose they are, their tokens, and how many samples begin with them.
     of, begun, drawn = (
         torch.arange(prompts),
         torch.empty(prompts, 0, dtype=torch.int64),
         torch.full((prompts,), samples),
     )
-    whole: list[tuple[int, list[int], int]] = []  # responses that have ended: whose, their tokens, how often drawn
+    ended_responses: list[
+        tuple[int, list[int], int]
+    ] = []  # responses that have ended: whose, their tokens, how often drawn
     tokens, entropy = 0, 0.0
     for t in range(max_tokens):
         known = logits.log_softmax(-1)
@@ -93,7 +95,7 @@ def _count_chunk(
         row, token, times = _branches(likely, drawn, generator)
         of, begun = of[row], torch.cat([begun[row], token[:, None]], dim=1)
         ended = (token == tokenizer.eos_token_id) | (t + 1 == max_tokens)
-        whole += zip(of[ended].tolist(), begun[ended].tolist(), times[ended].tolist(), strict=True)
+        ended_responses += zip(of[ended].tolist(), begun[ended].tolist(), times[ended].tolist(), strict=True)
         if ended.all():
             break
         row, of, begun, token, drawn = row[~ended], of[~ended], begun[~ended], token[~ended], times[~ended]
@@ -102,12 +104,12 @@ def _count_chunk(
             # Beginnings of one row differ in their last token alone, so that any of them may take any of its places.
             place = kept.argsort(stable=True).argsort()
             of, begun, token, drawn = of[place], begun[place], token[place], drawn[place]
-            seen, position = seen[kept], position[kept]
-        logits = decoder.step(token, position, seen[:, : width + t + 1])
+            visible, position = visible[kept], position[kept]
+        logits = decoder.step(token, position, visible[:, : width + t + 1])
         position = position + 1
     texts: list[Counter[str]] = [Counter() for _ in messages]
-    decoded = tokenizer.batch_decode([response for _, response, _ in whole], skip_special_tokens=True)
-    for (prompt, _, number), text in zip(whole, decoded, strict=True):
+    decoded = tokenizer.batch_decode([response for _, response, _ in ended_responses], skip_special_tokens=True)
+    for (prompt, _, number), text in zip(ended_responses, decoded, strict=True):
         texts[prompt][text] += number
     return Counts(texts, tokens, entropy)
 

@@ -61,13 +61,13 @@ class Decoder:
                 buffer[i][free, :, : self._length] = part[rows[moves], :, : self._length]
         return placed
 
-    def step(self, tokens: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    def step(self, tokens: torch.Tensor, positions: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
         """(B, V) logits of the token after the next.
 
         Args:
             tokens: (B,) int64, each row's next.
             positions: (B,) int64, where it stands.
-            seen: (B, N) bool, which of all tokens up to it, N with it, are seen by it.
+            visible: (B, N) bool, which of all tokens up to it, N with it, are seen by it.
         """
         hidden = self._model.model.embed_tokens(tokens)
         cos, sin = (part[:, 0, None] for part in self._model.model.rotary_emb(hidden, positions[:, None]))
@@ -85,7 +85,7 @@ class Decoder:
                 turned[:, : self._heads].reshape(rows, self._shared, -1, self._size),
                 keys[:rows, :, : self._length],
                 values[:rows, :, : self._length],
-                attn_mask=seen[:, None, None],
+                attn_mask=visible[:, None, None],
             )
             hidden = hidden + linear(attended.reshape(rows, -1), layer.self_attn.o_proj.weight)
             normed = rms_norm(hidden, hidden.shape[-1:], layer.post_attention_layernorm.weight, self._epsilon)

@@ -31,13 +31,13 @@ def arms(question: Question) -> str:
     """Each arm's method, the options of it that the question sets, and the settings that are not the common ones."""
     rows = []
     for arm in question.arms.values():
-        own = {
+        changed = {
             name: value
             for name, value in arm.stated.items()
             if name not in COLUMNS and (name not in question.settings or value != question.settings[name])
         }
         options = _listed(arm.settings.options)
-        rows.append([arm.name, arm.settings.method, options or ABSENT, _listed(own) or ABSENT])
+        rows.append([arm.name, arm.settings.method, options or ABSENT, _listed(changed) or ABSENT])
     return table(["arm", "method", "options", "settings of its own"], rows)
 
 

@@ -63,14 +63,14 @@ class Learner:
             reference = self._log_probs_of(self._reference, part) if by_model else part.log_probs
             if at_start is not None:
                 reference = at_start[rows, : part.response_mask.shape[1]]
-            own = log_probs(self._policy, part)
+            policy_log_probs = log_probs(self._policy, part)
             if number == 0 and (at_start is not None or (own_samples and not by_model)):
-                reference = own.detach()  # the same to the last bit, so that its scores are 0
+                reference = policy_log_probs.detach()  # the same to the last bit, so that its scores are 0
             known_before = constants.of(rows)
             if self._values is not None:
                 self._values.update(part, rows, float(known_before.shares.sum()))
             loss, known = method_loss(
-                own,
+                policy_log_probs,
                 reference,
                 part.response_mask,
                 batch.labels[rows],

@@ -39,11 +39,11 @@ def method_named(name: str, options: Mapping[str, Any]) -> Method:
         raise UserError("options.method is no option: the setting `method` names the method")
     path = BASELINES.get(name, name)
     try:
-        own = class_of(path)
+        method_class = class_of(path)
     except ValueError as error:
         raise UserError(str(error)) from error
     # A section that is given in part keeps the rest of the method's own: GRPO's reference is not PACS's.
-    section = {key: _filled(own, key, value) for key, value in options.items()}
+    section = {key: _filled(method_class, key, value) for key, value in options.items()}
     try:
         method = method_of({"name": path, **section})
     except ValueError as error:

@@ -225,14 +225,14 @@ def _rates(where: str, key: str, stated: Any, least: int = 1) -> tuple[float, ..
 def _settings(where: str, content: Mapping[str, Any], stated: Mapping[str, Any]) -> Settings:
     """The settings of an arm: the common ones, and over them its own; those of each task are tried, too."""
     known = [field.name for field in fields(Settings) if field.name not in NOT_SET_HERE]
-    own = {key: value for key, value in stated.items() if key not in ARM_KEYS}
-    refuse_unknown(where, own, known)
+    arm_settings = {key: value for key, value in stated.items() if key not in ARM_KEYS}
+    refuse_unknown(where, arm_settings, known)
     refuse_unknown(f"{where}: the common settings", content["settings"], known)
-    settings = _made(where, **{**content["settings"], **own})
+    settings = _made(where, **{**content["settings"], **arm_settings})
     for task, others in content.get("task_settings", {}).items():
-        if both := sorted(set(others) & set(own)):
+        if both := sorted(set(others) & set(arm_settings)):
             raise UserError(f"{where}: {both[0]} is also in task_settings of {task}: leave one of them out")
-        _made(f"{where}: task_settings of {task}", **{**content["settings"], **own, **others})
+        _made(f"{where}: task_settings of {task}", **{**content["settings"], **arm_settings, **others})
     return settings
 
 

@@ -37,15 +37,15 @@ def before_each_token(
     """
     width = samples.response_mask.shape[1]
     columns = samples.ids.shape[1] - width
-    seen = samples.attention_mask[:, :columns]
+    prompt_mask = samples.attention_mask[:, :columns]
     # A prompt's rows are found by its tokens, whatever the order of the rows.
-    prompts, of_row = torch.where(seen.bool(), samples.ids[:, :columns], -1).unique(dim=0, return_inverse=True)
-    seen = (prompts >= 0).long()
+    prompts, of_row = torch.where(prompt_mask.bool(), samples.ids[:, :columns], -1).unique(dim=0, return_inverse=True)
+    prompt_mask = (prompts >= 0).long()
     read = DynamicCache(config=body.config)
-    positions = (seen.cumsum(1) - 1).clamp(min=0)
+    positions = (prompt_mask.cumsum(1) - 1).clamp(min=0)
     first = body(
         input_ids=prompts.clamp(min=0),
-        attention_mask=seen,
+        attention_mask=prompt_mask,
         position_ids=positions,
         past_key_values=read,
         use_cache=True,
@@ -53,17 +53,17 @@ def before_each_token(
     order = samples.response_mask.sum(1).argsort(stable=True)
     parts = []
     for rows in order.split(PASS_ROWS):
-        mask, own = samples.response_mask[rows], of_row[rows]
+        mask, prompt_of_row = samples.response_mask[rows], of_row[rows]
         longest = int(mask.sum(1).max())
-        mask, tokens, hidden = mask[:, :longest], samples.ids[rows, columns : columns + longest], first[own]
+        mask, tokens, hidden = mask[:, :longest], samples.ids[rows, columns : columns + longest], first[prompt_of_row]
         if longest > 1:
             cache = DynamicCache(config=body.config)
             for number, layer in enumerate(read.layers):
-                cache.update(layer.keys[own], layer.values[own], number)
+                cache.update(layer.keys[prompt_of_row], layer.values[prompt_of_row], number)
             after = body(
                 input_ids=tokens[:, :-1],
-                attention_mask=torch.cat([seen[own], mask[:, :-1].long()], dim=1),
-                position_ids=seen[own].sum(1, keepdim=True) + torch.arange(longest - 1),
+                attention_mask=torch.cat([prompt_mask[prompt_of_row], mask[:, :-1].long()], dim=1),
+                position_ids=prompt_mask[prompt_of_row].sum(1, keepdim=True) + torch.arange(longest - 1),
                 past_key_values=cache,
                 use_cache=True,
             ).last_hidden_state

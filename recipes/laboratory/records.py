@@ -226,10 +226,10 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
     Raises:
         UserError: a line is no record.
     """
-    return read_lines(file, _own, "remove it, and the same command makes up for it")
+    return read_lines(file, _checked_record, "remove it, and the same command makes up for it")
 
 
-def _own(record: dict[str, Any]) -> dict[str, Any]:
+def _checked_record(record: dict[str, Any]) -> dict[str, Any]:
     if digest({"run": record["run"], "start": record["start"]}) != record["key"]:
         raise ValueError("its key is not that of its run")
     if record["state"] not in ("finished", "failed"):

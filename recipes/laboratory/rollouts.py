@@ -72,9 +72,9 @@ class Rollouts:
             missing -= len(mixed) // size
             if missing == 0:
                 break
-        whole = kept[0][0] if len(kept) == 1 else joined([samples for samples, _ in kept])
+        samples_kept = kept[0][0] if len(kept) == 1 else joined([samples for samples, _ in kept])
         groups = torch.arange(self._settings.prompts).repeat_interleave(size)
-        return Batch(whole, torch.cat([labels for _, labels in kept]), groups, rollouts, tokens, right)
+        return Batch(samples_kept, torch.cat([labels for _, labels in kept]), groups, rollouts, tokens, right)
 
     def _sample(self, prompts: int) -> tuple[Samples, torch.Tensor]:
         """Responses to newly drawn prompts, and their labels."""

@@ -164,14 +164,14 @@ class Runner:
         return None
 
     def _start(self, folder: Path, job: Job, start: str) -> Going:
-        own = Path(tempfile.mkdtemp(prefix="run-", dir=folder))
+        run_folder = Path(tempfile.mkdtemp(prefix="run-", dir=folder))
         asked = {
             "start": str(starts.start_of(job.run.task, job.run.start_seed, self.work / "starts")),
             "settings": asdict(job.run.settings),
             "evaluation": asdict(job.run.evaluation),
-            "out": str(own / "result.json"),
+            "out": str(run_folder / "result.json"),
         }
-        with (own / "log.txt").open("wb") as log:
+        with (run_folder / "log.txt").open("wb") as log:
             process = subprocess.Popen(
                 self.child,
                 stdin=subprocess.PIPE,
@@ -185,7 +185,7 @@ class Runner:
             process.stdin.write(json.dumps(asked).encode() + b"\n")
             process.stdin.flush()
         self.tried.add(key_of(job.run, start))
-        return Going(job, start, process, own, time.monotonic())
+        return Going(job, start, process, run_folder, time.monotonic())
 
     def _take_up_finished(self) -> None:
         for going in list(self.going):

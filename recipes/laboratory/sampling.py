@@ -62,9 +62,9 @@ def joined(parts: Sequence[Samples]) -> Samples:
     widths = [(part.ids.shape[1] - part.response_mask.shape[1], part.response_mask.shape[1]) for part in parts]
     left, right = max(prompt for prompt, _ in widths), max(response for _, response in widths)
 
-    def cat(name: str, whole: bool) -> torch.Tensor:
+    def cat(name: str, with_prompt: bool) -> torch.Tensor:
         values = [getattr(part, name) for part in parts]
-        margins = [(left - prompt if whole else 0, right - response) for prompt, response in widths]
+        margins = [(left - prompt if with_prompt else 0, right - response) for prompt, response in widths]
         return torch.cat([pad(value, margin) for value, margin in zip(values, margins, strict=True)])
 
     return Samples(

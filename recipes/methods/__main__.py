@@ -35,12 +35,12 @@ def main() -> int:
     parser.add_argument("sweeps", nargs="*", type=Path, metavar="SWEEP", help=about)
     arguments = parser.parse_args()
     try:
-        whole = set(map(add, arguments.sweeps)) <= {True}
+        complete = set(map(add, arguments.sweeps)) <= {True}
         write_atomically(page.PAGE, page.page(page.read(), Records()))
     except UserError as error:
         parser.error(str(error))
     print(page.PAGE)
-    return 0 if whole else 1
+    return 0 if complete else 1
 
 
 def add(sweep: Path, file: Path = page.RECORDS) -> bool:
@@ -60,7 +60,7 @@ def add(sweep: Path, file: Path = page.RECORDS) -> bool:
     runs = [run for run in results["runs"] if run["state"] == "finished"]
     missing = [run for run in runs if key(run, results["recipe"]) not in there]
     print(f"{sweep}: {len(runs)} of {len(results['runs'])} runs are finished, {len(missing)} to be measured")
-    records, whole = Appender(file), True
+    records, complete = Appender(file), True
     for run in missing:
         try:
             if run["total_steps"] != steps:
@@ -68,12 +68,12 @@ def add(sweep: Path, file: Path = page.RECORDS) -> bool:
             found = measure(sweep / run["name"], run["step"], evaluation, run["seed"])
         except UserError as error:
             say(f"{run['name']} cannot be measured: {error}", error=True)
-            whole = False
+            complete = False
             continue
         records.write(key(run, results["recipe"]) | {"commit": run["git_commit"]} | found)
         print(f"{run['name']}: pass@1 {measures(found['evaluation'])['pass@1']:.3f}", flush=True)
     records.close()
-    return whole
+    return complete
 
 
 if __name__ == "__main__":

@@ -87,8 +87,8 @@ def _of_task(task: str, measured: Sequence[Mapping[str, Any]], laboratory: Recor
     yield from (f"### Against the laboratory: {task}", HOW_TO_READ["laboratory"].format(task=task))
     arms = {name: theirs[arm] for name in stack if (arm := ARMS.get(name, name)) in theirs}
     cells = _cells({name: (stack[name], arms[name].finals) for name in arms})
-    own = {name: ", ".join(dict.fromkeys(f"{one['lr']:g}" for one in methods[name])) for name in arms}
-    rates = {name: f"{own[name]}; {arm.choice.lr:g}" for name, arm in arms.items()}
+    rates_used = {name: ", ".join(dict.fromkeys(f"{one['lr']:g}" for one in methods[name])) for name in arms}
+    rates = {name: f"{rates_used[name]}; {arm.choice.lr:g}" for name, arm in arms.items()}
     spent = {name: plus_minus(list(arm.finals["thousand tokens"].values())) for name, arm in arms.items()}
     heads = [
         head for each in COMPARED for head in (f"{each}: laboratory", f"{each}: stack less it", f"{each}: p (Holm)")

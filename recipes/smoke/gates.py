@@ -22,14 +22,14 @@ class Gate:
 
     Attributes:
         name: what.
-        seen: the measured value, in words.
+        measured: the measured value, in words.
         wanted: what it must be, in words.
         passed: whether it is; None if this machine cannot tell.
         advice: what to do if it is not.
     """
 
     name: str
-    seen: str
+    measured: str
     wanted: str
     passed: bool | None
     advice: str
@@ -140,8 +140,8 @@ def _memory(steps: Sequence[Mapping[str, float]], plan: Plan) -> Gate:
     advice = "`pacs plan` with the same settings has the parts (docs/scaling.md); report what was measured"
     if plan.work.on_cpu:
         return Gate("memory of a training process", "not measured on a CPU", wanted, None, advice)
-    seen = max(step["actor/perf/max_memory_allocated_gb"] for step in steps)
-    return Gate("memory of a training process", f"{seen:.1f} GiB", wanted, low <= seen <= high, advice)
+    measured = max(step["actor/perf/max_memory_allocated_gb"] for step in steps)
+    return Gate("memory of a training process", f"{measured:.1f} GiB", wanted, low <= measured <= high, advice)
 
 
 def _joined(numbers: Iterable[float]) -> str:

@@ -103,7 +103,7 @@ def show(found: Sequence[Gate], out: Path) -> None:
     words = {True: "passed", False: "FAILED", None: "not seen"}
     print()
     for gate in found:
-        print(f"{words[gate.passed]:8}  {gate.name}\n          {gate.seen}; wanted: {gate.wanted}")
+        print(f"{words[gate.passed]:8}  {gate.name}\n          {gate.measured}; wanted: {gate.wanted}")
         if gate.passed is False:
             print(f"          {gate.advice}")
     print(f"\n  gates  {out / 'gates.json'}\n  run    {out / 'run'}")

@@ -114,6 +114,6 @@ def first_term(
 ) -> torch.Tensor:
     """(V, A) by the logits: E over groups of L times the gradient of the group's log-probability."""
     solved = solve_groups(method, policy, reference, labels, groups)
-    whole = solved.losses.mean(dim=2, keepdim=True).expand_as(solved.losses)
+    mean_losses = solved.losses.mean(dim=2, keepdim=True).expand_as(solved.losses)
     chances = groups.log_probability(policy).exp()
-    return (chances[..., None] * by_logits(whole, policy, groups.members)).sum(dim=1)
+    return (chances[..., None] * by_logits(mean_losses, policy, groups.members)).sum(dim=1)

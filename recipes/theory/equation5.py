@@ -58,13 +58,13 @@ def terms(method: Pacs, size: int) -> Terms:
     """Of the case above, in groups of `size`."""
     theta, reference = case()
     policy, of_reference, groups = log_softmax(theta), log_softmax(reference), all_groups(len(SIX), size)
-    whole = finite_differences(lambda at: expected_loss(method, at, of_reference, SIX, groups), theta)
+    full_gradient = finite_differences(lambda at: expected_loss(method, at, of_reference, SIX, groups), theta)
     first = first_term(method, policy, of_reference, SIX, groups)
     second = sampled_gradient(method, policy, of_reference, SIX, groups)
     option = sampled_gradient(
         method.model_copy(update={"policy_gradient_term": True}), policy, of_reference, SIX, groups
     )
-    return Terms(relative(first + second, whole), relative(option - second, first), *_compared(first, second))
+    return Terms(relative(first + second, full_gradient), relative(option - second, first), *_compared(first, second))
 
 
 def relative(found: torch.Tensor, expected: torch.Tensor) -> float:

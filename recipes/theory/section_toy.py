@@ -147,11 +147,11 @@ def section() -> str:
 
 
 def _cells(name: str, ends: dict[str, Best]) -> list[str]:
-    rates, (rate, own) = SETTINGS["learning_rates"], ends[name]
+    rates, (rate, chosen) = SETTINGS["learning_rates"], ends[name]
     edge = "*" if rate in (0, len(rates) - 1) else ""
-    middle, low, high = interval(own["pass@1"], ends[RIVALS[0]].runs["pass@1"])
+    middle, low, high = interval(chosen["pass@1"], ends[RIVALS[0]].runs["pass@1"])
     return [
-        f"{rates[rate]}{edge}; {own['pass@1'].mean():.3f}/{own['pass@32'].mean():.3f}",
+        f"{rates[rate]}{edge}; {chosen['pass@1'].mean():.3f}/{chosen['pass@32'].mean():.3f}",
         "" if name == RIVALS[0] else f"{middle:+.3f} [{low:+.3f}, {high:+.3f}]",
     ]
 
@@ -168,8 +168,8 @@ def _verdict(kept: dict[str, Any]) -> str:
     """What the tables say, with its numbers."""
 
     def less(ours: str, theirs: str, measure: str, world: str) -> str:
-        own, other = (best(kept[world][name]).runs[measure] for name in (ours, theirs))
-        middle, low, high = interval(own, other)
+        chosen, other = (best(kept[world][name]).runs[measure] for name in (ours, theirs))
+        middle, low, high = interval(chosen, other)
         return f"{middle:+.3f} [{low:+.3f}, {high:+.3f}]"
 
     balanced_never, dropped = "PACS, balanced, never", "PACS, balanced, never, dropped"

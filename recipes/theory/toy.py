@@ -82,8 +82,8 @@ def gradient(
         reference: (L, S, F), of the reference policy.
         drawn: (L, S, P, G) answers.
     """
-    own = log_policy(prompts.features, theta)
-    log_probs = own.gather(3, drawn).reshape(-1, 1).requires_grad_()
+    policy_log_probs = log_policy(prompts.features, theta)
+    log_probs = policy_log_probs.gather(3, drawn).reshape(-1, 1).requires_grad_()
     of_reference = log_policy(prompts.features, reference).gather(3, drawn).reshape(-1, 1)
     labels = prompts.right.expand(len(theta), -1, -1, -1).gather(3, drawn)
     ids = torch.arange(labels[..., 0].numel()).repeat_interleave(drawn.shape[3])
@@ -92,8 +92,8 @@ def gradient(
     )
     per_response = torch.autograd.grad(loss, log_probs)[0].reshape(drawn.shape)
     counted = columns["counted"].reshape(drawn.shape).sum(dim=(2, 3)).clamp(min=1)
-    by_answer = torch.zeros_like(own).scatter_add(3, drawn, per_response)
-    by_logit = by_answer - own.exp() * by_answer.sum(dim=3, keepdim=True)
+    by_answer = torch.zeros_like(policy_log_probs).scatter_add(3, drawn, per_response)
+    by_logit = by_answer - policy_log_probs.exp() * by_answer.sum(dim=3, keepdim=True)
     return torch.einsum("lspa,spaf->lsf", by_logit, prompts.features) / counted[..., None]
 
 

@@ -53,17 +53,17 @@ def update(trainer: Any, batch: Any, choice: Choice) -> dict[str, Any]:
 
 def log(trainer: Any, choice: Choice, returned: dict[str, Any]) -> dict[str, float]:
     """What the workers returned, under the names by which it is logged."""
-    rest = {name: value for name, value in returned.items() if name != TABLES}
+    numbers = {name: value for name, value in returned.items() if name != TABLES}
     metrics: dict[str, float] = update_metrics(tables_of(returned)) | {
         "pacs/update/cached_fraction": float(choice.strategy == "cached"),
-        "pacs/update/learning_rate_mean": rest.pop("learning_rate"),
-        "perf/mfu/actor": float(np.mean(rest.pop("mfu"))),
+        "pacs/update/learning_rate_mean": numbers.pop("learning_rate"),
+        "perf/mfu/actor": float(np.mean(numbers.pop("mfu"))),
     }
-    metrics |= gradient_metrics(rest["grad_norm"], trainer.config.actor_rollout_ref.actor.optim.clip_grad)
-    metrics |= {name: rest.pop(name) for name in ("timing_s/reference_pass", "timing_s/policy_pass")}
+    metrics |= gradient_metrics(numbers["grad_norm"], trainer.config.actor_rollout_ref.actor.optim.clip_grad)
+    metrics |= {name: numbers.pop(name) for name in ("timing_s/reference_pass", "timing_s/policy_pass")}
     # The value of the loss function is the surrogate's under `cached`; pacs/loss_mean is Eq. 8's.
-    del rest["loss"]
-    return metrics | {f"actor/{name}": value for name, value in reduce_metrics(rest).items()}
+    del numbers["loss"]
+    return metrics | {f"actor/{name}": value for name, value in reduce_metrics(numbers).items()}
 
 
 def reset(trainer: Any, metrics: dict[str, Any]) -> None:

@@ -155,8 +155,8 @@ class MethodWorker(ProbedWorker):
         unread = [torch.zeros(len(mask)) for mask in data["response_mask"].unbind()[:first]]
         if first == len(data):
             return torch.nested.as_nested_tensor(unread, layout=torch.jagged)
-        rest = tu.index_select_tensor_dict(data, list(range(first, len(data))))
-        values = [*unread, *self.actor.log_probs(rest).unbind()]
+        later_rows = tu.index_select_tensor_dict(data, list(range(first, len(data))))
+        values = [*unread, *self.actor.log_probs(later_rows).unbind()]
         return torch.nested.as_nested_tensor(values, layout=torch.jagged)
 
     def _scale_learning_rate(self, factor: float) -> float:

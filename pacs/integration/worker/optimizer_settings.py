@@ -18,7 +18,7 @@ def settings_kept(optimizer: Optimizer, schedule: LambdaLR) -> Iterator[None]:
     peaks = list(schedule.base_lrs)
     yield
     rates = [peak * factor(schedule.last_epoch) for peak, factor in zip(peaks, schedule.lr_lambdas, strict=True)]
-    for group, own, rate in zip(optimizer.param_groups, settings, rates, strict=True):
-        group.update(own)
+    for group, kept, rate in zip(optimizer.param_groups, settings, rates, strict=True):
+        group.update(kept)
         group["lr"] = rate
     schedule.base_lrs, schedule._last_lr = peaks, rates

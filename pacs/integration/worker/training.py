@@ -87,8 +87,8 @@ class ProbedWorker(ActorRolloutRefWorker):
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def check_files(self, folder: str, names: list[str], written: bool) -> list[CheckedFile]:
         """Read this rank's share of a checkpoint's large files against their checksums (see `shard_checks`)."""
-        own = share_of(names, torch.distributed.get_rank(), torch.distributed.get_world_size())
-        return check_files(Path(folder), own, written=written)
+        assigned = share_of(names, torch.distributed.get_rank(), torch.distributed.get_world_size())
+        return check_files(Path(folder), assigned, written=written)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def init_model(self) -> None:
