@@ -5,7 +5,7 @@ class UserError(ValueError):
     """A command cannot do what was asked: the message names what to change. `pacs` prints it, and ends with 2."""
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """What an error says, in a line; of pydantic's the first thing that is wrong, and where."""
     if hasattr(error, "errors"):
         first = error.errors()[0]

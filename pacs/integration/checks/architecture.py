@@ -19,9 +19,10 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
+from pacs.base.errors import one_line
 from pacs.integration.checks.models import read_model_config
 from pacs.integration.checks.silent import silent_problems
-from pacs.integration.checks.wording import in_a_line, spelled
+from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import attention as attention_of
 from pacs.verl_keys.config import sequence_parallel_size
 
@@ -54,7 +55,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
     try:
         settings = _with_overrides(CONFIG_MAPPING[kind].from_dict(found), model)
     except REFUSALS as error:
-        said = in_a_line(error, 300)
+        said = one_line(error)[:300]
         yield f"@model.path=: transformers refuses its config.json ({said}); see @model.override_config."
         return
     if problems := list(_verl_problems(settings, config)):
@@ -67,7 +68,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
         with torch.device("meta"):
             built = model_class._from_config(copy.deepcopy(settings), attn_implementation="eager")
     except REFUSALS as error:
-        yield f"@model.path=: transformers cannot build a {name} from its config.json ({in_a_line(error, 300)})."
+        yield f"@model.path=: transformers cannot build a {name} from its config.json ({one_line(error)[:300]})."
         return
     problems = [*_engine_problems(built, config), *silent_problems(built, settings, config)]
     yield from (f"@model.path= ({name}) {problem}" for problem in problems)

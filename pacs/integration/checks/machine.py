@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
@@ -20,7 +21,6 @@ from pacs.integration.checks.reasoning import reasoning_problems
 from pacs.integration.checks.rows import Note, row_problems
 from pacs.integration.checks.schemas import unite_problems
 from pacs.integration.checks.user_code import try_own_code
-from pacs.integration.checks.wording import in_a_line
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
 from pacs.verl_keys.config import chat_template_options
@@ -81,7 +81,7 @@ def expected_data(config: DictConfig) -> list[str]:
         try:
             return f"{pyarrow.parquet.read_metadata(file).num_rows:,} rows"
         except (pyarrow.ArrowException, OSError) as error:
-            return f"not a parquet file ({in_a_line(error).rstrip('.')})."
+            return f"not a parquet file ({one_line(error).rstrip('.')})."
 
     return [f"{key}={file}: {found(file)}" for key, file in _data_files(config)]
 

@@ -9,7 +9,8 @@ import pyarrow.parquet
 from jinja2 import TemplateError
 from omegaconf import DictConfig
 
-from pacs.integration.checks.wording import in_a_line, spell
+from pacs.base.errors import one_line
+from pacs.integration.checks.wording import spell
 from pacs.verl_keys.config import chat_template_options
 
 #: Those that the templates of most models know.
@@ -32,7 +33,7 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
     try:
         tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
-        why = f"{type(error).__name__}: {in_a_line(error)}"
+        why = f"{type(error).__name__}: {one_line(error)}"
         yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
         return
     if tokenizer is None:
@@ -102,7 +103,7 @@ def _problem(tokenizer: Any, messages: Any, options: dict[str, Any], longest: in
     try:
         text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **options)
     except TemplateError as error:
-        template = f"the chat template of {tokenizer.name_or_path} ({in_a_line(error)})"
+        template = f"the chat template of {tokenizer.name_or_path} ({one_line(error)})"
         return f"is refused by {template}: mend the template, or the prompt"
     if cut or len(text.encode()) <= longest - MARGIN:
         return None

@@ -41,8 +41,8 @@ def spell(sentence: str, config: DictConfig) -> str:
 
 def full_name(name: str) -> str:
     """`actor_rollout_ref.rollout.n` of `rollout.n`."""
-    section, _, rest = name.partition(".")
-    return f"{SECTIONS.get(section, section)}.{rest}"
+    section, _, setting = name.partition(".")
+    return f"{SECTIONS.get(section, section)}.{setting}"
 
 
 def written(value: Any) -> str:
@@ -50,8 +50,3 @@ def written(value: Any) -> str:
     if OmegaConf.is_config(value):
         value = OmegaConf.to_container(value, resolve=True)
     return json.dumps(value, default=str) if value is None or isinstance(value, bool) else str(value)
-
-
-def in_a_line(error: BaseException, most: int | None = None) -> str:
-    """What an error says, on one line."""
-    return " ".join(str(error).split())[:most]

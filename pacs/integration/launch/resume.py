@@ -5,12 +5,12 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.errors import one_line
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.integration.checks import ConfigError
-from pacs.integration.checks.wording import in_a_line
 from pacs.integration.launch.input_hashes import input_changes
 from pacs.runs.listing import last_metrics
 from pacs.runs.state import read_state
@@ -119,7 +119,7 @@ def _settings(file: Path) -> dict[str, Any]:
         config: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
         config["data"]["dataloader_num_workers"]
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no config of a run
-        said = f"{file} is not the config.yaml of a run ({in_a_line(error)}): choose another folder."
+        said = f"{file} is not the config.yaml of a run ({one_line(error)}): choose another folder."
         raise ConfigError(said) from error
     return with_new_keys(config)
 
