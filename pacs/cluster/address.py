@@ -52,7 +52,7 @@ def address_towards(head: str) -> str:
 
 def interface_of(address: str) -> str | None:
     """The name of the interface with this address."""
-    return next((name for name, own in _addresses().items() if address in own), None)
+    return next((name for name, addresses in _addresses().items() if address in addresses), None)
 
 
 def _addresses() -> dict[str, list[str]]:

@@ -11,9 +11,41 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
+import yaml
+from omegaconf import OmegaConf
+
 from pacs.cluster.address import interface_of
+from pacs.cluster.rendezvous import ClusterError
 from pacs.runs.leftovers import SOCKET_CHARS, remove_segments, segments_there
 from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
+from pacs.verl_keys.config import actor_slots, device, ranks_per_node
+
+
+def logical_resources(train: Sequence[str]) -> list[str]:
+    """Arguments of `ray start` on each node of a run; none for one on GPUs, which Ray counts itself.
+
+    Args:
+        train: the arguments of `pacs train`, which composes the run.
+
+    Raises:
+        ClusterError: If it cannot be composed; `pacs train` has said why.
+    """
+    command = [sys.executable, "-m", "pacs", "train", *train, "--cfg", "job"]
+    composed = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if composed.returncode != 0:
+        raise ClusterError("the run cannot be composed; what is wrong with it is above.")
+    try:
+        settings = yaml.safe_load(composed.stdout)
+    except yaml.YAMLError:
+        settings = None
+    if not isinstance(settings, dict):  # --help, or another option that trains nothing
+        return []
+    config = OmegaConf.create(settings)
+    if device(config) != "cpu":
+        return []
+    slots = actor_slots(config)
+    return [f"--num-gpus={ranks_per_node(config)}", *([] if slots is None else [f"--num-cpus={slots}"])]
+
 
 #: Environment variable of every process of this node's Ray. `ray stop` would end those of other jobs as well.
 TOKEN = "PACS_CLUSTER_TOKEN"

@@ -179,7 +179,7 @@ def _run(config: DictConfig, *, dry_run: bool, verbose: bool) -> None:
 def _say_what_it_needs(config: DictConfig) -> None:
     from pacs.integration import checks, strategy
     from pacs.integration.checks import machine as surroundings
-    from pacs.integration.checks.reasoning import reasoning_outlook
+    from pacs.integration.checks.prompts import reasoning_outlook
     from pacs.integration.launch import launcher
     from pacs.planning.report import outline
 

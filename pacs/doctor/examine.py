@@ -62,7 +62,7 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
     from pacs.integration.checks.architecture import architecture_problems
     from pacs.integration.checks.machine import input_problems
-    from pacs.integration.checks.reasoning import reasoning_outlook
+    from pacs.integration.checks.prompts import reasoning_outlook
 
     notes: list[str] = []
     problems = [*input_problems(config, notes.append), *architecture_problems(config)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pacs.base.run_folder import RunFolder
-from pacs.runs.metrics_file import read_lines
+from pacs.runs.read import read_lines
 
 
 def folder_problems(run_dir: Path) -> Iterator[str]:

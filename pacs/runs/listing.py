@@ -16,8 +16,8 @@ from pathlib import Path
 from pacs.base.files import folder_bytes, read_json
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
-from pacs.runs.metrics_file import parse_line
 from pacs.runs.processes import is_alive
+from pacs.runs.read import parse_line
 from pacs.runs.state import RunState, read_fault, read_progress, read_state, this_host
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS, VALIDATION_MEANS
 

@@ -16,11 +16,9 @@ from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
-from pacs.integration.checks.prompts import prompt_problems
-from pacs.integration.checks.reasoning import reasoning_problems
-from pacs.integration.checks.rows import Note, row_problems
-from pacs.integration.checks.schemas import unite_problems
-from pacs.integration.checks.user_code import try_own_code
+from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
+from pacs.integration.checks.rows import Note, row_problems, unite_problems
+from pacs.integration.checks.user_code import own_code_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
 from pacs.verl_keys.config import chat_template_options
@@ -61,10 +59,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
     if not problems:
         yield from list(prompt_problems(config, train, val)) or reasoning_problems(config)
-    trial = try_own_code(config, None if data_problems else train[0])
-    for said in trial.notes:
-        note(said)
-    yield from trial.problems
+    yield from own_code_problems(config, None if data_problems else train[0], note)
 
 
 def listed(value: Any) -> list[Any]:

@@ -1,4 +1,7 @@
-"""Whether the prompts of a run, as the model's chat template makes them, can be trained on, and are what they say."""
+"""Whether a run's prompts, as the model's chat template makes them, can be trained on, and are what they say.
+
+And whether it can be told where an answer begins: how the run's model marks its reasoning.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +13,11 @@ from jinja2 import TemplateError
 from omegaconf import DictConfig
 
 from pacs.base.errors import one_line
-from pacs.integration.checks.wording import spell
+from pacs.integration.checks.wording import spelled
+from pacs.rewards.find_reasoning import CannotTell, find_reasoning
+from pacs.rewards.reasoning import EXAMPLE, SETTING, Reasoning
+from pacs.rewards.registry import PATH
+from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import chat_template_options
 
 #: Those that the templates of most models know.
@@ -19,6 +26,7 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 MARGIN = 8
 
 
+@spelled
 def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list[Path]) -> Iterator[str]:
     """What is wrong with the prompts, a sentence each with the setting and the mend; none where no tokenizer is here.
 
@@ -34,7 +42,7 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
         tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
         why = f"{type(error).__name__}: {one_line(error)}"
-        yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
+        yield f"@model.path=: its tokenizer does not load ({why}): save it anew."
         return
     if tokenizer is None:
         return
@@ -154,3 +162,43 @@ def _control_tokens(config: DictConfig) -> re.Pattern[str] | None:
         return None
     tokens = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
     return re.compile("|".join(map(re.escape, sorted(tokens, key=len, reverse=True)))) if tokens else None
+
+
+def reasoning_of(config: DictConfig) -> Reasoning | None:
+    """How the run's model marks its reasoning, as the run's reward manager will find it; None without a tokenizer here.
+
+    Raises:
+        CannotTell: As `find_reasoning`.
+        Exception: As `tokenizer_of`.
+    """
+    tokenizer = tokenizer_of(config)
+    if tokenizer is None:
+        return None
+    return find_reasoning(tokenizer, chat_template_options(config), plain(config.run.reasoning)["delimiters"])
+
+
+def reasoning_problems(config: DictConfig) -> Iterator[str]:
+    """Why it cannot be told, a sentence with the setting and the mend. Not for a tokenizer that does not load."""
+    try:
+        reasoning = reasoning_of(config)
+    except CannotTell as error:
+        yield f"{SETTING}: {error}: name both, {SETTING}='{EXAMPLE}', or [] if it opens none."
+        return
+    unknown = config.reward.reward_manager.source != "register" and config.reward.custom_reward_function.path == PATH
+    if reasoning is not None and unknown and (reasoning.lost or reasoning.opened_by(reasoning.prompt_end)):
+        yield (
+            "reward.reward_manager is a manager of your own, which gives our verifiers the text alone, by which they "
+            f"cannot tell what is {reasoning.sentence()}: leave it out, or grade by a function of your own "
+            "(reward.custom_reward_function)."
+        )
+
+
+def reasoning_outlook(config: DictConfig) -> str:
+    """What was found, a sentence; why nothing was, where that is so."""
+    try:
+        reasoning = reasoning_of(config)
+    except Exception as error:  # said as a problem
+        return f"reasoning: not known ({type(error).__name__})"
+    if reasoning is None:
+        return "reasoning: the tokenizer is not here; the run finds its delimiters when it starts"
+    return reasoning.sentence()

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -16,20 +16,22 @@ SECTIONS = {name: f"actor_rollout_ref.{name}" for name in ("actor", "rollout", "
 # An equals sign with a value behind it is the sentence's own: `set @rollout.n=8`.
 _NAMED = re.compile(r"(?<![\w.])@([a-z]\w*(?:\.\w+)+)(=(?![\w$\[{(.\-+]))?")
 
-Check = Callable[[DictConfig], Iterator[str]]
+P = ParamSpec("P")
 
 
-def spelled(check: Check) -> Check:
-    """A check with the settings in its sentences spelled out."""
+def spelled(check: Callable[P, Iterator[str]]) -> Callable[P, Iterator[str]]:
+    """A check, whose first argument is the config, with the settings in its sentences spelled out."""
 
     @wraps(check)
-    def problems(config: DictConfig) -> Iterator[str]:
-        return (spell(sentence, config) for sentence in check(config))
+    def problems(*args: P.args, **options: P.kwargs) -> Iterator[str]:
+        config = args[0]
+        assert isinstance(config, DictConfig)
+        return (_spell(sentence, config) for sentence in check(*args, **options))
 
     return problems
 
 
-def spell(sentence: str, config: DictConfig) -> str:
+def _spell(sentence: str, config: DictConfig) -> str:
     """A sentence with full names, and the values that a config has."""
 
     def full(found: re.Match[str]) -> str:

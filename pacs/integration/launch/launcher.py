@@ -21,7 +21,7 @@ from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.disk_space import NO_ROOM
 from pacs.runs.folder_check import damaged_metrics, folder_problems
-from pacs.runs.metrics_file import go_on_after
+from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise

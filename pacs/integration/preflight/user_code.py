@@ -55,7 +55,7 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
     """Import what is asked for, and call the reward function twice, up to the first thing that is wrong.
 
     Args:
-        request: the `objects` of `own_code.own_objects`; which of these settings is the `function`, its
+        request: the `objects` of `checks.user_code.own_objects`; which of these settings is the `function`, its
             `reward_kwargs`, the `file` of its data, the `manager` that calls it, and whether there is a `reward_model`.
         answer: gets `key` and `doing`, what is tried; `calls`, what came of each; and what is wrong: `problem`, or
             `raised` and the `module` that is missing.
@@ -85,8 +85,10 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
 def _imported(path: str, name: str | None) -> Any:
     module = load_module(path)
     if name is not None and not hasattr(module, name):
-        own = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-        raise _Wrong(f"there is no {name} in it; it defines {', '.join(own) or 'nothing'}.{did_you_mean(name, own)}")
+        there = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+        raise _Wrong(
+            f"there is no {name} in it; it defines {', '.join(there) or 'nothing'}.{did_you_mean(name, there)}"
+        )
     return module if name is None else getattr(module, name)
 
 
