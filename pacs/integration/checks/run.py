@@ -14,7 +14,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
-from pacs.base.redaction import redact
+from pacs.base.redaction import redact, redacted
 from pacs.base.run_folder import RunFolder
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
@@ -24,7 +24,6 @@ from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.wording import full_name, spelled
-from pacs.integration.patches.shown_config import logger_problem
 from pacs.integration.schema import BASELINES
 from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
@@ -34,6 +33,8 @@ from pacs.verl_keys.config import ranks
 
 #: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
 LARGEST_BETA2 = 1 - 2**-8
+#: What verl hands to a logger out of the config that it sends there.
+OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
 
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
@@ -85,6 +86,19 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
             "@algorithm.filter_groups.metric=: groups are filtered by a number that the verifier gives: use score, or "
             "reward (with what was taken off for length)."
         )
+
+
+def logger_problem(config: DictConfig) -> str | None:
+    """Why a logger would get a setting that does not work; None if none would."""
+    for key in OF_LOGGERS:
+        value = OmegaConf.select(config, key)
+        given = plain(value) if OmegaConf.is_config(value) else value
+        if redacted(given, key) != given:
+            return (
+                f"{key} has a password or another secret, which verl would send to the loggers with the whole config: "
+                "give it in the environment (HTTPS_PROXY, or the logger's own variable)."
+            )
+    return None
 
 
 @spelled

@@ -1,4 +1,4 @@
-"""Hold the run's folder: one start at a time, and room to write."""
+"""Hold the run's folder: one start at a time, room to write, and in it what a run writes there."""
 
 import os
 import shutil
@@ -9,9 +9,12 @@ from typing import TypeVar
 
 from pacs.base import locks
 from pacs.base.files import nearest
-from pacs.integration.checks import ConfigError
+from pacs.base.run_folder import RunFolder
+from pacs.base.terminal import print
+from pacs.integration.checks import ConfigError, refuse
 from pacs.runs.clearing import launcher_lives
 from pacs.runs.disk_space import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
+from pacs.runs.read import read_lines
 from pacs.runs.state import RunState, read_state
 
 T = TypeVar("T")
@@ -46,6 +49,37 @@ def look_at(run_dir: Path) -> None:
     """Raise ConfigError if a run is training in the folder; write nothing."""
     _lock(run_dir, locks.check_free)
     _check_launcher(run_dir)
+
+
+def check_contents(run_dir: Path) -> None:
+    """Refuse what would stop a start that goes on there, and say which lines of metrics.jsonl are damaged.
+
+    Its last line is left out, which a run that was killed may have cut off.
+
+    Raises:
+        ConfigError: What is there is not of the kind that a run writes, or may not be read and written.
+    """
+    problems = []
+    metrics = RunFolder(run_dir).metrics
+    try:
+        for name in (*RunFolder.FOLDERS, *RunFolder.FILES):
+            place, is_folder = run_dir / name, name in RunFolder.FOLDERS
+            if not os.path.lexists(place):
+                continue
+            if is_folder != place.is_dir() or not (is_folder or place.is_file()):
+                wanted = "folder" if is_folder else "file"
+                problems.append(f"run.dir={run_dir}: {name} is no {wanted}: move it away, or choose another folder.")
+            elif not os.access(place, os.R_OK | os.W_OK | (os.X_OK if is_folder else 0)):
+                may_not = "may not be read and written by this user"
+                problems.append(f"run.dir={run_dir}: {name} {may_not}: mend that (chown, chmod).")
+        lines = read_lines(metrics)[:-1] if metrics.is_file() else []
+    except OSError as error:
+        raise ConfigError(f"run.dir={run_dir} cannot be read ({error}): choose another folder.") from error
+    refuse(problems)
+    for line in lines:
+        if line.damage is not None:
+            damaged = f"{metrics}:{line.number} is damaged ({line.damage})"
+            print(f"pacs: {damaged}: it is left where it is and passed over", flush=True)
 
 
 def check_room(run_dir: Path, checkpoints: Path) -> None:

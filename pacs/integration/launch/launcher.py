@@ -13,14 +13,13 @@ from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import damaged_files
 from pacs.integration import checks
-from pacs.integration.launch.folder_lock import check_room, held, look_at
+from pacs.integration.launch.folder_lock import check_contents, check_room, held, look_at
 from pacs.integration.launch.input_hashes import write_inputs
 from pacs.integration.launch.resume import check_former_run, choose_checkpoint
 from pacs.integration.provenance import write_run_folder
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.disk_space import NO_ROOM
-from pacs.runs.folder_check import damaged_metrics, folder_problems
 from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
@@ -81,21 +80,11 @@ def check_folder(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
     """
-    _check_contents(Path(config.run.dir))
+    check_contents(Path(config.run.dir))
     look_at(Path(config.run.dir))
     check_room(Path(config.run.dir), Path(config.trainer.default_local_dir))
     check_former_run(config)
     choose_checkpoint(config)
-
-
-def _check_contents(run_dir: Path) -> None:
-    try:
-        problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
-    except OSError as error:
-        raise checks.ConfigError(f"run.dir={run_dir} cannot be read ({error}): choose another folder.") from error
-    checks.refuse(problems)
-    for line in damaged:
-        print(f"pacs: {line}", flush=True)
 
 
 def train(config: DictConfig, *, verbose: bool = False) -> int:
@@ -109,7 +98,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
     run_dir, checkpoints = Path(config.run.dir), Path(config.trainer.default_local_dir)
-    _check_contents(run_dir)
+    check_contents(run_dir)
     with StopRequests() as requests, held(run_dir, checkpoints):
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
