@@ -107,9 +107,9 @@ def main(args: argparse.Namespace) -> int:
     for _, file, png in pictures.values():
         write_atomically(args.out / file, png)
     page = to_markdown(settings, names, measured, places)
-    whole = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
+    document = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
     write_atomically(args.out / "diversity.md", page)
-    write_atomically(args.out / "diversity.json", whole)
+    write_atomically(args.out / "diversity.json", document)
     print("\n\n".join([f"{task}\n{results_table(names, measured[task])}" for task in tasks] + [*said.values()]) + "\n")
     for file in ("diversity.json", "diversity.md", *(file for _, file in places.values())):
         print(args.out / file)

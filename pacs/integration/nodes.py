@@ -123,8 +123,8 @@ def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]
 def _clear_this_node(run_dir: Path, token: str | None, temporary: str | None) -> None:
     """Without a token, of a folder whose state cannot be read, all that carries the folder's path."""
     carried, variable = (str(run_dir), RUN_DIR) if token is None else (token, TOKEN)
-    own = processes_of(carried, variable, folder=run_dir)
-    before = leftovers.segments_before(run_dir, [process.pid for process in own])
+    pids = [process.pid for process in processes_of(carried, variable, folder=run_dir)]
+    before = leftovers.segments_before(run_dir, pids)
     end_processes(carried, variable=variable, folder=run_dir, grace_seconds=0)
     leftovers.remove_segments(before)
     leftovers.forget_segments(run_dir)

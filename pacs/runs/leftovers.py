@@ -54,8 +54,8 @@ def segments_before(run_dir: Path, pids: Iterable[int]) -> list[str]:
     noted = (read_json(_note(run_dir)) or {}).get("before")
     if isinstance(noted, list):
         return noted
-    own = set(_used_inodes(Path(f"/proc/{pid}") for pid in pids))
-    return [name for name in segments_there() if _inode(name) not in own]
+    used = set(_used_inodes(Path(f"/proc/{pid}") for pid in pids))
+    return [name for name in segments_there() if _inode(name) not in used]
 
 
 def forget_segments(run_dir: Path) -> None:

@@ -150,6 +150,8 @@ def _describe(folder: Path, name: str) -> ListedRun:
     step_seconds = None if progress is None else progress.step_seconds
     checkpoint, problems = newest_checkpoint(RunFolder(folder).checkpoints, content=False)
     written = _written(RunFolder(folder).progress)
+    # A run without a state was started when run.json says.
+    starts = [None if state is None else state.started, (read_json(RunFolder(folder).info) or {}).get("started")]
     run = ListedRun(
         name=name,
         folder=str(folder.resolve()),
@@ -163,7 +165,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
         validation=validation_shares(metrics),
         step_seconds=metrics.get(STEP_SECONDS) if step_seconds is None else float(step_seconds),
         size_bytes=folder_bytes(folder),
-        started=_start(folder) if state is None or _seconds(state.started) is None else state.started,
+        started=next((when for when in starts if _seconds(when) is not None), None),
         progress_age_seconds=None if written is None else max(0.0, time.time() - written),
     )
     if state is not None:
@@ -191,12 +193,6 @@ def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -
     if end is None:
         end = time.time() if run.state == "running" else max((sign for sign in signs_of_life if sign), default=start)
     return None if start is None or end is None else max(0.0, end - start)
-
-
-def _start(folder: Path) -> str | None:
-    """When a run without a state was started, by run.json."""
-    started = (read_json(RunFolder(folder).info) or {}).get("started")
-    return started if _seconds(started) is not None else None
 
 
 def _seconds(when: object) -> float | None:

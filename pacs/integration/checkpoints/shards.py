@@ -110,17 +110,17 @@ def load_optimizer(optimizer: torch.optim.Optimizer, folder: Path) -> None:
     for number, values in states[0]["state"].items():
         for key in values:
             parts = [each["state"][number][key] for each in states]
-            own = _own_value(f"{key} of parameter {number}", parts, parameters[number])
-            state.setdefault(number, {})[key] = own
+            name = f"{key} of parameter {number}"
+            state.setdefault(number, {})[key] = _own_value(name, parts, parameters[number])
     optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 
 def _own_value(name: str, parts: list[Any], parameter: torch.Tensor) -> Any:
     """This rank's part of a moment; what is not sharded (the step count) as it is."""
     if isinstance(parts[0], DTensor):
-        own = torch.empty_like(parameter)
-        _fill(own, name, parts)
-        return own
+        moment = torch.empty_like(parameter)
+        _fill(moment, name, parts)
+        return moment
     # Not a view of the file, which is deleted one day.
     return parts[0].clone() if isinstance(parts[0], torch.Tensor) else parts[0]
 

@@ -50,7 +50,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """
     yield from _package_problems(config)
     yield from _folder_problems(config)
-    files = _data_files(config)
+    files = data_files(config)
     train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
     data_problems = list(_data_problems(config, files, train, val))
     problems = [*data_problems, *model_problems(config)]
@@ -78,7 +78,7 @@ def expected_data(config: DictConfig) -> list[str]:
         except (pyarrow.ArrowException, OSError) as error:
             return f"not a parquet file ({one_line(error).rstrip('.')})."
 
-    return [f"{key}={file}: {found(file)}" for key, file in _data_files(config)]
+    return [f"{key}={file}: {found(file)}" for key, file in data_files(config)]
 
 
 def how_to_prepare(config: DictConfig, file: Path) -> str:
@@ -145,7 +145,8 @@ def _folder_problems(config: DictConfig) -> Iterator[str]:
         yield f"run.dir={folder} cannot be written (see {there}): choose another folder."
 
 
-def _data_files(config: DictConfig) -> list[tuple[str, Path]]:
+def data_files(config: DictConfig) -> list[tuple[str, Path]]:
+    """Each with the setting that names it, those of the validation first."""
     keys = ("data.val_files", "data.train_files")
     return [(key, Path(file).expanduser()) for key in keys for file in listed(OmegaConf.select(config, key))]
 

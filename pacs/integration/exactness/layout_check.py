@@ -85,7 +85,7 @@ class _Probe:
     def __init__(self, engine: Any, temperature: float) -> None:
         self.engine, self.temperature = engine, temperature
         self.dtype = engine._autocast_dtype
-        config, own = engine.engine_config, engine.model_config.hf_config
+        config, model = engine.engine_config, engine.model_config.hf_config
         self.micro_batches = {
             "train": _micro_batches(config, config.max_token_len_per_gpu, config.micro_batch_size_per_gpu),
             "eval": _micro_batches(config, config.infer_max_token_len_per_gpu, config.infer_micro_batch_size_per_gpu),
@@ -93,9 +93,9 @@ class _Probe:
         budgets = [each["max_token_len_per_gpu"] for each in self.micro_batches.values() if each["use_dynamic_bsz"]]
         lengths = [min([length, *budgets]) for length in LENGTHS]
         generator = torch.Generator().manual_seed(0)
-        self.rows = [random_row(length, own, generator) for length in lengths]
+        self.rows = [random_row(length, model, generator) for length in lengths]
         # Every other sequence is another one of the same length.
-        self.others = [row if i % 2 else random_row(len(row), own, generator) for i, row in enumerate(self.rows)]
+        self.others = [row if i % 2 else random_row(len(row), model, generator) for i, row in enumerate(self.rows)]
         padded = Layout(packed=False, fused=False, shared=False)
         with self._mode("eval"):
             self.alone = self._values(self.rows, padded, ALONE)
