@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -138,6 +139,13 @@ def told_apart(paths: Sequence[Path]) -> list[str]:
     return names
 
 
+def status_of(file: Path) -> os.stat_result | None:
+    """Of a file or a folder; None where there is none."""
+    with suppress(FileNotFoundError):
+        return file.stat()
+    return None
+
+
 T = TypeVar("T")
 
 
@@ -184,9 +192,10 @@ class Appender:
     """
 
     def __init__(self, file: Path) -> None:
-        self._stream = file.open("ab")
-        end = _end_of_last_line(file)
-        if end < self._stream.tell():
+        self._stream = file.open("a+b")
+        if self._stream.tell() > 0:
+            with mmap.mmap(self._stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                end = content.rfind(b"\n") + 1
             self._stream.truncate(end)
 
     def write(self, value: Mapping[str, Any]) -> None:
@@ -197,17 +206,3 @@ class Appender:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
-
-
-def _end_of_last_line(file: Path) -> int:
-    """Bytes up to and with the last line break."""
-    with file.open("rb") as stream:
-        position = stream.seek(0, 2)
-        while position > 0:
-            start = max(0, position - 65536)
-            stream.seek(start)
-            found = stream.read(position - start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
-            position = start
-    return 0

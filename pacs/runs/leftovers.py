@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pacs.base.files import read_json, write_atomically
+from pacs.base.files import read_json, status_of, write_atomically
 
 #: Names in /dev/shm of what vLLM, torch, multiprocessing (with joblib's, which verl imports) and verl make.
 SEGMENTS = ("psm_*", "torch_*", "sem.mp-*", "sem.loky-*", "verl_weights_*")
@@ -72,7 +72,7 @@ def _segments() -> dict[str, Path]:
         f"{file.name}:{status.st_ino}": file
         for pattern in SEGMENTS
         for file in SHARED_MEMORY.glob(pattern)
-        if (status := _status(file)) is not None and status.st_uid == os.getuid()
+        if (status := status_of(file)) is not None and status.st_uid == os.getuid()
     }
 
 
@@ -97,13 +97,6 @@ def _used_inodes(processes: Iterable[Path]) -> Iterator[int]:
             with suppress(OSError):
                 if os.readlink(descriptor).startswith(f"{SHARED_MEMORY}/"):  # noqa: PTH115 (a Path is normalised)
                     yield descriptor.stat().st_ino
-
-
-def _status(file: Path) -> os.stat_result | None:
-    try:
-        return file.stat()
-    except FileNotFoundError:
-        return None
 
 
 #: Environment variable of the driver: the folder's path, which the processes of the run get as TMPDIR.

@@ -13,7 +13,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pacs.base.files import folder_bytes, read_json
+from pacs.base.files import folder_bytes, read_json, status_of
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.processes import is_alive
@@ -204,10 +204,8 @@ def _seconds(when: object) -> float | None:
 
 
 def _written(file: Path) -> float | None:
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:
-        return None
+    status = status_of(file)
+    return None if status is None else status.st_mtime
 
 
 def _lines_from_the_end(file: Path) -> list[bytes]:

@@ -16,8 +16,7 @@ import torch
 from torch.distributed.fsdp import FSDPModule
 from verl.utils.device import get_torch_device
 
-from pacs.integration.exactness.engine_log_probs import random_row, row_values
-from pacs.integration.exactness.layouts import Layout, as_laid_out, simpler
+from pacs.integration.exactness.engine_log_probs import Layout, as_laid_out, random_row, row_values, simpler
 
 #: Tokens of the sequences, as far as a micro-batch holds them. In any order two or four ranks that share them cut one
 #: at least four tokens from its ends.
