@@ -43,7 +43,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     Raises:
         UserError: it cannot be.
     """
-    from pacs.integration import checks
+    from pacs.integration.checks import run as checks
     from pacs.integration.launch import launcher
 
     overrides = renamed(overrides)

@@ -15,7 +15,7 @@ from pathlib import Path
 from pacs.base.terminal import say
 from pacs.runs.disk_space import RESERVE
 from pacs.runs.leftovers import TEMPORARY, forget_segments, remove_segments, remove_temporary, segments_before
-from pacs.runs.processes import end_processes, is_alive, processes_of
+from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, is_alive, processes_of
 from pacs.runs.stacks import clear_empty
 from pacs.runs.state import RunState, now, read_fault, read_state, this_host, write_state
 
@@ -24,7 +24,7 @@ KILLED = "the launcher (pacs train) was killed"
 
 def clear(
     run_dir: Path,
-    token: str,
+    token: str | None,
     *,
     grace_seconds: float,
     temporary: str | None,
@@ -35,19 +35,21 @@ def clear(
 
     Args:
         run_dir: the run's folder.
-        token: the start's.
+        token: the start's; None, of a folder whose state cannot be read: all that carries the folder's path.
         grace_seconds: how long the processes are given to end by themselves.
         temporary: the start's folder for temporary files, or None.
         before: the shared memory that was there before the start; None: what the run's folder says.
         known: whether it is sure that the start is one of this folder; else only processes are ended that carry it.
     """
     folder = None if known else run_dir
+    carried, variable = (str(run_dir), RUN_DIR) if token is None else (token, TOKEN)
     if before is None:
-        before = segments_before(run_dir, [process.pid for process in processes_of(token, folder=folder)])
-    killed = end_processes(token, grace_seconds=grace_seconds, folder=folder)
+        before = segments_before(run_dir, [process.pid for process in processes_of(carried, variable, folder=folder)])
+    killed = end_processes(carried, variable=variable, grace_seconds=grace_seconds, folder=folder)
     remove_segments(before)
     forget_segments(run_dir)
-    remove_temporary(temporary, token)
+    if token is not None:
+        remove_temporary(temporary, token)
     clear_empty(run_dir)
     return killed
 

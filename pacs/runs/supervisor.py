@@ -43,7 +43,6 @@ GRACE_SECONDS = 3.0
 def supervise(
     module: str,
     run_dir: Path,
-    checkpoints: Path,
     requests: StopRequests,
     *,
     resumed_from: int | None,
@@ -56,7 +55,6 @@ def supervise(
         module: the driver's; it calls `driver.run_driver`. A program of its own, not a fork of this one: a process that
             has asked for the number of GPUs cannot be forked into one that uses them.
         run_dir: the run's folder; this process holds its lock.
-        checkpoints: the folder of its checkpoints.
         requests: entered by the caller, who leaves it when all is cleared up: a signal must not cut that off.
         resumed_from: the step it goes on from, for the record.
         stages: of the start, which are said as they are reached; see `Console`.
@@ -97,7 +95,7 @@ def supervise(
     if ended == "finished":
         say(_finish(run_dir))
     else:
-        say(ending(ended, cause, run_dir, checkpoints), error=True)
+        say(_ending(ended, cause, run_dir), error=True)
     return status
 
 
@@ -112,9 +110,9 @@ def _finish(run_dir: Path) -> str:
     )
 
 
-def ending(state: str, cause: str | None, run_dir: Path, checkpoints: Path) -> str:
+def _ending(state: str, cause: str | None, run_dir: Path) -> str:
     """What the user reads when a run has not reached its end."""
-    checkpoint, problems = newest_checkpoint(checkpoints)
+    checkpoint, problems = newest_checkpoint(RunFolder(run_dir).checkpoints)
     lines = [f"pacs train: the run {'was stopped' if state == 'stopped' else state}: {cause}"]
     if state == "failed":
         lines.append(f"  All that its processes have said is in {RunFolder(run_dir).log}.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch import launcher as integration
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.leftovers import SHARED_MEMORY, forget_segments

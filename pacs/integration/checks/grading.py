@@ -67,12 +67,8 @@ _PROGRAM: Final = re.compile(
 )
 
 
-def asked_forms(prompt: str) -> list[str]:
-    """The forms that a prompt asks for, each once; none where it says nothing of a form."""
-    return list(dict.fromkeys(_forms(prompt)))
-
-
-def _forms(prompt: str) -> Iterator[str]:
+def asked_forms(prompt: str) -> Iterator[str]:
+    """The forms that a prompt asks for; none where it says nothing of a form."""
     if _BOX.search(prompt):
         yield BOX
     if "\\fbox" in prompt:
@@ -166,7 +162,7 @@ class Grading:
 
         None where it asks for none.
         """
-        forms, gold = asked_forms(prompt), str(gold)
+        forms, gold = list(dict.fromkeys(asked_forms(prompt))), str(gold)
         for form in forms:
             if self._reads(verifier, form, gold, extra_info):
                 return Asked(form, "", "", True)

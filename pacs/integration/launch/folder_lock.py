@@ -11,7 +11,7 @@ from pacs.base import locks
 from pacs.base.files import nearest
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
-from pacs.integration.checks import ConfigError, refuse
+from pacs.integration.checks.run import ConfigError, refuse
 from pacs.runs.clearing import launcher_lives
 from pacs.runs.disk_space import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
 from pacs.runs.read import read_lines
@@ -22,12 +22,8 @@ ANOTHER = "choose another folder"
 
 
 @contextmanager
-def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
+def held(run_dir: Path) -> Iterator[None]:
     """Make the run's folder, hold its lock and a reserve of room in it; the lock goes with this process.
-
-    Args:
-        run_dir: the run's folder.
-        checkpoints: that of its checkpoints.
 
     Raises:
         ConfigError: If a run is training there, or a disk that the run writes to is full, now or when the run's files
@@ -35,7 +31,7 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
     """
     with _lock(run_dir, locks.locked):
         _check_launcher(run_dir)
-        check_room(run_dir, checkpoints)
+        check_room(run_dir)
         try:
             with reserved(run_dir):
                 yield
@@ -82,9 +78,9 @@ def check_contents(run_dir: Path) -> None:
             print(f"pacs: {damaged}: it is left where it is and passed over", flush=True)
 
 
-def check_room(run_dir: Path, checkpoints: Path) -> None:
+def check_room(run_dir: Path) -> None:
     """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
-    given = {"run.dir": run_dir, "trainer.default_local_dir": checkpoints}
+    given = {"run.dir": run_dir, "trainer.default_local_dir": RunFolder(run_dir).checkpoints}
     named = [(f"{key}={folder}", folder, ANOTHER) for key, folder in given.items()]
     try:
         named += [(f"{folder}, for temporary files", folder, "set TMPDIR to another") for folder in temporary_folders()]

@@ -12,7 +12,7 @@ from pacs.base.terminal import print
 from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import damaged_files
-from pacs.integration import checks
+from pacs.integration.checks import run as checks
 from pacs.integration.launch.folder_lock import check_contents, check_room, held, look_at
 from pacs.integration.launch.input_hashes import write_inputs
 from pacs.integration.launch.resume import check_former_run, choose_checkpoint
@@ -82,7 +82,7 @@ def check_folder(config: DictConfig) -> None:
     """
     check_contents(Path(config.run.dir))
     look_at(Path(config.run.dir))
-    check_room(Path(config.run.dir), Path(config.trainer.default_local_dir))
+    check_room(Path(config.run.dir))
     check_former_run(config)
     choose_checkpoint(config)
 
@@ -97,13 +97,13 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
     Raises:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
-    run_dir, checkpoints = Path(config.run.dir), Path(config.trainer.default_local_dir)
+    run_dir = Path(config.run.dir)
     check_contents(run_dir)
-    with StopRequests() as requests, held(run_dir, checkpoints):
+    with StopRequests() as requests, held(run_dir):
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
-        newest = _end_former_start(run_dir, checkpoints)
+        newest = _end_former_start(run_dir)
         if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
             with open_dict(config):
                 config.trainer.update(asked)
@@ -136,7 +136,6 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         status = supervise(
             "pacs.integration.launch.driver",
             run_dir,
-            checkpoints,
             requests,
             resumed_from=resumed_from,
             stages=STAGES,
@@ -146,7 +145,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         return status
 
 
-def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
+def _end_former_start(run_dir: Path) -> Checkpoint | None:
     """End what is left of the last start in the folder, and say how it has ended; its newest checkpoint if it was left.
 
     In a copied folder the last start is another folder's, and stays as it is.
@@ -156,7 +155,7 @@ def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
         print(f"pacs: {run_dir} is a copy of {state.folder}, made while that run was training", flush=True)
     if state is not None and state.state == "failed":
         print(f"pacs: the last start failed: {state.cause}", flush=True)
-    return newest_checkpoint(checkpoints)[0] if cleared else None
+    return newest_checkpoint(RunFolder(run_dir).checkpoints)[0] if cleared else None
 
 
 def _check_model_folder(config: DictConfig) -> None:

@@ -10,7 +10,7 @@ from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch.input_hashes import input_changes
 from pacs.runs.listing import last_metrics
 from pacs.runs.state import read_state
