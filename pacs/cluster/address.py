@@ -1,6 +1,7 @@
 """Under which address the other nodes reach this one."""
 
 import socket
+from contextlib import suppress
 from ipaddress import ip_address
 
 import psutil
@@ -28,7 +29,7 @@ def own_address(interface: str | None, *, alone: bool) -> str:
             lacks = f"{socket.gethostname()} has no such interface with an IPv4 address"
             raise ClusterError(f"{INTERFACE}={interface}: {lacks}; it has {', '.join(sorted(found))}.")
         return found[interface][0]
-    for address in (_of_the_name(), _towards("192.0.2.1", 9)):  # one that no host has: only its route is asked for
+    for address in (_of_the_name(), _of_the_default_route()):
         if address is not None and not ip_address(address).is_loopback:
             return address
     if alone:
@@ -65,16 +66,13 @@ def _addresses() -> dict[str, list[str]]:
 
 
 def _of_the_name() -> str | None:
-    try:
+    with suppress(OSError):
         return socket.gethostbyname(socket.gethostname())
-    except OSError:
-        return None
+    return None
 
 
-def _towards(host: str, port: int) -> str | None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-        try:
-            datagrams.connect((host, port))
-        except OSError:
-            return None
+def _of_the_default_route() -> str | None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams, suppress(OSError):
+        datagrams.connect(("192.0.2.1", 9))  # an address that no host has: nothing is sent
         return str(datagrams.getsockname()[0])
+    return None

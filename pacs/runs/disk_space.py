@@ -8,7 +8,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pacs.base.files import write_atomically
@@ -116,7 +116,6 @@ def _list(rooms: Iterable[tuple[Path, os.statvfs_result]]) -> str:
 
 
 def _status(place: Path) -> os.statvfs_result | None:
-    try:
+    with suppress(OSError):
         return os.statvfs(place)
-    except OSError:
-        return None
+    return None

@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -127,12 +128,11 @@ def _run_folders(top: Path) -> Iterator[Path]:
 
 def is_run(folder: Path) -> bool:
     """Whether it is a run's folder."""
-    try:
+    with suppress(OSError):
         # Others have a state.json too: a data set that `datasets` has saved.
         found = RunFolder(folder)
         return found.info.is_file() or (found.state.is_file() and read_state(folder) is not None)
-    except OSError:
-        return False
+    return False
 
 
 def _describe_or_say_why_not(folder: Path, name: str) -> ListedRun:
@@ -197,10 +197,9 @@ def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -
 
 def _seconds(when: object) -> float | None:
     """A time of ISO 8601 in seconds since the epoch; None if it is none."""
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(when).timestamp() if isinstance(when, str) else None
-    except ValueError:
-        return None
+    return None
 
 
 def _written(file: Path) -> float | None:

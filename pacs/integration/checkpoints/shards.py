@@ -1,4 +1,10 @@
-"""This rank's shards of a model under FSDP2: copied to another, written, read. Nothing is gathered."""
+"""This rank's shards of a model under FSDP2: copied to another, written, read. Nothing is gathered.
+
+What other ranks wrote (or the same, on another mesh) is dealt out anew among the ranks of this run. A rank's file is a
+state dict whose parameters are DTensors, as verl saves them under FSDP2: `{kind}_world_size_{ranks}_rank_{rank}.pt`,
+with `model`, `optim` and `extra_state` of verl, and PACS's `reference`. Each rank maps the files of all old ranks into
+memory, puts one parameter together at a time, and keeps its own part of it; nothing is sent.
+"""
 
 import re
 from itertools import chain

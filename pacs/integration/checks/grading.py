@@ -1,9 +1,12 @@
-"""What the run's own verifiers make of an answer in the form that a row asks for, and of its right answer."""
+r"""What the run's own verifiers make of an answer in the form that a row asks for, and of its right answer.
+
+A form is the text of an answer with `ANSWER` in place of what is answered. What a verifier makes of it is found by
+grading such a response, and not by the form itself.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pacs.data.verify import PROBLEMS, gold_problems
 from pacs.rewards.code import last_code_block
@@ -116,8 +119,7 @@ PREPARE: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What became of the form that a row asks for.
 
     Attributes:

@@ -1,13 +1,14 @@
 """One look at rows of the data, before anything is started: can what they ask for, and hold as right, be graded?
 
-What is wrong with most rows of a file is refused; what is wrong with some is said, with their number.
+What is wrong with most rows of a file is refused; what is wrong with some is said, with their number. Files that verl
+cannot read as one data set, with columns of other types in one than in another, are refused.
 """
 
 import random
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -60,15 +61,14 @@ def _unites(one: pa.Table, other: pa.Table) -> bool:
     import datasets
     from datasets.table import InMemoryTable, table_cast
 
-    try:
-        read = []
+    read = []
+    with suppress(Exception):  # of several kinds, AttributeError among them: verl would end with it
         for table in (one, other):
             schema = datasets.Features.from_arrow_schema(table.schema).arrow_schema
             read.append(datasets.Dataset(InMemoryTable(table_cast(table, schema))))
         datasets.concatenate_datasets(read)
-    except Exception:  # of several kinds, AttributeError among them: verl would end with it
-        return False
-    return True
+        return True
+    return False
 
 
 #: Rows of a file that are looked at, and their bytes, uncompressed.
@@ -80,8 +80,7 @@ SHOWN_CHARS: Final = 60
 Note = Callable[[str], object]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What is looked at of a row.
 
     Attributes:

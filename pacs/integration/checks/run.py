@@ -161,8 +161,8 @@ def check_run(config: DictConfig) -> None:
 
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
-    own = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    return [*own(config), *untried(config), *coarse_moments(config)]
+    of_algorithm = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
+    return [*of_algorithm(config), *untried(config), *coarse_moments(config)]
 
 
 def check_model(config: DictConfig) -> None:

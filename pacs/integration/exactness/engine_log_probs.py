@@ -1,4 +1,7 @@
-"""Rows of tokens through a run's own engine, and how far its log-probabilities depend on how rows are packed."""
+"""Rows of tokens through a run's own engine, and how far its log-probabilities depend on how rows are packed.
+
+And how a run lays sequences out, simpler layouts, and an engine that is made to use one.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -8,8 +8,7 @@ before the first rollout. So does a model whose tokens see later ones of their o
 states are as before.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -134,11 +133,8 @@ class _Probe:
         unlike = self._differ(ours, theirs, ALIKE)
         return f"log-probabilities of tokens change with those after them, by {unlike}." if unlike else None
 
-    @contextmanager
-    def _mode(self, mode: str) -> Iterator[None]:
-        engine = self.engine
-        with engine.eval_mode() if mode == "eval" else engine.train_mode(zero_grad_on_exit=False):
-            yield
+    def _mode(self, mode: str) -> Any:
+        return self.engine.eval_mode() if mode == "eval" else self.engine.train_mode(zero_grad_on_exit=False)
 
     def _values(
         self, rows: Sequence[torch.Tensor], layout: Layout, micro_batches: dict[str, Any]

@@ -133,13 +133,7 @@ def _called(function: Callable[..., Any], arguments: Mapping[str, Any], *, in_th
     """As verl's managers call it: awaited, or in a thread of a pool, where `signal.alarm` does not work."""
     if inspect.iscoroutinefunction(function):
         return asyncio.run(function(**arguments))
-    if not in_thread:
-        return function(**arguments)
-
-    async def call() -> Any:
-        return await asyncio.get_running_loop().run_in_executor(None, lambda: function(**arguments))
-
-    return asyncio.run(call())
+    return asyncio.run(asyncio.to_thread(function, **arguments)) if in_thread else function(**arguments)
 
 
 def _judged(result: Any, kind: str) -> dict[str, Any]:
