@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pacs.base.arguments import name, positive
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, nearest
 from pacs.base.files import check_folder, told_apart, write_atomically
-from pacs.base.suggestions import nearest
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
 from pacs.diversity.document import results_table, to_json, to_markdown

@@ -50,12 +50,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.moved_keys import SECTIONS_NOTE, move_old_section, renamed
 from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
 from pacs.base.stops import ended_by_ctrl_c
-from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import named, print
 from pacs.composing import algorithms, composition_problem, groups, kind_problems, override_problems, without_dashes
 from pacs.verl_keys.names import RUN_NAME

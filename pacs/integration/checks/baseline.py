@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import METHODS
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import OF_ESTIMATORS, OF_LOSSES, unread_problems
 from pacs.integration.checks.wording import spelled

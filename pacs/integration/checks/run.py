@@ -13,10 +13,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact, redacted
 from pacs.base.run_folder import RunFolder
-from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import rollout_problems
 from pacs.integration.checks.bounds import value_problems

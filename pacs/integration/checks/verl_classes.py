@@ -17,8 +17,7 @@ from verl.utils.config import omega_conf_to_dataclass
 from verl.utils.import_utils import resolve_config_path
 from verl.workers.config.optimizer import FSDPOptimizerConfig, build_optimizer
 
-from pacs.base.errors import one_line
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean, one_line
 from pacs.integration.checks.wording import spelled
 
 #: Sections that a run makes into objects of verl's; the model's would be loaded with it.

@@ -24,7 +24,7 @@ import torch
 from omegaconf import OmegaConf
 from verl.utils.import_utils import load_module
 
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean
 from pacs.rewards.reasoning import ANSWER_BEGINS
 
 #: What verl's reward managers give a function, each by its name, and the two that come with a reward model.
