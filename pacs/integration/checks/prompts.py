@@ -79,14 +79,11 @@ def tokenizer_of(config: DictConfig) -> Any:
     from transformers import AutoTokenizer
 
     model = config.actor_rollout_ref.model
-    name = str(model.get("tokenizer_path") or model.path)
+    name, trusted = str(model.get("tokenizer_path") or model.path), bool(model.get("trust_remote_code"))
     folder = Path(name).expanduser()
+    place = folder if folder.is_dir() else name
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder if folder.is_dir() else name,
-            local_files_only=True,
-            trust_remote_code=bool(model.get("trust_remote_code")),
-        )
+        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=trusted)
     except OSError:  # transformers': not in the cache
         if folder.is_dir():
             raise

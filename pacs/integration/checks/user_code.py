@@ -31,7 +31,6 @@ LIMIT_SECONDS, START_SECONDS = 60.0, 120.0
 SLOW_SECONDS = 60.0
 #: What a process that died said last, for an error.
 SAID_CHARS = 300
-IMPORT = "its import"
 
 
 def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
@@ -119,8 +118,6 @@ def _problem(answer: dict[str, Any], objects: dict[str, tuple[str, str | None]])
     which = f"{key}={path}" + (f" name={name}" if name else "")
     if "problem" in answer:
         return f"{which}: {answer['problem']}"
-    if "raised" in answer:
-        return f"{which}: {doing} raises {answer['raised']}: {_mend(answer, doing)}."
     if "died" not in answer:
         return None
     if answer["hung"]:
@@ -133,14 +130,6 @@ def _problem(answer: dict[str, Any], objects: dict[str, tuple[str, str | None]])
             "it waits for (a server, the network, a download) a time limit, and do it in the call, not in the import."
         )
     return f"{which}: {doing} ends the process ({answer['died']}; it said: {answer['said'] or 'nothing'}): mend it."
-
-
-def _mend(answer: dict[str, Any], doing: str) -> str:
-    if (module := answer.get("module")) is not None:
-        return f"install {module} in the environment of the run ({sys.prefix}), or put its folder into PYTHONPATH"
-    if doing == IMPORT:
-        return "mend the file; what it needs (a package, the network, a server) must be there wherever it is imported"
-    return "mend the function: verl gives up every prompt for whose response it raises"
 
 
 def _score_problem(config: DictConfig, calls: list[dict[str, Any]]) -> str | None:

@@ -145,14 +145,8 @@ class _Probe:
         count = -(-len(rows) // size) * size
         tokens = [rows[i % len(rows)] for i in range(count)]
         with as_laid_out(self.engine, layout):
-            values = row_values(
-                self.engine,
-                tokens,
-                self.temperature,
-                use_remove_padding=layout.packed,
-                use_fused_kernels=layout.fused,
-                **micro_batches,
-            )
+            settings = {"use_remove_padding": layout.packed, "use_fused_kernels": layout.fused, **micro_batches}
+            values = row_values(self.engine, tokens, self.temperature, **settings)
         return values[: len(rows)]
 
     def _differ(self, ours: list[torch.Tensor], alone: list[torch.Tensor], share: float) -> str | None:

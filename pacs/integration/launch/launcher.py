@@ -30,6 +30,8 @@ from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 SEEDED_ROLLOUTS = "pacs.integration.patches.seeded_rollouts.SeededAgentLoopManager"
 
+#: The module that the driver's process runs.
+DRIVER = "pacs.integration.launch.driver"
 #: What verl says when a part of the run is up, in order, and what is made of it.
 STAGES = (
     ("ray init kwargs", "starting Ray"),
@@ -133,14 +135,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {RunFolder.LOG} there", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
-        status = supervise(
-            "pacs.integration.launch.driver",
-            run_dir,
-            requests,
-            resumed_from=resumed_from,
-            stages=STAGES,
-            verbose=verbose,
-        )
+        status = supervise(DRIVER, run_dir, requests, resumed_from=resumed_from, stages=STAGES, verbose=verbose)
         _clear_cluster(config)
         return status
 
