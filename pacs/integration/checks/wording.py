@@ -26,12 +26,12 @@ def spelled(check: Callable[P, Iterator[str]]) -> Callable[P, Iterator[str]]:
     def problems(*args: P.args, **options: P.kwargs) -> Iterator[str]:
         config = args[0]
         assert isinstance(config, DictConfig)
-        return (_spell(sentence, config) for sentence in check(*args, **options))
+        return (spell(sentence, config) for sentence in check(*args, **options))
 
     return problems
 
 
-def _spell(sentence: str, config: DictConfig) -> str:
+def spell(sentence: str, config: DictConfig) -> str:
     """A sentence with full names, and the values that a config has."""
 
     def full(found: re.Match[str]) -> str:
