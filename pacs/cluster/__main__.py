@@ -17,8 +17,7 @@ from typing import NoReturn
 
 from pacs.base.stops import SIGNALS
 from pacs.base.terminal import print
-from pacs.cluster.address import INTERFACE, own_address
-from pacs.cluster.ray_node import RayNode, logical_resources
+from pacs.cluster.ray_node import INTERFACE, RayNode, logical_resources, own_address
 from pacs.cluster.rendezvous import ClusterError, Rendezvous
 from pacs.cluster.roles import follow, lead, reach
 from pacs.runs.state import this_host

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
-from pacs.cluster.address import INTERFACE, address_towards
-from pacs.cluster.ray_node import RayNode
+from pacs.cluster.ray_node import INTERFACE, RayNode, address_towards
 from pacs.cluster.rendezvous import POLL_SECONDS, ClusterError, Rendezvous
 from pacs.runs.state import this_host
 from pacs.runs.supervisor import FINISHED, STOPPED
