@@ -7,8 +7,8 @@ import resource
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 
@@ -22,7 +22,8 @@ IDLE_MIB = 1024
 LIMIT_SECONDS = 60.0
 
 
-class Gpu(NamedTuple):
+@dataclass(frozen=True)
+class Gpu:
     """A line of nvidia-smi; sizes in MiB, None where it tells none (`[N/A]`, as of MIG and of shared memory)."""
 
     index: int

@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 from omegaconf import DictConfig
 
 from pacs.base.errors import one_line
-from pacs.integration.checks.wording import spelled
+from pacs.integration.checks.wording import spell
 from pacs.rewards.find_reasoning import CannotTell, find_reasoning
 from pacs.rewards.reasoning import EXAMPLE, SETTING, Reasoning
 from pacs.rewards.registry import PATH
@@ -26,7 +26,6 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 MARGIN = 8
 
 
-@spelled
 def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list[Path]) -> Iterator[str]:
     """What is wrong with the prompts, a sentence each with the setting and the mend; none where no tokenizer is here.
 
@@ -42,7 +41,7 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
         tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
         why = f"{type(error).__name__}: {one_line(error)}"
-        yield f"@model.path=: its tokenizer does not load ({why}): save it anew."
+        yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
         return
     if tokenizer is None:
         return
