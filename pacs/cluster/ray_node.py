@@ -18,7 +18,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from pacs.cluster.rendezvous import ClusterError
-from pacs.runs.leftovers import SOCKET_CHARS, remove_segments, segments_there
+from pacs.runs.clearing import SOCKET_CHARS, remove_segments, segments_there
 from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
 from pacs.verl_keys.config import actor_slots, device, ranks_per_node
 

@@ -12,8 +12,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pacs.integration.provenance import installed_versions
-from pacs.runs import leftovers
-from pacs.runs.clearing import clear
+from pacs.runs import clearing
 from pacs.runs.stacks import dump_on_this_node
 from pacs.runs.state import read_state, this_host
 
@@ -100,22 +99,20 @@ def clear_other_nodes(run_dir: Path) -> None:
     token, temporary = (None, None) if state is None else (state.token, state.temporary)
     options: dict[str, Any] = {"grace_seconds": 0, "temporary": temporary, "known": False}
     if state is not None and state.host != this_host():  # the run was started on another, which this one was of then
-        clear(run_dir, token, **options)
-    if calls := on_nodes(other_nodes(), clear, run_dir, token, **options):
+        clearing.clear(run_dir, token, **options)
+    if calls := on_nodes(other_nodes(), clearing.clear, run_dir, token, **options):
         ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
 
 
 def prepare_other_nodes(run_dir: Path) -> None:
     """Have the other nodes note which shared memory they have before the run in `run_dir`."""
-    ray.get(on_nodes(other_nodes(), leftovers.note_segments, run_dir), timeout=ANSWER_SECONDS)
+    ray.get(on_nodes(other_nodes(), clearing.note_segments, run_dir), timeout=ANSWER_SECONDS)
 
 
 def make_temporary_folders() -> None:
     """Make the start's folder for temporary files where the launcher is not; in a process of the run."""
     if len(nodes := living_nodes()) > 1:
-        ray.get(
-            on_nodes(nodes, leftovers.make_temporary, Path(os.environ[leftovers.TEMPORARY])), timeout=ANSWER_SECONDS
-        )
+        ray.get(on_nodes(nodes, clearing.make_temporary, Path(os.environ[clearing.TEMPORARY])), timeout=ANSWER_SECONDS)
 
 
 def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pacs.base.files import write_atomically
-from pacs.runs.leftovers import SHARED_MEMORY
 
 RESERVE = ".reserve"
+SHARED_MEMORY = Path("/dev/shm")
 #: A disk with less is full; a start that cannot write as much is refused.
 FULL_BYTES = 4 * 2**20
 #: What the system answers on a full disk, or where a quota is used up.

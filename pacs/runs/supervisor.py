@@ -22,10 +22,9 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs import state as states
-from pacs.runs.clearing import clear, clear_former_start
+from pacs.runs.clearing import TEMPORARY, clear, clear_former_start, make_temporary, note_segments, temporary_folder
 from pacs.runs.console import Console, Stages
 from pacs.runs.disk_space import write_at_any_rate
-from pacs.runs.leftovers import TEMPORARY, make_temporary, note_segments, temporary_folder
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.signals import STOPPED as STOPPED
 from pacs.runs.signals import StopRequests, blocked

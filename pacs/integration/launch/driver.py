@@ -22,8 +22,8 @@ from pacs.integration.patches.registry import COLLECTIVE_SECONDS
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs import stacks
 from pacs.runs.actor_failures import DEATHS, cause_of, death_of
+from pacs.runs.clearing import TEMPORARY, temporary_variables
 from pacs.runs.driver import RunFailed, Watchdog, run_driver
-from pacs.runs.leftovers import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.settings import RunSettings
 from pacs.runs.state import report_fault
