@@ -122,7 +122,7 @@ def _is_of(named: str | None, folder: Path) -> bool:
 def _is_dead(process: psutil.Process) -> bool:
     """Whether all of its threads have ended: while a killed one is still in the kernel, it may make a file there."""
     try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE) and process.num_threads() <= 1
+        return bool(process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1)
     except psutil.NoSuchProcess:
         return True
 

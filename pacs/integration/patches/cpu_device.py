@@ -35,7 +35,7 @@ def max_memory_allocated(device: object = None) -> int:
 
 def memory_allocated(device: object = None) -> int:
     """Resident memory of this process now, in bytes."""
-    return psutil.Process().memory_info().rss
+    return int(psutil.Process().memory_info().rss)
 
 
 max_memory_reserved = max_memory_allocated

@@ -79,7 +79,7 @@ class CpuPlatform(PlatformBase):
         """False: weights go to vLLM through shared memory."""
         return False
 
-    def _nothing(self, *_: object) -> None:
+    def _nothing(self, *_: object, **__: object) -> None:
         """There is one CPU, whose work is synchronous, and which has no allocator of its own, profiler or runtime."""
 
     set_device = synchronize = set_allocator_settings = empty_cache = profiler_start = profiler_stop = cudart = _nothing
