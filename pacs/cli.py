@@ -10,9 +10,8 @@ from types import ModuleType
 
 import pacs
 from pacs.base.arguments import path
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact
-from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import named, piped, say
 
 #: Of one word or two -> its module in `pacs.commands`, which is imported when it is asked for, and what it does. The

@@ -10,11 +10,10 @@ from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, did_you_mean, nearest
 from pacs.base.moved_keys import move_old_section, new_key, renamed
 from pacs.base.paths import config_dir
 from pacs.base.redaction import BLANK, is_secret
-from pacs.base.suggestions import did_you_mean, nearest
 from pacs.verl_keys import names
 
 #: The class of ours that is trained with; a primary config names its own.
@@ -43,7 +42,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
     Raises:
         UserError: it cannot be.
     """
-    from pacs.integration import checks
+    from pacs.integration.checks import run as checks
     from pacs.integration.launch import launcher
 
     overrides = renamed(overrides)

@@ -8,7 +8,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
 from pacs.composing import quoted
-from pacs.runs.metrics_file import read_lines
+from pacs.runs.read import read_lines
 from pacs.runs.supervisor import STOPPED
 
 

@@ -22,9 +22,9 @@ from pacs import cli
 from pacs.algorithm import METHODS
 from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
-from pacs.integration.checks import check_run
 from pacs.integration.checks.machine import how_to_prepare
 from pacs.integration.checks.models import recipe_command
+from pacs.integration.checks.run import check_run
 from pacs.integration.schema import BASELINES, method_in
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.method_trainer import MethodTrainer

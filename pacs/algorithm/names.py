@@ -13,7 +13,7 @@ from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import Pacs, PacsAuthors, PacsPaper
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean
 
 METHODS: dict[str, type[Method]] = {
     "pacs": Pacs,

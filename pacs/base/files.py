@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import visible
 
 
-def check_not_of_a_run(out: Path, option: str = "--out") -> None:
+def check_not_of_a_run(out: Path) -> None:
     """Refuse a run's folder, and what is in one of those that the run itself writes, deletes and counts.
 
     Raises:
@@ -30,7 +31,7 @@ def check_not_of_a_run(out: Path, option: str = "--out") -> None:
         if not below or below[0] in RunFolder.FOLDERS:
             what = f"in {below[0]}/ of the folder" if below else "the folder"
             mend = f"give a folder of its own, as {folder.with_name(folder.name + '-out')}"
-            raise UserError(f"{option} {out} is {what} of a training run, which keeps its own files there: {mend}")
+            raise UserError(f"--out {out} is {what} of a training run, which keeps its own files there: {mend}")
 
 
 def nearest(folder: Path) -> Path:
@@ -38,21 +39,21 @@ def nearest(folder: Path) -> Path:
     return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
-def check_folder(folder: Path, option: str = "--out") -> None:
+def check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be written to, before there is something to write; nothing is made.
 
     Raises:
         UserError: It, or the nearest folder above it, is a file, or may not be written to; or it is a training run's.
     """
-    check_not_of_a_run(folder, option)
+    check_not_of_a_run(folder)
     there = nearest(folder)
     if not there.is_dir():
         what = "" if there == folder else f" ({there} is a file)"
-        raise UserError(f"{option} {folder} is no folder{what}: give another")
+        raise UserError(f"--out {folder} is no folder{what}: give another")
     try:
         tempfile.TemporaryFile(dir=there).close()
     except OSError as error:
-        raise UserError(f"{option} {folder} cannot be written ({there}: {error.strerror}): give another") from error
+        raise UserError(f"--out {folder} cannot be written ({there}: {error.strerror}): give another") from error
 
 
 def write_atomically(file: Path, content: str | bytes, *, private: bool = False) -> None:
@@ -138,6 +139,13 @@ def told_apart(paths: Sequence[Path]) -> list[str]:
     return names
 
 
+def status_of(file: Path) -> os.stat_result | None:
+    """Of a file or a folder; None where there is none."""
+    with suppress(FileNotFoundError):
+        return file.stat()
+    return None
+
+
 T = TypeVar("T")
 
 
@@ -184,9 +192,10 @@ class Appender:
     """
 
     def __init__(self, file: Path) -> None:
-        self._stream = file.open("ab")
-        end = _end_of_last_line(file)
-        if end < self._stream.tell():
+        self._stream = file.open("a+b")
+        if self._stream.tell() > 0:
+            with mmap.mmap(self._stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                end = content.rfind(b"\n") + 1
             self._stream.truncate(end)
 
     def write(self, value: Mapping[str, Any]) -> None:
@@ -197,17 +206,3 @@ class Appender:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
-
-
-def _end_of_last_line(file: Path) -> int:
-    """Bytes up to and with the last line break."""
-    with file.open("rb") as stream:
-        position = stream.seek(0, 2)
-        while position > 0:
-            start = max(0, position - 65536)
-            stream.seek(start)
-            found = stream.read(position - start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
-            position = start
-    return 0

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.base.errors import UserError
+from pacs.base.settings import flatten
 from pacs.base.terminal import print
 
 #: The section that was divided.
@@ -32,13 +33,13 @@ SECTIONS_NOTE = (
 
 def new_key(key: str) -> str:
     """`method.beta` of `pacs.beta`, `run.dir` of `pacs.run_dir`; any other key as it is."""
-    section, dot, rest = key.partition(".")
+    section, dot, setting = key.partition(".")
     if section != OLD or not dot:
         return key
-    first, dot, below = rest.partition(".")
+    first, dot, below = setting.partition(".")
     if first in _OF_THE_RUN:
         return f"run.{_OF_THE_RUN[first]}{dot}{below}"
-    return "method.name" if rest == "method" else f"method.{rest}"
+    return "method.name" if setting == "method" else f"method.{setting}"
 
 
 def with_new_keys(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,11 +77,11 @@ def with_new_names(words: Sequence[str], kept: Collection[str] = ()) -> tuple[li
         if found is None:
             renamed.append(word)
             continue
-        prefix, key, rest = found.groups(default="")
+        prefix, key, value = found.groups(default="")
         new = new_key(key)
         if new != key:
             notes.append(f"{key} is called {new} now; the old name goes with the next release.")
-        renamed.append(f"{prefix}{files.get(new, new)}{rest}")
+        renamed.append(f"{prefix}{files.get(new, new)}{value}")
     return renamed, notes
 
 
@@ -94,7 +95,7 @@ def renamed(words: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     kept: set[str] = set()
     for folder in _config_folders(options):
         for file in (*folder.glob("*.yaml"), *folder.glob("*/*.yaml")):  # primary configs, and options of groups
-            kept.update(_declared(_old_section(file)))
+            kept.update(flatten(_old_section(file)))
     names, notes = with_new_names(words, kept)
     for note in notes:
         print(f"pacs: {note}", file=sys.stderr)
@@ -142,15 +143,6 @@ def _old_section(file: Path) -> Mapping[str, Any]:
         return {}
     section = content.get(OLD) if isinstance(content, dict) else None
     return section if isinstance(section, dict) else {}
-
-
-def _declared(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """The dotted keys of a nested section's values."""
-    for key, value in section.items():
-        if isinstance(value, Mapping):
-            yield from _declared(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}"
 
 
 def _config_folders(options: Sequence[str]) -> list[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 #: `${pacs.share:0.2,${data.max_response_length}}` in a config: that share of a number, as a whole number.
-OmegaConf.register_new_resolver("pacs.share", lambda share, whole: int(share * whole), replace=True)
+OmegaConf.register_new_resolver("pacs.share", lambda share, number: int(share * number), replace=True)
 #: `${pacs.if:${critic.enable},0.6,0.8}`: the first of the two numbers where the setting is true, else the second.
 OmegaConf.register_new_resolver("pacs.if", lambda setting, then, other: then if setting else other, replace=True)
 #: `${pacs.sum:${data.max_prompt_length},${data.max_response_length}}`: what numbers make together.

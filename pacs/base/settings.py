@@ -40,6 +40,6 @@ def differing(settings: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, 
     Returns:
         Setting -> who -> value, None where one lacks it.
     """
-    keys = dict.fromkeys(key for own in settings.values() for key in own)
-    table = {key: {who: own.get(key) for who, own in settings.items()} for key in keys}
+    keys = dict.fromkeys(key for values in settings.values() for key in values)
+    table = {key: {who: values.get(key) for who, values in settings.items()} for key in keys}
     return {key: row for key, row in table.items() if len(set(row.values())) > 1}

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ class Stops:
     def __init__(self) -> None:
         self.signals: list[int] = []
         self.before: dict[int, Any] = {}
+        self.told = 0
 
     @property
     def names(self) -> list[str]:
@@ -51,6 +52,12 @@ class Stops:
         """A signal has come; a class of its own may do more."""
         self.signals.append(number)
 
+    def new(self) -> list[int]:
+        """The signals that have come since the last call; a class of its own may know of more."""
+        new = self.signals[self.told :]
+        self.told += len(new)
+        return new
+
 
 def run_passing_on(command: Sequence[str], stop: Stops, **options: Any) -> int:
     """Run a command in a session of its own, which gets every signal that comes meanwhile, once.
@@ -63,15 +70,15 @@ def run_passing_on(command: Sequence[str], stop: Stops, **options: Any) -> int:
     Returns:
         Its exit status, -N where signal N ended it.
     """
-    told = len(stop.signals)  # before it is started: it may be asked to end at once
     process = subprocess.Popen(command, start_new_session=True, **options)
-    while True:
-        try:
-            return process.wait(POLL_SECONDS)
-        except subprocess.TimeoutExpired:
-            for number in stop.signals[told:]:
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(POLL_SECONDS)
+            for number in stop.new():
                 process.send_signal(number)
-                told += 1
+    finally:
+        process.kill()  # if what goes on here has failed
 
 
 @contextmanager

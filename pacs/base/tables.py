@@ -57,8 +57,8 @@ def format_table(table: Table, *, corner: str = "", width: int | None = None) ->
 def _column(cells: list[str], *, left: bool) -> list[str]:
     """A column's cells, its header first, in one width, with the rule."""
     width = max(map(len, cells))
-    header, *rest = [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
-    return [header, "-" * width, *rest]
+    header, *padded = [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+    return [header, "-" * width, *padded]
 
 
 def _is_word(cell: Cell) -> bool:

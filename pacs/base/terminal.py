@@ -45,8 +45,8 @@ def named(text: object) -> str:
 
     def name(found: re.Match[str]) -> str:
         character = found[0]
-        seen = character.isprintable() and not BLANK.match(character)
-        return character if seen or OBEYED.match(character) else f"<U+{ord(character):04X}>"
+        is_visible = character.isprintable() and not BLANK.match(character)
+        return character if is_visible or OBEYED.match(character) else f"<U+{ord(character):04X}>"
 
     return re.sub(r"[^\x00-\x7f]", name, str(text))
 

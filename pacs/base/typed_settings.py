@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pacs.base.suggestions import nearest
+from pacs.base.errors import nearest
 
 
 class Settings(BaseModel):

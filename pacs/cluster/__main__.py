@@ -7,19 +7,19 @@ starts this under Slurm.
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
+from pacs.base.stops import SIGNALS
 from pacs.base.terminal import print
-from pacs.cluster.address import INTERFACE, own_address
-from pacs.cluster.head import lead
-from pacs.cluster.logical import logical_resources
-from pacs.cluster.member import follow, reach
-from pacs.cluster.ray_node import RayNode
+from pacs.cluster.ray_node import INTERFACE, RayNode, logical_resources, own_address
 from pacs.cluster.rendezvous import ClusterError, Rendezvous
-from pacs.cluster.signals import exit_on_signals, ignore_signals
+from pacs.cluster.roles import follow, lead, reach
 from pacs.runs.state import this_host
 from pacs.runs.supervisor import FAILED, FINISHED, REFUSED, STOPPED
 
@@ -35,13 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, required=True, help="how many there are")
     parser.add_argument("--meet", type=Path, required=True, help="a new folder that all nodes see, where they meet")
     parser.add_argument("--join-seconds", type=float, default=300.0, help="how long the nodes may take to join (300)")
-    own, train = _split(sys.argv[1:] if arguments is None else list(arguments))
-    options = parser.parse_args(own)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    # What is after the first "--" argparse would take for options of this command.
+    end = words.index("--") if "--" in words else len(words)
+    options, train = parser.parse_args(words[:end]), words[end + 1 :]
     if not 0 <= options.node < options.nodes:
         parser.error(f"--node {options.node}: the nodes of --nodes {options.nodes} are 0 to {options.nodes - 1}")
     if options.join_seconds <= 0:
         parser.error(f"--join-seconds {options.join_seconds:g} must be above 0")
-    exit_on_signals(head=options.node == 0)
+    # A signal ends this node in good order; SIGUSR1 is the head's alone to heed.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _exit)
+    signal.signal(signal.SIGUSR1, _exit if options.node == 0 else signal.SIG_IGN)
     try:
         meeting = Rendezvous(options.meet.absolute(), options.node, options.nodes)
         print(f"pacs.cluster: node {options.node} of {options.nodes} is {this_host()}", flush=True)
@@ -49,12 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ClusterError as error:
         print(f"pacs.cluster: {error}", file=sys.stderr, flush=True)
         return REFUSED
-
-
-def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is before the first "--" and after it: argparse would take `--config-name` for an option of its own."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    return arguments[:at], arguments[at + 1 :]
 
 
 def _take_part(meeting: Rendezvous, train: Sequence[str], join_seconds: float) -> int:
@@ -78,12 +77,17 @@ def _take_part(meeting: Rendezvous, train: Sequence[str], join_seconds: float) -
             meeting.say("failed", str(error))
         raise
     finally:
-        ignore_signals()
+        for number in SIGNALS:  # nothing is to cut off what follows
+            signal.signal(number, signal.SIG_IGN)
         with suppress(OSError):  # without this word the others end a minute after the head's Ray
             if meeting.node == 0:
                 meeting.end(status)
         if ray is not None:
             _clear_up(meeting, ray, status)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _clear_up(meeting: Rendezvous, ray: RayNode, status: int) -> None:

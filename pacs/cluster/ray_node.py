@@ -1,4 +1,4 @@
-"""Ray on this node, for one job: ports, folder and processes of its own, and nothing of it left at the end."""
+"""Ray on this node, for one job: its address, ports, folder and processes, and nothing of it left at the end."""
 
 import os
 import shutil
@@ -8,12 +8,115 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from uuid import uuid4
 
-from pacs.cluster.address import interface_of
-from pacs.runs.leftovers import SOCKET_CHARS, remove_segments, segments_there
+import psutil
+import yaml
+from omegaconf import OmegaConf
+
+from pacs.cluster.rendezvous import ClusterError
+from pacs.runs.clearing import SOCKET_CHARS, remove_segments, segments_there
 from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
+from pacs.verl_keys.config import actor_slots, device, ranks_per_node
+
+#: Chooses the head's network interface; the others take the one that leads there.
+INTERFACE = "PACS_INTERFACE"
+CONNECT_SECONDS = 5.0
+
+
+def own_address(interface: str | None, *, alone: bool) -> str:
+    """This node's IPv4 address for the other nodes.
+
+    Args:
+        interface: the interface to take; None: that of the host's name, else that of the default route.
+        alone: whether there are no others, so that the loopback will do.
+
+    Raises:
+        ClusterError: If there is no such interface, or only the loopback.
+    """
+    if interface is not None:
+        found = _addresses()
+        if interface not in found:
+            lacks = f"{socket.gethostname()} has no such interface with an IPv4 address"
+            raise ClusterError(f"{INTERFACE}={interface}: {lacks}; it has {', '.join(sorted(found))}.")
+        return found[interface][0]
+    for address in (_of_the_name(), _of_the_default_route()):
+        if address is not None and not ip_address(address).is_loopback:
+            return address
+    if alone:
+        return "127.0.0.1"
+    raise ClusterError(
+        f"{socket.gethostname()} has no address that other nodes could reach by its name or its default route: set "
+        f"{INTERFACE} to one of {', '.join(sorted(_addresses()))}."
+    )
+
+
+def address_towards(head: str) -> str:
+    """This node's address on the way to the head's Ray ("host:port").
+
+    Raises:
+        OSError: If nothing answers there.
+    """
+    host, port = head.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS) as connection:
+        return str(connection.getsockname()[0])
+
+
+def interface_of(address: str) -> str | None:
+    """The name of the interface with this address."""
+    return next((name for name, addresses in _addresses().items() if address in addresses), None)
+
+
+def _addresses() -> dict[str, list[str]]:
+    """Interface -> its IPv4 addresses, of those that have any."""
+    found = {
+        name: [entry.address for entry in entries if entry.family == socket.AF_INET]
+        for name, entries in psutil.net_if_addrs().items()
+    }
+    return {name: addresses for name, addresses in found.items() if addresses}
+
+
+def _of_the_name() -> str | None:
+    with suppress(OSError):
+        return socket.gethostbyname(socket.gethostname())
+    return None
+
+
+def _of_the_default_route() -> str | None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams, suppress(OSError):
+        datagrams.connect(("192.0.2.1", 9))  # an address that no host has: nothing is sent
+        return str(datagrams.getsockname()[0])
+    return None
+
+
+def logical_resources(train: Sequence[str]) -> list[str]:
+    """Arguments of `ray start` on each node of a run; none for one on GPUs, which Ray counts itself.
+
+    Args:
+        train: the arguments of `pacs train`, which composes the run.
+
+    Raises:
+        ClusterError: If it cannot be composed; `pacs train` has said why.
+    """
+    command = [sys.executable, "-m", "pacs", "train", *train, "--cfg", "job"]
+    composed = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if composed.returncode != 0:
+        raise ClusterError("the run cannot be composed; what is wrong with it is above.")
+    try:
+        settings = yaml.safe_load(composed.stdout)
+    except yaml.YAMLError:
+        settings = None
+    if not isinstance(settings, dict):  # --help, or another option that trains nothing
+        return []
+    config = OmegaConf.create(settings)
+    if device(config) != "cpu":
+        return []
+    slots = actor_slots(config)
+    return [f"--num-gpus={ranks_per_node(config)}", *([] if slots is None else [f"--num-cpus={slots}"])]
+
 
 #: Environment variable of every process of this node's Ray. `ray stop` would end those of other jobs as well.
 TOKEN = "PACS_CLUSTER_TOKEN"

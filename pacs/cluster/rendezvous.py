@@ -5,10 +5,9 @@ It is on a file system that all nodes share, as the run's folder must be; each s
 
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pacs.base.files import read_json, to_line, write_atomically
 from pacs.runs.state import this_host
@@ -25,8 +24,7 @@ class ClusterError(RuntimeError):
     """The cluster cannot be made; the message says why, and what to change."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A node's word on itself.
 
     Attributes:
@@ -67,7 +65,7 @@ class Rendezvous:
 
     def say(self, state: Literal["here", "joined", "failed"], problem: str | None = None) -> None:
         """Write this node's word on itself."""
-        _write(self._file(self.node), asdict(Member(this_host(), state, problem)))
+        _write(self._file(self.node), Member(this_host(), state, problem)._asdict())
 
     @property
     def secret(self) -> Path:

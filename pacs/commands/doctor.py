@@ -39,12 +39,12 @@ def main(args: argparse.Namespace) -> int:
     from pacs.doctor.examine import examine
 
     if (unusable := unusable_flash_attention()) is not None:
-        print(json.dumps([asdict(unusable)], indent=1) if args.json else as_text([unusable]))
-        return 1
-    config, hardware = None, None
-    if args.config_name or args.overrides:
-        config, hardware = compose_run(args.config_name or "pacs", args.overrides)
-    findings = list(examine(config, hardware, speed=not args.no_speed, probe=not args.no_probe))
+        findings = [unusable]
+    else:
+        config, hardware = None, None
+        if args.config_name or args.overrides:
+            config, hardware = compose_run(args.config_name or "pacs", args.overrides)
+        findings = list(examine(config, hardware, speed=not args.no_speed, probe=not args.no_probe))
     print(json.dumps([asdict(finding) for finding in findings], indent=1) if args.json else as_text(findings))
     return int(any(finding.state == "fail" for finding in findings))
 

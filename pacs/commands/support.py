@@ -50,9 +50,9 @@ def main(args: argparse.Namespace) -> int:
     settings = {"base": str(args.base), "model": str(args.model)} | (said := notes([args.base, args.model], names))
     png = render_png(draw(names, results))
     page = to_markdown(settings, names, results, PICTURE)
-    whole = json.dumps(to_json(settings, names, results), indent=1, ensure_ascii=False) + "\n"
+    document = json.dumps(to_json(settings, names, results), indent=1, ensure_ascii=False) + "\n"
     args.out.mkdir(parents=True, exist_ok=True)
-    for file, content in ((PICTURE, png), (PAGE, page), (JSON, whole)):
+    for file, content in ((PICTURE, png), (PAGE, page), (JSON, document)):
         write_atomically(args.out / file, content)
     print("\n\n".join([support_table(results), *said.values()]) + "\n")
     for file in (JSON, PAGE, PICTURE):

@@ -135,7 +135,7 @@ def _sweep(args: argparse.Namespace) -> int:
         finished = sum(run.is_finished for run in runs)
         print(f"pacs sweep: writing the results of {finished} of {len(runs)} runs", flush=True)
         # Ended at once, by a second signal: without what takes seconds.
-        _write(sweep, runs, out, refused, whole=status <= 128)
+        _write(sweep, runs, out, refused, report=status <= 128)
     if status not in (FINISHED, FAILED):
         print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
     return status
@@ -182,9 +182,9 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
 
 
 def _write(
-    sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str], *, whole: bool = False
+    sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str], *, report: bool = False
 ) -> None:
-    """Write results.json and its table, which takes no time; with `whole` the plot and report/ too."""
+    """Write results.json and its table, which takes no time; with `report` the plot and report/ too."""
     from pacs.sweeps import collect, render
     from pacs.sweeps.results import as_text
     from pacs.sweeps.table import results_page
@@ -192,7 +192,7 @@ def _write(
     results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
     write_atomically(out / RESULTS, as_text(results))
     write_atomically(out / render.TABLE, results_page(results).encode())
-    if not whole:
+    if not report:
         return
     from pacs.report import write_report
 

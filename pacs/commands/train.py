@@ -50,12 +50,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.moved_keys import SECTIONS_NOTE, move_old_section, renamed
 from pacs.base.paths import config_dir
 from pacs.base.redaction import redact, redacted
 from pacs.base.stops import ended_by_ctrl_c
-from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import named, print
 from pacs.composing import algorithms, composition_problem, groups, kind_problems, override_problems, without_dashes
 from pacs.verl_keys.names import RUN_NAME
@@ -124,7 +123,7 @@ def main(arguments: Sequence[str]) -> int:
     except yaml.YAMLError as error:  # of a file in --config-dir
         raise _refusal(f"- a config cannot be read: {' '.join(str(error).split())}: mend the file.") from error
     for problem in refused:
-        from pacs.integration.checks import ConfigError
+        from pacs.integration.checks.run import ConfigError
 
         raise _refusal(str(problem)) if isinstance(problem, ConfigError) else problem
     return 0
@@ -159,7 +158,7 @@ def _show(application: Callable[[], None]) -> None:
 def _run(config: DictConfig, *, dry_run: bool, verbose: bool) -> None:
     """Check the run, and train or say what it needs; ends the process where training fails."""
     with ended_by_ctrl_c("pacs train"):
-        from pacs.integration import checks
+        from pacs.integration.checks import run as checks
         from pacs.integration.launch import launcher
 
         hydra_config = HydraConfig.get()
@@ -177,9 +176,10 @@ def _run(config: DictConfig, *, dry_run: bool, verbose: bool) -> None:
 
 
 def _say_what_it_needs(config: DictConfig) -> None:
-    from pacs.integration import checks, strategy
+    from pacs.integration import strategy
     from pacs.integration.checks import machine as surroundings
-    from pacs.integration.checks.reasoning import reasoning_outlook
+    from pacs.integration.checks import run as checks
+    from pacs.integration.checks.prompts import reasoning_outlook
     from pacs.integration.launch import launcher
     from pacs.planning.report import outline
 
@@ -203,7 +203,7 @@ def _say_what_it_needs(config: DictConfig) -> None:
 
 
 def _warn(config: DictConfig) -> None:
-    from pacs.integration import checks
+    from pacs.integration.checks import run as checks
 
     for warning in checks.warnings(config):
         _say(f"warning: {warning}")

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 from pacs.data.columns import Choices, Columns, unfit
 from pacs.data.golds import boxed_gold, list_gold, number_gold, unsolved
 from pacs.data.livecodebench import RELEASE, RELEASES, LiveCodeBench

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import nearest
+from pacs.base.errors import UserError, nearest
 from pacs.evaluation.compare import check_same_problems, common_tasks, grading_notes
 from pacs.evaluation.folder import read_task, task_names
 from pacs.evaluation.sample import GradedTask

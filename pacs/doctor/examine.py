@@ -6,7 +6,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
-from pacs.doctor import gpus, machine, versions
+from pacs.doctor import machine, versions
 from pacs.doctor.finding import Finding, State
 from pacs.doctor.kernels import check_kernels
 from pacs.doctor.trials import check_layout, check_speed
@@ -28,14 +28,14 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
         probe: build the run's policy and try its layout, if nothing that it needs is missing.
     """
     try:
-        said = gpus.query()
+        said = machine.query_gpus()
     except OSError as error:
         yield Finding("driver", "fail", str(error), "load or install NVIDIA's driver, or reboot")
         said = None
-    found = [] if said is None else gpus.parse(said)
+    found = [] if said is None else machine.parse_gpus(said)
     gpu = bool(found) if config is None else keys.device(config) == "cuda"
     if gpu:
-        yield from gpus.check_gpus(found, None if config is None else keys.ranks_per_node(config))
+        yield from machine.check_gpus(found, None if config is None else keys.ranks_per_node(config))
         yield from versions.check_cuda()
     else:
         yield Finding("GPUs", "ok", f"{len(found)}; examined for a CPU, and for the pins of the installed stack")
@@ -62,7 +62,7 @@ def _check_run(config: DictConfig, hardware: str | None) -> Iterator[Finding]:
     """What the run needs here: data, model, room for its checkpoints."""
     from pacs.integration.checks.architecture import architecture_problems
     from pacs.integration.checks.machine import input_problems
-    from pacs.integration.checks.reasoning import reasoning_outlook
+    from pacs.integration.checks.prompts import reasoning_outlook
 
     notes: list[str] = []
     problems = [*input_problems(config, notes.append), *architecture_problems(config)]

@@ -130,10 +130,10 @@ def judge(results: list[dict[str, Any]], sheet: Device | None) -> Iterator[Findi
     slowest = min(flops)
     slow = sheet is not None and slowest < LEAST_OF_SHEET * sheet.flops
     uneven = sheet is not None and slowest < LEAST_OF_MEDIAN * statistics.median(flops)
-    whole = f"; a whole {sheet.name} has {sheet.flops / 1e9:,.0f}" if sheet and slow else ""
+    sheets = f"; a whole {sheet.name} has {sheet.flops / 1e9:,.0f}" if sheet and slow else ""
     yield judged(
         "matrix product",
-        f"{slowest / 1e9:,.0f} to {max(flops) / 1e9:,.0f} GFLOPS{whole}",
+        f"{slowest / 1e9:,.0f} to {max(flops) / 1e9:,.0f} GFLOPS{sheets}",
         (slow, "warn", "look at clocks, power and heat (nvidia-smi -q -d PERFORMANCE), and at who else uses the GPU"),
         (uneven, "warn", f"rank {flops.index(slowest)} holds up all others: leave it out, or see its clocks and heat"),
     )

@@ -67,8 +67,8 @@ def pins(extra: str) -> list[Requirement]:
     beside = Path(__file__).parents[2] / "requirements" / BESIDE[extra]
     if beside.is_file():
         # Without the hashes, which are lines of their own.
-        own = (line.strip().removesuffix("\\").strip() for line in beside.read_text().splitlines())
-        lines = [*lines, *(line for line in own if line and not line.startswith(("#", "--")))]
+        pinned = (line.strip().removesuffix("\\").strip() for line in beside.read_text().splitlines())
+        lines = [*lines, *(line for line in pinned if line and not line.startswith(("#", "--")))]
     found = {requirement.name: requirement for requirement in map(Requirement, lines) if _applies(requirement, extra)}
     return list(found.values())
 

@@ -17,7 +17,7 @@ from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request, check_address
 from pacs.evaluation.process import StopRequest
 from pacs.runs.actor_failures import DEATHS, death_of
-from pacs.runs.leftovers import TEMPORARY, temporary_variables
+from pacs.runs.clearing import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.

@@ -28,7 +28,7 @@ from pacs.base.files import check_folder
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
-from pacs.runs.leftovers import (
+from pacs.runs.clearing import (
     TEMPORARY,
     make_temporary,
     remove_segments,

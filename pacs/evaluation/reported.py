@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 
 FILE = Path(__file__).with_name("reported.json")
 #: The paper's benchmarks that go by other names here; the others differ in case alone.

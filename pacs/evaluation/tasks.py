@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.terminal import print
 from pacs.data.request import plain_request
 from pacs.data.schema import schema_problems

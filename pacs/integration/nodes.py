@@ -12,8 +12,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pacs.integration.provenance import installed_versions
-from pacs.runs import leftovers
-from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, processes_of
+from pacs.runs import clearing
 from pacs.runs.stacks import dump_on_this_node
 from pacs.runs.state import read_state, this_host
 
@@ -71,11 +70,13 @@ def other_nodes() -> list[dict[str, Any]]:
     return [node for node in living_nodes() if node["NodeID"] != here]
 
 
-def on_nodes(nodes: Iterable[dict[str, Any]], function: Callable[..., Any], *arguments: object) -> list[Any]:
+def on_nodes(
+    nodes: Iterable[dict[str, Any]], function: Callable[..., Any], *arguments: object, **options: object
+) -> list[Any]:
     """Start a function on each of the nodes; Ray's references to what it returns."""
     task = ray.remote(num_cpus=0, max_retries=0)(function)
     there = (NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes)
-    return [task.options(scheduling_strategy=node).remote(*arguments) for node in there]
+    return [task.options(scheduling_strategy=node).remote(*arguments, **options) for node in there]
 
 
 def dump_on_other_nodes(run_dir: Path, token: str) -> None:
@@ -95,38 +96,25 @@ def clear_other_nodes(run_dir: Path) -> None:
     state = read_state(run_dir)
     if state is not None and not state.is_of(run_dir):
         return
-    start = (None, None) if state is None else (state.token, state.temporary)
+    token, temporary = (None, None) if state is None else (state.token, state.temporary)
+    options: dict[str, Any] = {"grace_seconds": 0, "temporary": temporary, "known": False}
     if state is not None and state.host != this_host():  # the run was started on another, which this one was of then
-        _clear_this_node(run_dir, *start)
-    if calls := on_nodes(other_nodes(), _clear_this_node, run_dir, *start):
+        clearing.clear(run_dir, token, **options)
+    if calls := on_nodes(other_nodes(), clearing.clear, run_dir, token, **options):
         ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
 
 
 def prepare_other_nodes(run_dir: Path) -> None:
     """Have the other nodes note which shared memory they have before the run in `run_dir`."""
-    ray.get(on_nodes(other_nodes(), leftovers.note_segments, run_dir), timeout=ANSWER_SECONDS)
+    ray.get(on_nodes(other_nodes(), clearing.note_segments, run_dir), timeout=ANSWER_SECONDS)
 
 
 def make_temporary_folders() -> None:
     """Make the start's folder for temporary files where the launcher is not; in a process of the run."""
     if len(nodes := living_nodes()) > 1:
-        ray.get(
-            on_nodes(nodes, leftovers.make_temporary, Path(os.environ[leftovers.TEMPORARY])), timeout=ANSWER_SECONDS
-        )
+        ray.get(on_nodes(nodes, clearing.make_temporary, Path(os.environ[clearing.TEMPORARY])), timeout=ANSWER_SECONDS)
 
 
 def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
     """Which of the files are not here, and the versions that are installed."""
     return [file for file in files if not file.exists()], installed_versions()
-
-
-def _clear_this_node(run_dir: Path, token: str | None, temporary: str | None) -> None:
-    """Without a token, of a folder whose state cannot be read, all that carries the folder's path."""
-    carried, variable = (str(run_dir), RUN_DIR) if token is None else (token, TOKEN)
-    own = processes_of(carried, variable, folder=run_dir)
-    before = leftovers.segments_before(run_dir, [process.pid for process in own])
-    end_processes(carried, variable=variable, folder=run_dir, grace_seconds=0)
-    leftovers.remove_segments(before)
-    leftovers.forget_segments(run_dir)
-    if token is not None:
-        leftovers.remove_temporary(temporary, token)

@@ -3,7 +3,7 @@
 import json
 import platform
 import sys
-from datetime import UTC, datetime
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pacs.base.commit import git_commit
 from pacs.base.files import write_atomically
 from pacs.base.redaction import redacted_command
 from pacs.base.run_folder import RunFolder
+from pacs.runs.state import now
 
 #: Distributions whose versions a result depends on.
 DISTRIBUTIONS = (
@@ -28,7 +29,7 @@ def write_run_folder(config: DictConfig) -> Path:
     # The driver starts from it, so that it has what is secret, too: it is for its owner alone. run.json may be shown.
     write_atomically(RunFolder(folder).config, OmegaConf.to_yaml(config, resolve=True), private=True)
     about = {
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": now(),
         "command": redacted_command(["pacs", "train", *sys.argv[1:]]),
         "git_commit": git_commit(),
         "python": platform.python_version(),
@@ -42,8 +43,6 @@ def installed_versions() -> dict[str, str]:
     """The installed ones of `DISTRIBUTIONS`, by name."""
     versions = {}
     for name in DISTRIBUTIONS:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.distribution(name).version
-        except metadata.PackageNotFoundError:
-            continue
     return versions

@@ -1,7 +1,6 @@
 """How a step's gradient is taken: through whole groups (`grouped`), or after scoring them (`cached`)."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from omegaconf import DictConfig
 
@@ -11,8 +10,7 @@ from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens, t
 BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A strategy and why it was taken."""
 
     strategy: Literal["grouped", "cached"]

@@ -6,7 +6,7 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Any, Final
 
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 #: Name of each verifier, as in a row's `extra_info["verifier"]`, and the function that does it.

@@ -12,7 +12,6 @@ from pathlib import Path
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import COLOURS, say
 
-#: In the run's folder; each start adds to it.
 #: With this the lines begin that our own code says to a person.
 MARK = "pacs: "
 #: What Ray puts before a line of another process, and colours.
@@ -52,13 +51,13 @@ class Console(threading.Thread):
 
     def run(self) -> None:
         """Follow the output until all that write to it have ended."""
-        rest = b""
+        unended = b""
         try:
             while chunk := os.read(self.reading, 1 << 16):
                 with suppress(OSError):  # a full disk: the console still tells
                     os.write(self.log, chunk)
-                *lines, rest = re.split(rb"[\r\n]+", rest + chunk)
-                rest = rest[-_LINE_BYTES:]
+                *lines, unended = re.split(rb"[\r\n]+", unended + chunk)
+                unended = unended[-_LINE_BYTES:]
                 for line in lines:
                     self._show(line.decode(errors="replace"))
         finally:

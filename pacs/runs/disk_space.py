@@ -8,13 +8,13 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pacs.base.files import write_atomically
-from pacs.runs.leftovers import SHARED_MEMORY
 
 RESERVE = ".reserve"
+SHARED_MEMORY = Path("/dev/shm")
 #: A disk with less is full; a start that cannot write as much is refused.
 FULL_BYTES = 4 * 2**20
 #: What the system answers on a full disk, or where a quota is used up.
@@ -116,7 +116,6 @@ def _list(rooms: Iterable[tuple[Path, os.statvfs_result]]) -> str:
 
 
 def _status(place: Path) -> os.statvfs_result | None:
-    try:
+    with suppress(OSError):
         return os.statvfs(place)
-    except OSError:
-        return None
+    return None

@@ -43,21 +43,21 @@ class Watchdog(threading.Thread):
 
     def run(self) -> None:
         """Until the driver ends."""
-        seen: Progress | None = None
+        last: Progress | None = None
         since = time.monotonic()
         while True:
             time.sleep(POLL_SECONDS)
             try:
                 progress = read_progress(self.run_dir)
             except OSError:  # a file system that is away for a moment is no progress, and no end
-                progress = seen
-            if progress != seen:
-                seen, since = progress, time.monotonic()
+                progress = last
+            if progress != last:
+                last, since = progress, time.monotonic()
                 continue
-            phase = "start" if seen is None else seen.phase
-            limit = self.settings.no_progress_limit(phase, None if seen is None else seen.step_seconds)
+            phase = "start" if last is None else last.phase
+            limit = self.settings.no_progress_limit(phase, None if last is None else last.step_seconds)
             if time.monotonic() - since > limit:
-                where = "during the start" if seen is None or phase == "start" else f"in step {seen.step + 1}: {phase}"
+                where = "during the start" if last is None or phase == "start" else f"in step {last.step + 1}: {phase}"
                 self._end(where, limit)
 
     def _end(self, where: str, limit: float) -> None:

@@ -8,16 +8,17 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pacs.base.files import folder_bytes, read_json
+from pacs.base.files import folder_bytes, read_json, status_of
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
-from pacs.runs.metrics_file import parse_line
 from pacs.runs.processes import is_alive
+from pacs.runs.read import parse_line
 from pacs.runs.state import RunState, read_fault, read_progress, read_state, this_host
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS, VALIDATION_MEANS
 
@@ -127,12 +128,11 @@ def _run_folders(top: Path) -> Iterator[Path]:
 
 def is_run(folder: Path) -> bool:
     """Whether it is a run's folder."""
-    try:
+    with suppress(OSError):
         # Others have a state.json too: a data set that `datasets` has saved.
         found = RunFolder(folder)
         return found.info.is_file() or (found.state.is_file() and read_state(folder) is not None)
-    except OSError:
-        return False
+    return False
 
 
 def _describe_or_say_why_not(folder: Path, name: str) -> ListedRun:
@@ -150,6 +150,8 @@ def _describe(folder: Path, name: str) -> ListedRun:
     step_seconds = None if progress is None else progress.step_seconds
     checkpoint, problems = newest_checkpoint(RunFolder(folder).checkpoints, content=False)
     written = _written(RunFolder(folder).progress)
+    # A run without a state was started when run.json says.
+    starts = [None if state is None else state.started, (read_json(RunFolder(folder).info) or {}).get("started")]
     run = ListedRun(
         name=name,
         folder=str(folder.resolve()),
@@ -163,7 +165,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
         validation=validation_shares(metrics),
         step_seconds=metrics.get(STEP_SECONDS) if step_seconds is None else float(step_seconds),
         size_bytes=folder_bytes(folder),
-        started=_start(folder) if state is None or _seconds(state.started) is None else state.started,
+        started=next((when for when in starts if _seconds(when) is not None), None),
         progress_age_seconds=None if written is None else max(0.0, time.time() - written),
     )
     if state is not None:
@@ -193,25 +195,16 @@ def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -
     return None if start is None or end is None else max(0.0, end - start)
 
 
-def _start(folder: Path) -> str | None:
-    """When a run without a state was started, by run.json."""
-    started = (read_json(RunFolder(folder).info) or {}).get("started")
-    return started if _seconds(started) is not None else None
-
-
 def _seconds(when: object) -> float | None:
     """A time of ISO 8601 in seconds since the epoch; None if it is none."""
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(when).timestamp() if isinstance(when, str) else None
-    except ValueError:
-        return None
+    return None
 
 
 def _written(file: Path) -> float | None:
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:
-        return None
+    status = status_of(file)
+    return None if status is None else status.st_mtime
 
 
 def _lines_from_the_end(file: Path) -> list[bytes]:

@@ -5,7 +5,6 @@ now: Ray's daemons and workers, vLLM's engine and its workers. That is how they 
 """
 
 import os
-import signal
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -72,10 +71,8 @@ def end_processes(token: str, *, grace_seconds: float, variable: str = TOKEN, fo
     while left and time.monotonic() < deadline:
         for process in left:
             killed[process.pid] = _name(process)
-            try:
-                process.send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                continue
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs(left, timeout=5)
         left = processes_of(token, variable, folder=folder)
     return sorted(killed.values())
@@ -104,7 +101,8 @@ def is_alive(pid: int, birth: str | None) -> bool:
 def _environment(process: psutil.Process) -> dict[str, str]:
     """Not by psutil, which reads up to the first empty entry: one that has given itself a title may have some."""
     entries: list[bytes] = []
-    for thread in _threads(process):
+    threads = sorted(Path(f"/proc/{process.pid}/task").iterdir(), key=lambda thread: int(thread.name))
+    for thread in threads:  # the first one's first
         with suppress(ProcessLookupError):  # one that has ended; the process's environment is in the others
             entries = (thread / "environ").read_bytes().split(b"\0")
             break
@@ -121,16 +119,11 @@ def _is_of(named: str | None, folder: Path) -> bool:
         return folder.exists()
 
 
-def _threads(process: psutil.Process) -> list[Path]:
-    """Folders of its threads that are there, the first thread's first."""
-    return sorted(Path(f"/proc/{process.pid}/task").iterdir(), key=lambda thread: int(thread.name))
-
-
 def _is_dead(process: psutil.Process) -> bool:
     """Whether all of its threads have ended: while a killed one is still in the kernel, it may make a file there."""
     try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE) and len(_threads(process)) == 1
-    except (psutil.NoSuchProcess, FileNotFoundError):
+        return bool(process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1)
+    except psutil.NoSuchProcess:
         return True
 
 

@@ -93,9 +93,8 @@ def _title(process: psutil.Process) -> str:
 
 def _listens(process: psutil.Process) -> bool:
     """Whether the process handles the signal; to another it would be deadly."""
-    try:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:")).split()[1]
-    return bool(int(caught, 16) >> (SIGNAL - 1) & 1)
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt:")).split()[1]
+        return bool(int(caught, 16) >> (SIGNAL - 1) & 1)
+    return False

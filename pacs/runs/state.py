@@ -8,6 +8,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,11 +142,9 @@ def read_progress(run_dir: Path) -> Progress | None:
 
 
 def _read(file: Path, kind: Callable[..., T]) -> T | None:
-    values = read_json(file)
-    try:
-        return None if values is None else kind(**values)
-    except TypeError:
-        return None
+    with suppress(TypeError):  # values are missing, or others are there
+        return kind(**(read_json(file) or {}))
+    return None
 
 
 def worded(cause: str, run_dir: Path) -> str:

@@ -22,10 +22,9 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs import state as states
-from pacs.runs.clearing import clear, clear_former_start
+from pacs.runs.clearing import TEMPORARY, clear, clear_former_start, make_temporary, note_segments, temporary_folder
 from pacs.runs.console import Console, Stages
 from pacs.runs.disk_space import write_at_any_rate
-from pacs.runs.leftovers import TEMPORARY, make_temporary, note_segments, temporary_folder
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.signals import STOPPED as STOPPED
 from pacs.runs.signals import StopRequests, blocked
@@ -43,7 +42,6 @@ GRACE_SECONDS = 3.0
 def supervise(
     module: str,
     run_dir: Path,
-    checkpoints: Path,
     requests: StopRequests,
     *,
     resumed_from: int | None,
@@ -56,7 +54,6 @@ def supervise(
         module: the driver's; it calls `driver.run_driver`. A program of its own, not a fork of this one: a process that
             has asked for the number of GPUs cannot be forked into one that uses them.
         run_dir: the run's folder; this process holds its lock.
-        checkpoints: the folder of its checkpoints.
         requests: entered by the caller, who leaves it when all is cleared up: a signal must not cut that off.
         resumed_from: the step it goes on from, for the record.
         stages: of the start, which are said as they are reached; see `Console`.
@@ -97,7 +94,7 @@ def supervise(
     if ended == "finished":
         say(_finish(run_dir))
     else:
-        say(ending(ended, cause, run_dir, checkpoints), error=True)
+        say(_ending(ended, cause, run_dir), error=True)
     return status
 
 
@@ -112,9 +109,9 @@ def _finish(run_dir: Path) -> str:
     )
 
 
-def ending(state: str, cause: str | None, run_dir: Path, checkpoints: Path) -> str:
+def _ending(state: str, cause: str | None, run_dir: Path) -> str:
     """What the user reads when a run has not reached its end."""
-    checkpoint, problems = newest_checkpoint(checkpoints)
+    checkpoint, problems = newest_checkpoint(RunFolder(run_dir).checkpoints)
     lines = [f"pacs train: the run {'was stopped' if state == 'stopped' else state}: {cause}"]
     if state == "failed":
         lines.append(f"  All that its processes have said is in {RunFolder(run_dir).log}.")

@@ -28,7 +28,7 @@ def check_configs(runs: Sequence[PlannedRun]) -> None:
     Raises:
         UserError: naming the runs that cannot be started, and why.
     """
-    from pacs.integration import checks
+    from pacs.integration.checks import run as checks
     from pacs.integration.launch import launcher
 
     problems: dict[str, list[int]] = {}
@@ -52,7 +52,7 @@ def check_machine(runs: Sequence[PlannedRun]) -> None:
     Raises:
         UserError: naming that run, and why.
     """
-    from pacs.integration import checks
+    from pacs.integration.checks import run as checks
 
     for number, run in enumerate(runs):
         try:
@@ -75,7 +75,7 @@ def _steps_done(config: DictConfig) -> int:
     Raises:
         ConfigError: the folder does not allow it to go on with these settings.
     """
-    from pacs.integration.checks import ConfigError
+    from pacs.integration.checks.run import ConfigError
     from pacs.integration.launch.resume import choose_checkpoint
 
     total = total_steps(config)
@@ -98,7 +98,7 @@ def _steps_done(config: DictConfig) -> int:
 
 def _not_beyond(step: int, total: int, folder: Path) -> int:
     """The step, unless the model at `total` is no longer there."""
-    from pacs.integration.checks import ConfigError
+    from pacs.integration.checks.run import ConfigError
 
     if step > total:
         problem = f"{TOTAL_STEPS}={total}: {folder} has trained to step {step}"

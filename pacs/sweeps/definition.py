@@ -9,9 +9,8 @@ import yaml
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from pacs.base.errors import UserError, one_line
+from pacs.base.errors import UserError, did_you_mean, one_line
 from pacs.base.paths import config_dir
-from pacs.base.suggestions import did_you_mean
 
 Scalar = str | int | float | bool | None
 T = TypeVar("T")

@@ -166,7 +166,7 @@ def train_runs(
 
 def _train(run: PlannedRun, refused: dict[str, str]) -> int:
     """`pacs train` of a run; its exit status."""
-    from pacs.integration import checks
+    from pacs.integration.checks import run as checks
     from pacs.integration.launch import launcher
 
     before, sys.argv = sys.argv, run.command  # for the record in run.json

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 from pacs.rewards.countdown import canonical
 from pacs.rewards.extract import last_boxed
 from pacs.rewards.reasoning import final_part

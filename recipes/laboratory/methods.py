@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pacs.algorithm import METHODS as TRAINED_BY_SCORES
 from pacs.algorithm import Method, method_of
 from pacs.algorithm.names import class_of
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from recipes.laboratory.settings import Settings

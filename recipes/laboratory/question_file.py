@@ -7,8 +7,7 @@ from typing import Any
 
 import yaml
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 from recipes.laboratory.settings import Settings
 from recipes.laboratory.statistics import measure_names
 

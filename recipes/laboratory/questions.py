@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pacs.base.errors import UserError
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import UserError, did_you_mean
 from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.question_file import NOT_SET_HERE, load, refuse_unknown
 from recipes.laboratory.settings import Settings

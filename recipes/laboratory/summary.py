@@ -11,10 +11,9 @@ import re
 from pathlib import Path
 from statistics import fmean
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.files import write_atomically
 from pacs.base.markdown import ABSENT, table
-from pacs.base.suggestions import did_you_mean
 from recipes.laboratory import questions, tables
 from recipes.laboratory.compared import Comparison, compare
 from recipes.laboratory.differences import compares

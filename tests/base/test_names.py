@@ -14,7 +14,7 @@ from pacs.data.output import MANIFEST, MARK, Output
 from pacs.evaluation.folder import task_file, task_folder
 from pacs.evaluation.process import locked
 from pacs.evaluation.settings import FILE, read_settings
-from pacs.integration import checks
+from pacs.integration.checks import run as checks
 from pacs.integration.launch import folder_lock
 from tests.checkpoints.signing import change_marker
 from tests.checkpoints.test_checkpoints import save, save_reference
@@ -105,11 +105,11 @@ def test_a_lock_that_is_a_link_does_not_empty_what_it_leads_to(tmp_path: Path):
     (folder / ".lock").symlink_to(victim)
     with pytest.raises(UserError, match="cannot be written"), locked(folder):
         pass
-    with pytest.raises(checks.ConfigError, match="cannot be written"), folder_lock.held(folder, folder):
+    with pytest.raises(checks.ConfigError, match="cannot be written"), folder_lock.held(folder):
         pass
     assert victim.read_text() == "precious"
     (folder / ".lock").unlink()
-    with folder_lock.held(folder, folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
+    with folder_lock.held(folder), (folder / ".lock").open() as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 

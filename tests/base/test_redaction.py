@@ -12,8 +12,9 @@ from omegaconf import OmegaConf
 from pacs import cli
 from pacs.base.files import write_atomically
 from pacs.base.redaction import BLANK, redact, redacted, redacted_command
-from pacs.integration import checks
-from pacs.integration.patches.shown_config import logger_problem, take_secrets_into_environment
+from pacs.integration.checks import run as checks
+from pacs.integration.checks.run import logger_problem
+from pacs.integration.launch.driver import take_secrets_into_environment
 from pacs.integration.provenance import write_run_folder
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import read_fault, report_fault

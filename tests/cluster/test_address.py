@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from pacs.cluster.address import interface_of, own_address
+from pacs.cluster.ray_node import interface_of, own_address
 
 
 def test_an_interface_may_have_several_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from pacs.base.stops import SIGNALS
-from pacs.cluster.head import _train
 from pacs.cluster.rendezvous import NOTICE, Rendezvous
-from pacs.cluster.signals import Noted
+from pacs.cluster.roles import Noted, _train
 from pacs.runs.supervisor import STOPPED
 
 

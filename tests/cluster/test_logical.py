@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.cluster.logical import logical_resources
+from pacs.cluster.ray_node import logical_resources
 from pacs.cluster.rendezvous import ClusterError
 from tests.integration.real_run import RealRun, make_task
 

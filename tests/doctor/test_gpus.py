@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.doctor import gpus
+from pacs.doctor import machine as gpus
 from pacs.doctor.finding import Finding
 
 #: In the form that `gpus.FIELDS` asks for.
@@ -15,7 +15,7 @@ HEALTHY = """\
 
 
 def findings(text: str, wanted: int | None = None) -> dict[str, Finding]:
-    return {finding.check: finding for finding in gpus.check_gpus(gpus.parse(text), wanted)}
+    return {finding.check: finding for finding in gpus.check_gpus(gpus.parse_gpus(text), wanted)}
 
 
 def test_healthy_gpus() -> None:
@@ -62,7 +62,7 @@ def test_a_driver_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(OSError, match="couldn't communicate"):
-        gpus.query()
+        gpus.query_gpus()
 
 
 def test_the_gpus_that_cuda_may_use_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,12 +71,12 @@ def test_the_gpus_that_cuda_may_use_are_asked_for(tmp_path: Path, monkeypatch: p
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
-    assert str(gpus.query()).split()[-1] == "--id=2,3"
+    assert str(gpus.query_gpus()).split()[-1] == "--id=2,3"
     for none in ("", "-1", "NoDevFiles"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", none)
-        assert gpus.query() == ""
+        assert gpus.query_gpus() == ""
 
 
 def test_no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert gpus.query() is None
+    assert gpus.query_gpus() is None

@@ -12,7 +12,7 @@ from pacs.evaluation.engines import start_engines
 from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
 from pacs.rewards.reasoning import Reasoning
-from pacs.runs.leftovers import TEMPORARY
+from pacs.runs.clearing import TEMPORARY
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
 
 

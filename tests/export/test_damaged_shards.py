@@ -11,7 +11,7 @@ from pacs.checkpoints.folder import seal
 from pacs.checkpoints.merge import open_shards
 from pacs.checkpoints.sums import damaged_files
 from pacs.evaluation.model import find_model, merge_checkpoint, model_sha256
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch import launcher
 from tests.checkpoints.test_integrity import zeros
 from tests.export.conftest import STEP, checkpoint_of

@@ -15,7 +15,7 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from pacs.base.run_folder import RunFolder
-from pacs.runs.leftovers import SHARED_MEMORY
+from pacs.runs.disk_space import SHARED_MEMORY
 from pacs.runs.processes import processes_of
 from pacs.runs.state import RunState, read_progress, read_state
 from recipes.arithmetic.model import build_model

@@ -17,7 +17,5 @@ if __name__ == "__main__":
     os.environ["PACS_TEST_DRIVER"] = sys.argv[2]
     supervisor.GRACE_SECONDS = float(os.environ["PACS_TEST_GRACE"])
     with reserved(run_dir), StopRequests() as requests:
-        status = supervisor.supervise(
-            "tests.runs.driver_process", run_dir, run_dir / "checkpoints", requests, resumed_from=None
-        )
+        status = supervisor.supervise("tests.runs.driver_process", run_dir, requests, resumed_from=None)
     sys.exit(status)

@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch import launcher as integration
-from pacs.runs.clearing import clear_former_start
-from pacs.runs.leftovers import SHARED_MEMORY, forget_segments
+from pacs.runs.clearing import clear_former_start, forget_segments
+from pacs.runs.disk_space import SHARED_MEMORY
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import processes_of
 from pacs.runs.state import write_state

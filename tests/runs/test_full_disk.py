@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch import launcher
 from pacs.integration.provenance import write_run_folder
 from pacs.runs.disk_space import FULL_BYTES, NO_SPACE, RESERVE, reserved, with_full_disk, write_at_any_rate

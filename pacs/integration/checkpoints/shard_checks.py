@@ -78,13 +78,13 @@ def seal_checked(folder: Path, workers: Any, *, step: int, reference: str | None
     marker.seal(folder, step=step, ranks=workers.world_size, reference=reference, digests=digests)
 
 
-def check_checkpoint(checkpoint: Checkpoint, workers: Any, own: Path) -> None:
+def check_checkpoint(checkpoint: Checkpoint, workers: Any, run_checkpoints: Path) -> None:
     """Have the ranks read the large files of a checkpoint (and of its reference) before anything of it is loaded.
 
     Args:
         checkpoint: whose small files are in order.
         workers: the worker group of the ranks.
-        own: the run's checkpoints. What is found there is noted, so that the next start passes over it.
+        run_checkpoints: the run's checkpoints. What is found there is noted, so that the next start passes over it.
 
     Raises:
         BrokenCheckpoint: One is damaged: file, record, and the mend.
@@ -101,11 +101,11 @@ def check_checkpoint(checkpoint: Checkpoint, workers: Any, own: Path) -> None:
     if not found:
         return
     said = "; ".join(f"{folder}: {'; '.join(problems)}" for folder, problems in found.items())
-    if checkpoint.folder.parent != own:
+    if checkpoint.folder.parent != run_checkpoints:
         raise BrokenCheckpoint(f"{said}: copy it again, or set trainer.resume_from_path to another checkpoint")
     for folder, problems in found.items():
         marker.note_damage(folder, problems)
-    older, _ = newest_checkpoint(own)
+    older, _ = newest_checkpoint(run_checkpoints)
     if older is None:
         raise BrokenCheckpoint(f"{said}: copy it again, or start the run anew in another run.dir")
     raise BrokenCheckpoint(f"{said}: the same command passes it over and goes on from step {older.step}")

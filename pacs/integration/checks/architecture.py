@@ -20,13 +20,13 @@ from verl.utils.fsdp_utils import _select_fsdp2_wrap_targets
 from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
+from pacs.base.errors import one_line
 from pacs.integration.checks.models import read_model_config
-from pacs.integration.checks.silent import silent_problems
-from pacs.integration.checks.wording import in_a_line, spelled
+from pacs.integration.checks.silent import ATTENTION, silent_problems
+from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import attention as attention_of
 from pacs.verl_keys.config import sequence_parallel_size
 
-ATTENTION = "@model.override_config.attn_implementation"
 #: What transformers raises of a config.json that it does not take.
 REFUSALS = (AttributeError, TypeError, ValueError, ImportError, AssertionError, StrictDataclassError)
 
@@ -55,8 +55,8 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
     try:
         settings = _with_overrides(CONFIG_MAPPING[kind].from_dict(found), model)
     except REFUSALS as error:
-        said = in_a_line(error, 300)
-        yield f"@model.path=: transformers refuses its config.json ({said}); see @model.override_config."
+        why = one_line(error)[:300]
+        yield f"@model.path=: transformers refuses its config.json ({why}); see @model.override_config."
         return
     if problems := list(_verl_problems(settings, config)):
         yield from (f"@model.path= {problem}" for problem in problems)
@@ -68,9 +68,9 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
         with torch.device("meta"):
             built = model_class._from_config(copy.deepcopy(settings), attn_implementation="eager")
     except REFUSALS as error:
-        yield f"@model.path=: transformers cannot build a {name} from its config.json ({in_a_line(error, 300)})."
+        yield f"@model.path=: transformers cannot build a {name} from its config.json ({one_line(error)[:300]})."
         return
-    problems = [*_engine_problems(built, config), *silent_problems(built, settings, config)]
+    problems = [*_engine_problems(built, config), *silent_problems(config, built, settings)]
     yield from (f"@model.path= ({name}) {problem}" for problem in problems)
 
 
@@ -110,9 +110,9 @@ def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
     try:
         heads, key_value_heads = _attention_heads(settings)
     except AttributeError as error:
-        mend, own = "choose another model", getattr(settings.get_text_config(), "num_attention_heads", None)
-        if error.name == "num_key_value_heads" and own is not None:
-            mend = f"set +@model.override_config.num_key_value_heads={own} (each attention head has keys of its own)"
+        mend, heads = "choose another model", getattr(settings.get_text_config(), "num_attention_heads", None)
+        if error.name == "num_key_value_heads" and heads is not None:
+            mend = f"set +@model.override_config.num_key_value_heads={heads} (each attention head has keys of its own)"
         yield f"{named}, whose config has no {error.name}, which verl's engine reads of every model: {mend}."
         return
     shared = sequence_parallel_size(config)

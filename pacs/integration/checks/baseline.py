@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import METHODS
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean
 from pacs.integration.checks.batch import batch_problems, cut_sampling
-from pacs.integration.checks.unused_settings import OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks.switches import OF_ESTIMATORS, OF_LOSSES, unread_problems
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import BASELINES
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
@@ -86,8 +86,8 @@ def baseline_warnings(config: DictConfig) -> Iterator[str]:
     loss, estimator = config.actor_rollout_ref.actor.policy_loss.loss_mode, config.algorithm.adv_estimator
     says = f"is {name}'s, and the run's tables and model card say {name}: leave it out"
     if loss != (name if name in OF_LOSSES else "vanilla"):
-        own = f", or use --config-name {loss}, which has its settings" if loss in BASELINES else ""
-        yield f"@actor.policy_loss.loss_mode=: what is not set besides {says}{own}."
+        other = f", or use --config-name {loss}, which has its settings" if loss in BASELINES else ""
+        yield f"@actor.policy_loss.loss_mode=: what is not set besides {says}{other}."
     if estimator != ESTIMATORS.get(name, "grpo"):
         yield f"@algorithm.adv_estimator=: all else {says}, so that it is that of --config-name."
 

@@ -85,8 +85,8 @@ def rollout_problems(config: DictConfig) -> Iterator[str]:
     # A response of several turns fits the same limits.
     context, longest = rollout.max_model_len, longest_row(config)
     if OmegaConf.select(rollout, "engine_kwargs.vllm.max_model_len") is not None:
-        own = "@rollout.engine_kwargs.vllm.max_model_len"
-        yield f"{own} would take the place of @rollout.max_model_len without verl's knowing: leave it out."
+        vllms = "@rollout.engine_kwargs.vllm.max_model_len"
+        yield f"{vllms} would take the place of @rollout.max_model_len without verl's knowing: leave it out."
     if context is not None and type(context) is not int:
         yield f"@rollout.max_model_len=: use a whole number of tokens, or leave it out ({longest}, by the lengths)."
     elif context is not None and context < longest:
@@ -110,5 +110,5 @@ def rollout_problems(config: DictConfig) -> Iterator[str]:
 
 def cut_sampling(config: DictConfig) -> str | None:
     """The settings by which vLLM samples from the likelier tokens alone, as one writes them; None without such."""
-    rollout, whole = config.actor_rollout_ref.rollout, {"top_k": -1, "top_p": 1}
-    return " ".join(f"@rollout.{key}=" for key, value in whole.items() if rollout[key] != value) or None
+    rollout, all_tokens = config.actor_rollout_ref.rollout, {"top_k": -1, "top_p": 1}
+    return " ".join(f"@rollout.{key}=" for key, value in all_tokens.items() if rollout[key] != value) or None

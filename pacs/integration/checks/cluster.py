@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 
 from pacs.base.terminal import print
 from pacs.integration import nodes
-from pacs.integration.checks.machine import listed
+from pacs.integration.checks.machine import data_files
 from pacs.integration.checks.run import ConfigError, refuse
 from pacs.integration.provenance import installed_versions
 from pacs.verl_keys.names import RAY_ADDRESS
@@ -82,7 +82,8 @@ def _node_problems(config: DictConfig) -> Iterator[str]:
     run_dir = Path(config.run.dir)
     token = run_dir / f".shared-{uuid4().hex}"
     token.touch()
-    files = [token, *(file for file in _inputs(config) if file.exists())]
+    named = [Path(str(config.actor_rollout_ref.model.path)).expanduser(), *(file for _, file in data_files(config))]
+    files = [token, *(file.absolute() for file in named if file.exists())]
     here, there = installed_versions(), nodes.other_nodes()
     try:
         for node, call in zip(there, nodes.on_nodes(there, nodes.look_on_this_node, files), strict=True):
@@ -106,9 +107,3 @@ def _problems_of(host: str, call: Any, token: Path, here: dict[str, str]) -> Ite
     if differing := {name for name in here | versions if here.get(name) != versions.get(name)}:
         said = ", ".join(f"{name} {versions.get(name)} (here {here.get(name)})" for name in sorted(differing))
         yield f"node {host} has other versions: {said}: {mend}."
-
-
-def _inputs(config: DictConfig) -> Iterator[Path]:
-    yield Path(str(config.actor_rollout_ref.model.path)).expanduser().absolute()
-    for file in (*listed(config.data.train_files), *listed(config.data.val_files)):
-        yield Path(file).expanduser().absolute()

@@ -68,8 +68,8 @@ def fused_head_problem(model_class: type[PreTrainedModel], config: PreTrainedCon
         # Where flash-attn is installed, verl's head has its Triton kernel for the cross-entropy, which knows no CPU.
         with mock.patch.object(torch_functional, "_FLASH_ATTN_CROSS_ENTROPY_AVAILABLE", False):
             fused = model(input_ids=tokens, use_cache=False, return_dict=True, temperature=1.0).log_probs
-    own = logits.log_softmax(-1).gather(-1, tokens.roll(-1, dims=-1)[..., None])[..., 0]
-    difference = float((own - fused.detach()).abs().max())
+    expected = logits.log_softmax(-1).gather(-1, tokens.roll(-1, dims=-1)[..., None])[..., 0]
+    difference = float((expected - fused.detach()).abs().max())
     if difference <= TOLERANCE:
         return None
     named = f" ({', '.join(found)})" if (found := _settings_of_logits(model, config)) else ""

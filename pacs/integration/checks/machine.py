@@ -11,16 +11,14 @@ from typing import Any
 import pyarrow.parquet
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
-from pacs.integration.checks.prompts import prompt_problems
-from pacs.integration.checks.reasoning import reasoning_problems
-from pacs.integration.checks.rows import Note, row_problems
-from pacs.integration.checks.schemas import unite_problems
-from pacs.integration.checks.user_code import try_own_code
-from pacs.integration.checks.wording import in_a_line
+from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
+from pacs.integration.checks.rows import Note, row_problems, unite_problems
+from pacs.integration.checks.user_code import own_code_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
 from pacs.verl_keys.config import chat_template_options
@@ -52,7 +50,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """
     yield from _package_problems(config)
     yield from _folder_problems(config)
-    files = _data_files(config)
+    files = data_files(config)
     train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
     data_problems = list(_data_problems(config, files, train, val))
     problems = [*data_problems, *model_problems(config)]
@@ -61,10 +59,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
     if not problems:
         yield from list(prompt_problems(config, train, val)) or reasoning_problems(config)
-    trial = try_own_code(config, None if data_problems else train[0])
-    for said in trial.notes:
-        note(said)
-    yield from trial.problems
+    yield from own_code_problems(config, None if data_problems else train[0], note)
 
 
 def listed(value: Any) -> list[Any]:
@@ -81,9 +76,9 @@ def expected_data(config: DictConfig) -> list[str]:
         try:
             return f"{pyarrow.parquet.read_metadata(file).num_rows:,} rows"
         except (pyarrow.ArrowException, OSError) as error:
-            return f"not a parquet file ({in_a_line(error).rstrip('.')})."
+            return f"not a parquet file ({one_line(error).rstrip('.')})."
 
-    return [f"{key}={file}: {found(file)}" for key, file in _data_files(config)]
+    return [f"{key}={file}: {found(file)}" for key, file in data_files(config)]
 
 
 def how_to_prepare(config: DictConfig, file: Path) -> str:
@@ -150,7 +145,8 @@ def _folder_problems(config: DictConfig) -> Iterator[str]:
         yield f"run.dir={folder} cannot be written (see {there}): choose another folder."
 
 
-def _data_files(config: DictConfig) -> list[tuple[str, Path]]:
+def data_files(config: DictConfig) -> list[tuple[str, Path]]:
+    """Each with the setting that names it, those of the validation first."""
     keys = ("data.val_files", "data.train_files")
     return [(key, Path(file).expanduser()) for key in keys for file in listed(OmegaConf.select(config, key))]
 

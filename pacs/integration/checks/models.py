@@ -9,16 +9,18 @@ import httpx
 from omegaconf import DictConfig
 
 from pacs.checkpoints.model_folder import model_problems as folder_problems
-from pacs.integration.checks.wording import spell
+from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import longest_row
 
 #: Where a recipe looks for its model and problems, below outputs/ -> what is given to the program that makes them.
 MADE_BY = {"arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": ""}
 
 
+@spelled
 def model_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with the policy's model and the critic's, a sentence each with the setting and the mend."""
-    yield from (spell(problem, config) for problem in (*_policy_problems(config), *_critic_problems(config)))
+    yield from _policy_problems(config)
+    yield from _critic_problems(config)
 
 
 def recipe_command(path: Path) -> str | None:
@@ -56,13 +58,13 @@ def read_model_config(path: str) -> dict[str, Any]:
 
 def _policy_problems(config: DictConfig) -> Iterator[str]:
     model = config.actor_rollout_ref.model
-    path, own = str(model.path), model.get("tokenizer_path")
+    path, tokenizer_path = str(model.path), model.get("tokenizer_path")
     folder = Path(path).expanduser()
-    if own is not None and not Path(own).is_dir() and not _is_hub_name(str(own)):
+    if tokenizer_path and not Path(tokenizer_path).is_dir() and not _is_hub_name(str(tokenizer_path)):
         yield "@model.tokenizer_path=: no such folder: leave it out, so that it is the model's."
         return
     if folder.is_dir():
-        template, tokenizer = model.get("custom_chat_template") is None, own in (None, model.path)
+        template, tokenizer = model.get("custom_chat_template") is None, tokenizer_path in (None, model.path)
         if problems := list(folder_problems(folder, tokenizer=tokenizer, template=template)):
             yield from (f"@model.path= {problem}." for problem in problems)
             return

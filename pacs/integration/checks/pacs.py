@@ -7,8 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
 from pacs.integration.checks.batch import batch_problems, cut_sampling
-from pacs.integration.checks.switches import Only, other_than
-from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, changed
+from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
@@ -38,15 +37,9 @@ _LORA = "LoRA is not tried here: its reference is the base model for ever, and `
 NOT_HEEDED: Only = {
     "actor.use_kl_loss": ((False,), _KL),
     "algorithm.use_kl_in_reward": ((False,), _KL),
-    "actor.entropy_coeff": (
-        (0,),
-        "this method's loss has no entropy term (method.metrics.entropy_every logs it)",
-    ),
+    "actor.entropy_coeff": ((0,), "this method's loss has no entropy term (method.metrics.entropy_every logs it)"),
     "actor.shuffle": ((False,), "it would tear groups apart; data.shuffle shuffles, and groups are dealt out anew"),
-    "reward.reward_kwargs.overlong_buffer_cfg.enable": (
-        (False,),
-        "punished length is no label of right or wrong",
-    ),
+    "reward.reward_kwargs.overlong_buffer_cfg.enable": ((False,), "punished length is no label of right or wrong"),
     "algorithm.rollout_correction.rollout_is": ((None,), "this method takes none of verl's importance weights"),
     "algorithm.rollout_correction.rollout_rs": ((None,), "this method takes none of verl's rejections"),
     **dict.fromkeys(QUANTIZED, ((None, False, "auto"), _BITS)),
@@ -162,8 +155,8 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
     if ref.strategy != actor.strategy:
         yield "@ref.strategy= is not the actor's: leave it out, so that it follows the actor's."
     for key in SHARED_WITH_REFERENCE:
-        theirs, own = actor.fsdp_config.get(key), ref.fsdp_config.get(key)
-        if theirs != own:
+        theirs = actor.fsdp_config.get(key)
+        if theirs != ref.fsdp_config.get(key):
             copy = "the reference is the policy's copy; leave it out, so that it follows the actor's"
             yield f"@ref.fsdp_config.{key}= is not the actor's ({theirs}): {copy}."
 

@@ -1,4 +1,7 @@
-"""Whether the prompts of a run, as the model's chat template makes them, can be trained on, and are what they say."""
+"""Whether a run's prompts, as the model's chat template makes them, can be trained on, and are what they say.
+
+And whether it can be told where an answer begins: how the run's model marks its reasoning.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +12,12 @@ import pyarrow.parquet
 from jinja2 import TemplateError
 from omegaconf import DictConfig
 
-from pacs.integration.checks.wording import in_a_line, spell
+from pacs.base.errors import one_line
+from pacs.integration.checks.wording import spell
+from pacs.rewards.find_reasoning import CannotTell, find_reasoning
+from pacs.rewards.reasoning import EXAMPLE, SETTING, Reasoning
+from pacs.rewards.registry import PATH
+from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import chat_template_options
 
 #: Those that the templates of most models know.
@@ -32,7 +40,7 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
     try:
         tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
-        why = f"{type(error).__name__}: {in_a_line(error)}"
+        why = f"{type(error).__name__}: {one_line(error)}"
         yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
         return
     if tokenizer is None:
@@ -70,14 +78,11 @@ def tokenizer_of(config: DictConfig) -> Any:
     from transformers import AutoTokenizer
 
     model = config.actor_rollout_ref.model
-    name = str(model.get("tokenizer_path") or model.path)
+    name, trusted = str(model.get("tokenizer_path") or model.path), bool(model.get("trust_remote_code"))
     folder = Path(name).expanduser()
+    place = folder if folder.is_dir() else name
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder if folder.is_dir() else name,
-            local_files_only=True,
-            trust_remote_code=bool(model.get("trust_remote_code")),
-        )
+        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=trusted)
     except OSError:  # transformers': not in the cache
         if folder.is_dir():
             raise
@@ -102,7 +107,7 @@ def _problem(tokenizer: Any, messages: Any, options: dict[str, Any], longest: in
     try:
         text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **options)
     except TemplateError as error:
-        template = f"the chat template of {tokenizer.name_or_path} ({in_a_line(error)})"
+        template = f"the chat template of {tokenizer.name_or_path} ({one_line(error)})"
         return f"is refused by {template}: mend the template, or the prompt"
     if cut or len(text.encode()) <= longest - MARGIN:
         return None
@@ -153,3 +158,43 @@ def _control_tokens(config: DictConfig) -> re.Pattern[str] | None:
         return None
     tokens = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
     return re.compile("|".join(map(re.escape, sorted(tokens, key=len, reverse=True)))) if tokens else None
+
+
+def reasoning_of(config: DictConfig) -> Reasoning | None:
+    """How the run's model marks its reasoning, as the run's reward manager will find it; None without a tokenizer here.
+
+    Raises:
+        CannotTell: As `find_reasoning`.
+        Exception: As `tokenizer_of`.
+    """
+    tokenizer = tokenizer_of(config)
+    if tokenizer is None:
+        return None
+    return find_reasoning(tokenizer, chat_template_options(config), plain(config.run.reasoning)["delimiters"])
+
+
+def reasoning_problems(config: DictConfig) -> Iterator[str]:
+    """Why it cannot be told, a sentence with the setting and the mend. Not for a tokenizer that does not load."""
+    try:
+        reasoning = reasoning_of(config)
+    except CannotTell as error:
+        yield f"{SETTING}: {error}: name both, {SETTING}='{EXAMPLE}', or [] if it opens none."
+        return
+    unknown = config.reward.reward_manager.source != "register" and config.reward.custom_reward_function.path == PATH
+    if reasoning is not None and unknown and (reasoning.lost or reasoning.opened_by(reasoning.prompt_end)):
+        yield (
+            "reward.reward_manager is a manager of your own, which gives our verifiers the text alone, by which they "
+            f"cannot tell what is {reasoning.sentence()}: leave it out, or grade by a function of your own "
+            "(reward.custom_reward_function)."
+        )
+
+
+def reasoning_outlook(config: DictConfig) -> str:
+    """What was found, a sentence; why nothing was, where that is so."""
+    try:
+        reasoning = reasoning_of(config)
+    except Exception as error:  # said as a problem
+        return f"reasoning: not known ({type(error).__name__})"
+    if reasoning is None:
+        return "reasoning: the tokenizer is not here; the run finds its delimiters when it starts"
+    return reasoning.sentence()

@@ -1,13 +1,14 @@
 """One look at rows of the data, before anything is started: can what they ask for, and hold as right, be graded?
 
-What is wrong with most rows of a file is refused; what is wrong with some is said, with their number.
+What is wrong with most rows of a file is refused; what is wrong with some is said, with their number. Files that verl
+cannot read as one data set, with columns of other types in one than in another, are refused.
 """
 
 import random
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,56 @@ from pacs.integration.checks.prompts import turn_problems
 from pacs.rewards.registry import DEFAULT, PATH
 from pacs.verl_keys.algorithm_changes import plain
 
+
+def unite_problems(key: str, files: Sequence[Path]) -> Iterator[str]:
+    """Columns that `datasets`, by which verl reads several files, does not unite; a sentence each with the mend.
+
+    It is asked itself, of the first row of each file.
+
+    Args:
+        key: the setting that names the files.
+        files: in verl's schema, each with a row.
+    """
+    rows = [pa.Table.from_batches([next(pq.ParquetFile(file).iter_batches(1))]) for file in files]
+    for i, file in enumerate(files):
+        apart = ((files[j], each) for j in range(i) for each in _differences(rows[j], rows[i]))
+        for other, (column, there, here) in apart:
+            yield (
+                f"{key}={file} has {column} of the type {here}, and {other} of {there}: verl reads all files as one, "
+                "for which they must agree. Write one of them anew with the type of the other."
+            )
+            break
+
+
+def _differences(one: pa.Table, other: pa.Table) -> Iterator[tuple[str, pa.DataType, pa.DataType]]:
+    """The columns that do not unite, in this order, with fields of structs by their paths, and the two types."""
+    if _unites(one, other):
+        return
+    for name in sorted(set(one.column_names) & set(other.column_names)):
+        parts = one.select([name]), other.select([name])
+        if _unites(*parts):
+            continue
+        kinds = one.schema.field(name).type, other.schema.field(name).type
+        inner = []
+        if all(map(pa.types.is_struct, kinds)):
+            inner = list(_differences(*(part.flatten() for part in parts)))
+        yield from inner or [(name, *kinds)]
+
+
+def _unites(one: pa.Table, other: pa.Table) -> bool:
+    import datasets
+    from datasets.table import InMemoryTable, table_cast
+
+    read = []
+    with suppress(Exception):  # of several kinds, AttributeError among them: verl would end with it
+        for table in (one, other):
+            schema = datasets.Features.from_arrow_schema(table.schema).arrow_schema
+            read.append(datasets.Dataset(InMemoryTable(table_cast(table, schema))))
+        datasets.concatenate_datasets(read)
+        return True
+    return False
+
+
 #: Rows of a file that are looked at, and their bytes, uncompressed.
 MOST_ROWS: Final = 5000
 MOST_BYTES: Final = 2**27
@@ -29,8 +80,7 @@ SHOWN_CHARS: Final = 60
 Note = Callable[[str], object]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What is looked at of a row.
 
     Attributes:

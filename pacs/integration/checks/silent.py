@@ -1,9 +1,13 @@
-"""What gives wrong log-probabilities and gradients without a word: known of a model's class and its config."""
+"""What gives wrong log-probabilities and gradients without a word: known of a model's class and its config.
+
+Among it what depends on a length that the probe's short rows do not reach: a row beside a longer one is another row.
+"""
 
 import contextlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any
 from unittest import mock
 
@@ -13,9 +17,65 @@ from torch import nn
 from transformers import PreTrainedConfig, PreTrainedModel, masking_utils
 
 from pacs.integration.checks.fused_head import fused_head_problem
-from pacs.integration.checks.positions import chunk_problems, position_problems
-from pacs.integration.checks.wording import spell
+from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import attention as attention_of
+from pacs.verl_keys.config import longest_row
+
+#: Whose torch code (transformers 5.10.4) sums the states of a row's chunks over the wrong axis, so that earlier tokens
+#: depend on later chunks; Mamba's own kernels do not.
+WRONG_STATES_OF_CHUNKS = ("nemotron_h", "zamba2")
+
+
+def position_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """What the run's lengths do to a model whose RoPE changes with length; clauses that go on from the model's name.
+
+    transformers takes `longrope`'s long factors, or `dynamic`'s stretched frequencies, for all rows of a micro-batch as
+    soon as one is longer than the original length, and keeps the latter from then on. vLLM takes one set for all rows,
+    by `max_model_len`. Up to that length all of them agree.
+
+    Args:
+        settings: the model's config.
+        config: of the run.
+    """
+    text, longest = settings.get_text_config(), longest_row(config)
+    for rope in _ropes(getattr(text, "rope_parameters", None) or {}):
+        kind = str(rope.get("rope_type", rope.get("type", "default")))
+        if kind not in ("longrope", "su") and "dynamic" not in kind:
+            continue
+        known = [rope.get("original_max_position_embeddings"), getattr(text, "original_max_position_embeddings", None)]
+        original = next((int(length) for length in known if length), int(text.max_position_embeddings))
+        if longest > original:
+            yield (
+                f"encodes positions otherwise (rope_type={kind}) in every micro-batch that has a row of more than "
+                f"{original} tokens, shorter rows included, so that rows have other log-probabilities and gradients "
+                f"beside a longer one, and in vLLM: the run's rows have up to {longest}. Lower data.max_prompt_length "
+                f"and data.max_response_length to {original} together, or choose another model."
+            )
+            return
+
+
+def chunk_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+    """Layers that go through a row in chunks, wrongly from the second chunk on; clauses as of `position_problems`."""
+    text, longest = settings.get_text_config(), longest_row(config)
+    if config.actor_rollout_ref.model.use_remove_padding and (chunk := getattr(text, "attention_chunk_size", None)):
+        yield (
+            f"attends in chunks of {chunk} tokens (attention_chunk_size), which transformers counts from the start of "
+            f"the micro-batch and not of each packed sequence. Set actor_rollout_ref.model.use_remove_padding=false."
+        )
+    kernels = config.trainer.device == "cuda" and all(map(find_spec, ("mamba_ssm", "causal_conv1d")))
+    if text.model_type in WRONG_STATES_OF_CHUNKS and longest > text.chunk_size and not kernels:
+        yield (
+            f"goes through its Mamba layers in chunks of {text.chunk_size} tokens, and without the kernels of "
+            "mamba_ssm and causal_conv1d transformers lets later chunks change earlier tokens: rows have up to "
+            f"{longest}. Set +actor_rollout_ref.model.override_config.chunk_size={longest}, or install both (a GPU's)."
+        )
+
+
+def _ropes(parameters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The RoPE of all layers, or of each kind of layer."""
+    inner = [value for value in parameters.values() if isinstance(value, Mapping)]
+    return inner or [parameters]
+
 
 ATTENTION = "@model.override_config.attn_implementation"
 #: Kinds of layers (`layer_types`) in which a token gets something of all earlier ones other than by attention to them.
@@ -30,18 +90,15 @@ PACKED_BY_VERL = ("qwen3_5", "qwen3_5_moe")
 CAUSAL_IF_EAGER = ("doge", "glm_moe_dsa")
 
 
-def silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
+@spelled
+def silent_problems(config: DictConfig, built: PreTrainedModel, settings: PreTrainedConfig) -> Iterator[str]:
     """Clauses that go on from the model's name, with the mend.
 
     Args:
+        config: of the run.
         built: the model, without memory.
         settings: its config, with the run's overrides.
-        config: of the run.
     """
-    return (spell(problem, config) for problem in _problems(built, settings, config))
-
-
-def _problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
     model, attention = config.actor_rollout_ref.model, attention_of(config)
     if model.use_remove_padding and (why := _why_not_packed(built, settings, attention)):
         yield f"cannot be trained on packed sequences: {why}. Set @model.use_remove_padding=false."
@@ -59,8 +116,10 @@ def _problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictCo
     if rates := _random_rates(built, settings):
         mend = " ".join(f"+@model.override_config.{key}=0" for key in rates)
         named = ", ".join(f"{key}={rate}" for key, rate in rates.items())
-        seen = "an update would see other log-probabilities than those it is scored by"
-        yield f"has dropout ({named}), so that {seen}: set {mend}."
+        yield (
+            f"has dropout ({named}), so that an update would see other log-probabilities than those it is scored by: "
+            f"set {mend}."
+        )
 
 
 def _why_not_packed(built: PreTrainedModel, settings: PreTrainedConfig, attention: str) -> str | None:

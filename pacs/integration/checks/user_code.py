@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.verl_keys.algorithm_changes import plain
 
-FUNCTION, MANAGER = "reward.custom_reward_function", "reward.reward_manager"
+FUNCTION = "reward.custom_reward_function"
 LIBRARY = "actor_rollout_ref.model.external_lib"
 #: Seconds that an import may take, and as many for a call; and those in which verl is imported before.
 LIMIT_SECONDS, START_SECONDS = 60.0, 120.0
@@ -32,15 +31,6 @@ LIMIT_SECONDS, START_SECONDS = 60.0, 120.0
 SLOW_SECONDS = 60.0
 #: What a process that died said last, for an error.
 SAID_CHARS = 300
-IMPORT = "its import"
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What came of it: problems, each with the setting and the mend, and what is worth knowing besides."""
-
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
@@ -49,44 +39,46 @@ def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
     dataset, ours = config.data.custom_cls, (function.path, function.name) == (VERIFIERS, "compute_score")
     libraries = config.actor_rollout_ref.model.get("external_lib") or []
     found: list[tuple[str, Any, Any]] = [
-        (FUNCTION, None if ours else function.path, function.name),
-        (MANAGER, manager.module.path if manager.source == "importlib" else None, manager.name),
-        ("data.custom_cls", dataset.path, dataset.name),
+        (f"{FUNCTION}.path", None if ours else function.path, function.name),
+        ("reward.reward_manager.module.path", manager.source == "importlib" and manager.module.path, manager.name),
+        ("data.custom_cls.path", dataset.path, dataset.name),
         *((LIBRARY, f"pkg://{each}", None) for each in ([libraries] if isinstance(libraries, str) else libraries)),
     ]
     return [(key, str(path), None if name is None else str(name)) for key, path, name in found if path]
 
 
-def try_own_code(config: DictConfig, train_file: Path | None) -> Trial:
+def own_code_problems(config: DictConfig, train_file: Path | None, note: Callable[[str], object]) -> Iterator[str]:
     """Import what a run names of the user's, and call its reward function as verl does.
 
     Args:
         config: of the run.
         train_file: whose first row the function is called with; None where there is none.
+        note: takes what is worth knowing besides, a sentence each.
     """
     objects = own_objects(config)
-    for key, path, _ in objects:
-        file = path.removeprefix("file://")
-        if not path.startswith("pkg://") and not Path(file).is_file():
-            return Trial([f"{_setting(key)}={path}: no such file: give the file, as an absolute path."])
+    for setting, path, _ in objects:
+        if not path.startswith("pkg://") and not Path(path.removeprefix("file://")).is_file():
+            yield f"{setting}={path}: no such file: give the file, as an absolute path."
+            return
     if not objects:
-        return Trial()
+        return
     request = {
         "objects": objects,
-        "function": FUNCTION,
+        "function": f"{FUNCTION}.path",
         "reward_kwargs": plain(config.reward)["custom_reward_function"].get("reward_kwargs") or {},
         "reward_model": bool(config.reward.reward_model.enable),
         "manager": config.reward.reward_manager.name,
         "file": None if train_file is None else str(train_file),
     }
     answer = _answer(json.dumps(request, default=str), LIMIT_SECONDS)
-    if (problem := _problem(answer, {key: (path, name) for key, path, name in objects})) is not None:
-        return Trial([redact(problem)])
-    if FUNCTION not in [key for key, *_ in objects]:
-        return Trial()
-    if (problem := _score_problem(config, answer["calls"])) is not None:
-        return Trial([problem])
-    return Trial([], list(_notes(config, answer["calls"], train_file)))
+    if (problem := _problem(answer, {setting: (path, name) for setting, path, name in objects})) is not None:
+        yield redact(problem)
+    elif request["function"] in [setting for setting, *_ in objects]:
+        if (problem := _score_problem(config, answer["calls"])) is not None:
+            yield problem
+        else:
+            for said in _notes(config, answer["calls"], train_file):
+                note(said)
 
 
 @cache
@@ -123,30 +115,21 @@ def _problem(answer: dict[str, Any], objects: dict[str, tuple[str, str | None]])
         return f"{FUNCTION}: it could not be tried: its process ended with {answer['died']}: {answer['said']}"
     key, doing = answer["key"], answer["doing"]
     path, name = objects[key]
-    which = f"{_setting(key)}={path}" + (f" name={name}" if name else "")
+    which = f"{key}={path}" + (f" name={name}" if name else "")
     if "problem" in answer:
         return f"{which}: {answer['problem']}"
-    if "raised" in answer:
-        return f"{which}: {doing} raises {answer['raised']}: {_mend(answer, doing)}."
     if "died" not in answer:
         return None
     if answer["hung"]:
         places = re.findall(r'File "([^"]+)", line (\d+)', answer["hung"])
-        own = [place for place in places if Path(place[0]).absolute() == Path(path.removeprefix("file://")).absolute()]
-        at = " ({}:{})".format(*(own or places)[0]) if places else ""
+        file = Path(path.removeprefix("file://")).absolute()
+        in_the_file = [place for place in places if Path(place[0]).absolute() == file]
+        at = " ({}:{})".format(*(in_the_file or places)[0]) if places else ""
         return (
             f"{which}: {doing} did not end within {LIMIT_SECONDS:g} s{at}, and verl waits without a limit: give what "
             "it waits for (a server, the network, a download) a time limit, and do it in the call, not in the import."
         )
     return f"{which}: {doing} ends the process ({answer['died']}; it said: {answer['said'] or 'nothing'}): mend it."
-
-
-def _mend(answer: dict[str, Any], doing: str) -> str:
-    if (module := answer.get("module")) is not None:
-        return f"install {module} in the environment of the run ({sys.prefix}), or put its folder into PYTHONPATH"
-    if doing == IMPORT:
-        return "mend the file; what it needs (a package, the network, a server) must be there wherever it is imported"
-    return "mend the function: verl gives up every prompt for whose response it raises"
 
 
 def _score_problem(config: DictConfig, calls: list[dict[str, Any]]) -> str | None:
@@ -189,7 +172,3 @@ def _notes(config: DictConfig, calls: list[dict[str, Any]], file: Path | None) -
             f"warning: at {right['seconds']:.3g} s a call the {responses} responses of a step take {step:.0f} s if "
             f"each of reward.num_workers={workers} processes grades one at a time: make it faster, or raise that number"
         )
-
-
-def _setting(key: str) -> str:
-    return f"{key}.module.path" if key == MANAGER else key if key.endswith("lib") else f"{key}.path"

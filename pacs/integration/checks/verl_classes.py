@@ -17,8 +17,8 @@ from verl.utils.config import omega_conf_to_dataclass
 from verl.utils.import_utils import resolve_config_path
 from verl.workers.config.optimizer import FSDPOptimizerConfig, build_optimizer
 
-from pacs.base.suggestions import did_you_mean
-from pacs.integration.checks.wording import in_a_line, spelled
+from pacs.base.errors import did_you_mean, one_line
+from pacs.integration.checks.wording import spelled
 
 #: Sections that a run makes into objects of verl's; the model's would be loaded with it.
 SECTIONS = ("actor_rollout_ref.rollout", "actor_rollout_ref.actor", "algorithm")
@@ -61,7 +61,7 @@ def _object_problems(config: DictConfig, section: str) -> Iterator[str]:
     except InstantiationException as error:
         cause, key = error.__cause__ or error, str(error).rpartition("full_key: ")[2].strip() or section
         name = str(OmegaConf.select(config, f"{key}._target_")).rpartition(".")[2]
-        yield f"{key}: verl's {name} refuses its settings ({in_a_line(cause)}): change what it names."
+        yield f"{key}: verl's {name} refuses its settings ({one_line(cause)}): change what it names."
 
 
 def _optimizer_problems(section: DictConfig, at: str) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _optimizer_problems(section: DictConfig, at: str) -> Iterator[str]:
     except Exception as error:  # an optimizer's own, whatever it is
         keys = ("optimizer", "lr", "weight_decay", "betas", "override_optimizer_config")
         named = ", ".join(f"@{at}.{key}=" for key in keys)
-        yield f"{named}: the optimizer refuses that ({in_a_line(error)}): change it, or leave it out."
+        yield f"{named}: the optimizer refuses that ({one_line(error)}): change it, or leave it out."
     else:
         reads = "adam" in section.optimizer.lower() or "ademamix" in section.optimizer.lower()
         if not reads and tuple(section.betas) != FSDPOptimizerConfig.betas:
@@ -122,4 +122,4 @@ def _correction_problems(config: DictConfig) -> Iterator[str]:
     try:
         compute_rollout_correction_and_rejection_mask(same, same, mask, **given)
     except (ValueError, TypeError, AssertionError) as error:
-        yield f"algorithm.rollout_correction: verl refuses its settings ({in_a_line(error)}): change what it names."
+        yield f"algorithm.rollout_correction: verl refuses its settings ({one_line(error)}): change what it names."

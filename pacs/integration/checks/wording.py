@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -16,15 +16,17 @@ SECTIONS = {name: f"actor_rollout_ref.{name}" for name in ("actor", "rollout", "
 # An equals sign with a value behind it is the sentence's own: `set @rollout.n=8`.
 _NAMED = re.compile(r"(?<![\w.])@([a-z]\w*(?:\.\w+)+)(=(?![\w$\[{(.\-+]))?")
 
-Check = Callable[[DictConfig], Iterator[str]]
+P = ParamSpec("P")
 
 
-def spelled(check: Check) -> Check:
-    """A check with the settings in its sentences spelled out."""
+def spelled(check: Callable[P, Iterator[str]]) -> Callable[P, Iterator[str]]:
+    """A check, whose first argument is the config, with the settings in its sentences spelled out."""
 
     @wraps(check)
-    def problems(config: DictConfig) -> Iterator[str]:
-        return (spell(sentence, config) for sentence in check(config))
+    def problems(*args: P.args, **options: P.kwargs) -> Iterator[str]:
+        config = args[0]
+        assert isinstance(config, DictConfig)
+        return (spell(sentence, config) for sentence in check(*args, **options))
 
     return problems
 
@@ -41,8 +43,8 @@ def spell(sentence: str, config: DictConfig) -> str:
 
 def full_name(name: str) -> str:
     """`actor_rollout_ref.rollout.n` of `rollout.n`."""
-    section, _, rest = name.partition(".")
-    return f"{SECTIONS.get(section, section)}.{rest}"
+    section, _, setting = name.partition(".")
+    return f"{SECTIONS.get(section, section)}.{setting}"
 
 
 def written(value: Any) -> str:
@@ -50,8 +52,3 @@ def written(value: Any) -> str:
     if OmegaConf.is_config(value):
         value = OmegaConf.to_container(value, resolve=True)
     return json.dumps(value, default=str) if value is None or isinstance(value, bool) else str(value)
-
-
-def in_a_line(error: BaseException, most: int | None = None) -> str:
-    """What an error says, on one line."""
-    return " ".join(str(error).split())[:most]

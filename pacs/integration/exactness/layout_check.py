@@ -8,16 +8,14 @@ before the first rollout. So does a model whose tokens see later ones of their o
 states are as before.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.distributed.fsdp import FSDPModule
 from verl.utils.device import get_torch_device
 
-from pacs.integration.exactness.engine_log_probs import random_row, row_values
-from pacs.integration.exactness.layouts import Layout, as_laid_out, simpler
+from pacs.integration.exactness.engine_log_probs import Layout, as_laid_out, random_row, row_values, simpler
 
 #: Tokens of the sequences, as far as a micro-batch holds them. In any order two or four ranks that share them cut one
 #: at least four tokens from its ends.
@@ -85,7 +83,7 @@ class _Probe:
     def __init__(self, engine: Any, temperature: float) -> None:
         self.engine, self.temperature = engine, temperature
         self.dtype = engine._autocast_dtype
-        config, own = engine.engine_config, engine.model_config.hf_config
+        config, model = engine.engine_config, engine.model_config.hf_config
         self.micro_batches = {
             "train": _micro_batches(config, config.max_token_len_per_gpu, config.micro_batch_size_per_gpu),
             "eval": _micro_batches(config, config.infer_max_token_len_per_gpu, config.infer_micro_batch_size_per_gpu),
@@ -93,9 +91,9 @@ class _Probe:
         budgets = [each["max_token_len_per_gpu"] for each in self.micro_batches.values() if each["use_dynamic_bsz"]]
         lengths = [min([length, *budgets]) for length in LENGTHS]
         generator = torch.Generator().manual_seed(0)
-        self.rows = [random_row(length, own, generator) for length in lengths]
+        self.rows = [random_row(length, model, generator) for length in lengths]
         # Every other sequence is another one of the same length.
-        self.others = [row if i % 2 else random_row(len(row), own, generator) for i, row in enumerate(self.rows)]
+        self.others = [row if i % 2 else random_row(len(row), model, generator) for i, row in enumerate(self.rows)]
         padded = Layout(packed=False, fused=False, shared=False)
         with self._mode("eval"):
             self.alone = self._values(self.rows, padded, ALONE)
@@ -135,11 +133,8 @@ class _Probe:
         unlike = self._differ(ours, theirs, ALIKE)
         return f"log-probabilities of tokens change with those after them, by {unlike}." if unlike else None
 
-    @contextmanager
-    def _mode(self, mode: str) -> Iterator[None]:
-        engine = self.engine
-        with engine.eval_mode() if mode == "eval" else engine.train_mode(zero_grad_on_exit=False):
-            yield
+    def _mode(self, mode: str) -> Any:
+        return self.engine.eval_mode() if mode == "eval" else self.engine.train_mode(zero_grad_on_exit=False)
 
     def _values(
         self, rows: Sequence[torch.Tensor], layout: Layout, micro_batches: dict[str, Any]
@@ -150,14 +145,8 @@ class _Probe:
         count = -(-len(rows) // size) * size
         tokens = [rows[i % len(rows)] for i in range(count)]
         with as_laid_out(self.engine, layout):
-            values = row_values(
-                self.engine,
-                tokens,
-                self.temperature,
-                use_remove_padding=layout.packed,
-                use_fused_kernels=layout.fused,
-                **micro_batches,
-            )
+            settings = {"use_remove_padding": layout.packed, "use_fused_kernels": layout.fused, **micro_batches}
+            values = row_values(self.engine, tokens, self.temperature, **settings)
         return values[: len(rows)]
 
     def _differ(self, ours: list[torch.Tensor], alone: list[torch.Tensor], share: float) -> str | None:

@@ -1,4 +1,4 @@
-"""Hold the run's folder: one start at a time, and room to write."""
+"""Hold the run's folder: one start at a time, room to write, and in it what a run writes there."""
 
 import os
 import shutil
@@ -9,9 +9,12 @@ from typing import TypeVar
 
 from pacs.base import locks
 from pacs.base.files import nearest
-from pacs.integration.checks import ConfigError
+from pacs.base.run_folder import RunFolder
+from pacs.base.terminal import print
+from pacs.integration.checks.run import ConfigError, refuse
 from pacs.runs.clearing import launcher_lives
 from pacs.runs.disk_space import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
+from pacs.runs.read import read_lines
 from pacs.runs.state import RunState, read_state
 
 T = TypeVar("T")
@@ -19,12 +22,8 @@ ANOTHER = "choose another folder"
 
 
 @contextmanager
-def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
+def held(run_dir: Path) -> Iterator[None]:
     """Make the run's folder, hold its lock and a reserve of room in it; the lock goes with this process.
-
-    Args:
-        run_dir: the run's folder.
-        checkpoints: that of its checkpoints.
 
     Raises:
         ConfigError: If a run is training there, or a disk that the run writes to is full, now or when the run's files
@@ -32,7 +31,7 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
     """
     with _lock(run_dir, locks.locked):
         _check_launcher(run_dir)
-        check_room(run_dir, checkpoints)
+        check_room(run_dir)
         try:
             with reserved(run_dir):
                 yield
@@ -48,9 +47,40 @@ def look_at(run_dir: Path) -> None:
     _check_launcher(run_dir)
 
 
-def check_room(run_dir: Path, checkpoints: Path) -> None:
+def check_contents(run_dir: Path) -> None:
+    """Refuse what would stop a start that goes on there, and say which lines of metrics.jsonl are damaged.
+
+    Its last line is left out, which a run that was killed may have cut off.
+
+    Raises:
+        ConfigError: What is there is not of the kind that a run writes, or may not be read and written.
+    """
+    problems = []
+    metrics = RunFolder(run_dir).metrics
+    try:
+        for name in (*RunFolder.FOLDERS, *RunFolder.FILES):
+            place, is_folder = run_dir / name, name in RunFolder.FOLDERS
+            if not os.path.lexists(place):
+                continue
+            if is_folder != place.is_dir() or not (is_folder or place.is_file()):
+                wanted = "folder" if is_folder else "file"
+                problems.append(f"run.dir={run_dir}: {name} is no {wanted}: move it away, or choose another folder.")
+            elif not os.access(place, os.R_OK | os.W_OK | (os.X_OK if is_folder else 0)):
+                may_not = "may not be read and written by this user"
+                problems.append(f"run.dir={run_dir}: {name} {may_not}: mend that (chown, chmod).")
+        lines = read_lines(metrics)[:-1] if metrics.is_file() else []
+    except OSError as error:
+        raise ConfigError(f"run.dir={run_dir} cannot be read ({error}): choose another folder.") from error
+    refuse(problems)
+    for line in lines:
+        if line.damage is not None:
+            damaged = f"{metrics}:{line.number} is damaged ({line.damage})"
+            print(f"pacs: {damaged}: it is left where it is and passed over", flush=True)
+
+
+def check_room(run_dir: Path) -> None:
     """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
-    given = {"run.dir": run_dir, "trainer.default_local_dir": checkpoints}
+    given = {"run.dir": run_dir, "trainer.default_local_dir": RunFolder(run_dir).checkpoints}
     named = [(f"{key}={folder}", folder, ANOTHER) for key, folder in given.items()]
     try:
         named += [(f"{folder}, for temporary files", folder, "set TMPDIR to another") for folder in temporary_folders()]

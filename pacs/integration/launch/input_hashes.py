@@ -91,7 +91,7 @@ def input_changes(checkpoint: Path, config: DictConfig) -> list[str]:
             f"(sha256 {_short(then.get(name))} in the checkpoint, {_short(here.get(name))} now)"
             for key in now
             for (old_path, then), (path, here) in product(before.get(key, []), now[key])
-            if _same_place(old_path, path)
+            if os.path.realpath(Path(old_path).expanduser()) == os.path.realpath(Path(path).expanduser())
             for name in sorted(then.keys() | here.keys())
             if (what := _change(then.get(name), here.get(name)))
         ]
@@ -109,10 +109,6 @@ def _change(then: str | None, here: str | None) -> str | None:
 
 def _short(digest: str | None) -> str:
     return "none" if digest is None else digest[:12]
-
-
-def _same_place(before: str, now: str) -> bool:
-    return before == now or os.path.realpath(Path(before).expanduser()) == os.path.realpath(Path(now).expanduser())
 
 
 def _texts(value: Any) -> list[str]:
@@ -134,15 +130,15 @@ def _files(path: str, is_data: bool) -> Iterator[Path]:
 
 def _name_and_digest(file: Path, path: str, is_data: bool) -> tuple[str, str]:
     about, top = file.stat(), Path(path).expanduser()
-    whole = is_data or file == top or about.st_size <= SMALL_BYTES
+    as_a_whole = is_data or file == top or about.st_size <= SMALL_BYTES
     name = "" if file == top else str(file.relative_to(top))
-    return name, _digest(file, whole, about.st_size, about.st_mtime_ns, about.st_ino)
+    return name, _digest(file, as_a_whole, about.st_size, about.st_mtime_ns, about.st_ino)
 
 
 @functools.cache
-def _digest(file: Path, whole: bool, size: int, changed_ns: int, inode: int) -> str:
+def _digest(file: Path, as_a_whole: bool, size: int, changed_ns: int, inode: int) -> str:
     """One start looks at its inputs twice: before it goes on, and for its own folder."""
-    if whole:
+    if as_a_whole:
         return file_sha256(file)
     with file.open("rb") as stream:
         stream.seek(-SMALL_BYTES, os.SEEK_END)

@@ -12,16 +12,15 @@ from pacs.base.terminal import print
 from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import damaged_files
-from pacs.integration import checks
-from pacs.integration.launch.folder_lock import check_room, held, look_at
+from pacs.integration.checks import run as checks
+from pacs.integration.launch.folder_lock import check_contents, check_room, held, look_at
 from pacs.integration.launch.input_hashes import write_inputs
 from pacs.integration.launch.resume import check_former_run, choose_checkpoint
 from pacs.integration.provenance import write_run_folder
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs.clearing import clear_former_start
 from pacs.runs.disk_space import NO_ROOM
-from pacs.runs.folder_check import damaged_metrics, folder_problems
-from pacs.runs.metrics_file import go_on_after
+from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
@@ -31,6 +30,8 @@ from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 SEEDED_ROLLOUTS = "pacs.integration.patches.seeded_rollouts.SeededAgentLoopManager"
 
+#: The module that the driver's process runs.
+DRIVER = "pacs.integration.launch.driver"
 #: What verl says when a part of the run is up, in order, and what is made of it.
 STAGES = (
     ("ray init kwargs", "starting Ray"),
@@ -81,21 +82,11 @@ def check_folder(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
     """
-    _check_contents(Path(config.run.dir))
+    check_contents(Path(config.run.dir))
     look_at(Path(config.run.dir))
-    check_room(Path(config.run.dir), Path(config.trainer.default_local_dir))
+    check_room(Path(config.run.dir))
     check_former_run(config)
     choose_checkpoint(config)
-
-
-def _check_contents(run_dir: Path) -> None:
-    try:
-        problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
-    except OSError as error:
-        raise checks.ConfigError(f"run.dir={run_dir} cannot be read ({error}): choose another folder.") from error
-    checks.refuse(problems)
-    for line in damaged:
-        print(f"pacs: {line}", flush=True)
 
 
 def train(config: DictConfig, *, verbose: bool = False) -> int:
@@ -108,13 +99,13 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
     Raises:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
-    run_dir, checkpoints = Path(config.run.dir), Path(config.trainer.default_local_dir)
-    _check_contents(run_dir)
-    with StopRequests() as requests, held(run_dir, checkpoints):
+    run_dir = Path(config.run.dir)
+    check_contents(run_dir)
+    with StopRequests() as requests, held(run_dir):
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
-        newest = _end_former_start(run_dir, checkpoints)
+        newest = _end_former_start(run_dir)
         if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
             with open_dict(config):
                 config.trainer.update(asked)
@@ -144,20 +135,12 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {RunFolder.LOG} there", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
-        status = supervise(
-            "pacs.integration.launch.driver",
-            run_dir,
-            checkpoints,
-            requests,
-            resumed_from=resumed_from,
-            stages=STAGES,
-            verbose=verbose,
-        )
+        status = supervise(DRIVER, run_dir, requests, resumed_from=resumed_from, stages=STAGES, verbose=verbose)
         _clear_cluster(config)
         return status
 
 
-def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
+def _end_former_start(run_dir: Path) -> Checkpoint | None:
     """End what is left of the last start in the folder, and say how it has ended; its newest checkpoint if it was left.
 
     In a copied folder the last start is another folder's, and stays as it is.
@@ -167,7 +150,7 @@ def _end_former_start(run_dir: Path, checkpoints: Path) -> Checkpoint | None:
         print(f"pacs: {run_dir} is a copy of {state.folder}, made while that run was training", flush=True)
     if state is not None and state.state == "failed":
         print(f"pacs: the last start failed: {state.cause}", flush=True)
-    return newest_checkpoint(checkpoints)[0] if cleared else None
+    return newest_checkpoint(RunFolder(run_dir).checkpoints)[0] if cleared else None
 
 
 def _check_model_folder(config: DictConfig) -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.errors import one_line
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
-from pacs.integration.checks import ConfigError
-from pacs.integration.checks.wording import in_a_line
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch.input_hashes import input_changes
 from pacs.runs.listing import last_metrics
 from pacs.runs.state import read_state
@@ -29,20 +29,20 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
             from other data, or if starting anew would mix two runs in one folder.
     """
     trainer, folder = config.trainer, Path(config.trainer.default_local_dir)
-    own, problems = newest_checkpoint(folder)
+    newest, problems = newest_checkpoint(folder)
     anew = "choose another run.dir (or trainer.experiment_name), or remove that folder."
     if trainer.resume_mode == "disable":
-        if own is not None or problems:
+        if newest is not None or problems:
             raise ConfigError(f"trainer.resume_mode=disable, but {folder} has checkpoints of a former run: {anew}")
         return None
-    if own is None and problems:
+    if newest is None and problems:
         raise ConfigError([*problems, f"None of the checkpoints in {folder} is complete. To start anew {anew}"])
-    if own is not None and trainer.resume_mode == "resume_path" and trainer.resume_from_path is not None:
+    if newest is not None and trainer.resume_mode == "resume_path" and trainer.resume_from_path is not None:
         asked = Path(trainer.resume_from_path).expanduser().absolute()
-        if asked.parent == folder and asked != own.folder:
+        if asked.parent == folder and asked != newest.folder:
             mend = "remove what is newer, or branch off into another run.dir"
-            raise ConfigError(f"trainer.resume_from_path={asked}, but the run has gone on to {own.folder}: {mend}.")
-    checkpoint = own or _elsewhere(config)
+            raise ConfigError(f"trainer.resume_from_path={asked}, but the run has gone on to {newest.folder}: {mend}.")
+    checkpoint = newest or _elsewhere(config)
     with open_dict(config):
         trainer.resume_mode = "disable" if checkpoint is None else "resume_path"
         trainer.resume_from_path = None if checkpoint is None else str(checkpoint.folder)
@@ -119,7 +119,7 @@ def _settings(file: Path) -> dict[str, Any]:
         config: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
         config["data"]["dataloader_num_workers"]
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no config of a run
-        said = f"{file} is not the config.yaml of a run ({in_a_line(error)}): choose another folder."
+        said = f"{file} is not the config.yaml of a run ({one_line(error)}): choose another folder."
         raise ConfigError(said) from error
     return with_new_keys(config)
 

@@ -29,10 +29,10 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
 
         try:
             make_temporary_folders()
-            own = OmegaConf.load(RunFolder(config.run.dir).config)
-            assert isinstance(own, DictConfig)
-            reward_manager.choose(own)
-            super().run(own)
+            written = OmegaConf.load(RunFolder(config.run.dir).config)
+            assert isinstance(written, DictConfig)
+            reward_manager.choose(written)
+            super().run(written)
         except Exception as error:
             report_fault(Path(config.run.dir), cause_of(error))
             raise

@@ -6,6 +6,7 @@ caches, seeds) is answered here.
 
 import resource
 
+import psutil
 import torch
 
 current_device = torch.cpu.current_device
@@ -34,8 +35,7 @@ def max_memory_allocated(device: object = None) -> int:
 
 def memory_allocated(device: object = None) -> int:
     """Resident memory of this process now, in bytes."""
-    with open("/proc/self/statm") as statm:  # noqa: PTH123 (a kernel file, read once)
-        return int(statm.read().split()[1]) * resource.getpagesize()
+    return int(psutil.Process().memory_info().rss)
 
 
 max_memory_reserved = max_memory_allocated
@@ -44,18 +44,12 @@ memory_reserved = memory_allocated
 
 def mem_get_info(device: object = None) -> tuple[int, int]:
     """Free and total memory of the machine, in bytes."""
-    with open("/proc/meminfo") as meminfo:  # noqa: PTH123
-        sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in meminfo}
-    return sizes["MemAvailable"], sizes["MemTotal"]
+    memory = psutil.virtual_memory()
+    return memory.available, memory.total
 
 
-def reset_peak_memory_stats(device: object = None) -> None:
-    """Linux keeps the peak of a process; it cannot be reset without privileges."""
+def _nothing(device: object = None) -> None:
+    """A process's peak cannot be reset without privileges; the allocator keeps no cache, and shares no handles."""
 
 
-def empty_cache() -> None:
-    """The CPU allocator keeps no cache of ours."""
-
-
-def ipc_collect() -> None:
-    """There are no device handles shared between processes."""
+reset_peak_memory_stats = empty_cache = ipc_collect = _nothing

@@ -19,7 +19,7 @@ _ENGINES = "verl.workers.engine.fsdp.transformer_impl"
 
 @patches(
     VERL_ON_CPU, _ENGINES, "", "class FSDPEngineWithLMHead(", "class FSDPEngineWithValueHead(",
-    'device=["cuda", "npu"]', whole=True,
+    'device=["cuda", "npu"]', of_module=True,
 )  # fmt: skip
 def engines_for_the_cpu(module: Any) -> None:
     """verl registers its FSDP engines for cuda and npu only"""
@@ -31,7 +31,7 @@ def engines_for_the_cpu(module: Any) -> None:
 
 
 @patches(
-    VERL_ON_CPU, _ENGINES, "FSDPEngine._build_fsdp_module", "CPUOffloadPolicy(pin_memory=True)", whole=True
+    VERL_ON_CPU, _ENGINES, "FSDPEngine._build_fsdp_module", "CPUOffloadPolicy(pin_memory=True)", of_module=True
 )  # fmt: skip
 def no_pinned_memory(module: Any) -> None:
     """the reference's FSDP2 offload policy pins memory, which needs an accelerator"""
@@ -60,7 +60,7 @@ def linear_weights_are_kept(original: Function, layer: Any, remove_weight: bool)
 
 @patches(
     VLLM_ON_CPU, "vllm.distributed.device_communicators.shm_broadcast", "SpinCondition.wait",
-    "if current_time <= self.last_read + self.busy_loop_s:\n            sched_yield()", whole=True,
+    "if current_time <= self.last_read + self.busy_loop_s:\n            sched_yield()", of_module=True,
 )  # fmt: skip
 def waiting_for_the_engine_s_messages_leaves_the_cores_to_others(module: Any) -> None:
     """for a second after each message vLLM's processes look for the next without a pause, and take the cores that the

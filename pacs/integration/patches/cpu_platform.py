@@ -5,9 +5,7 @@ logical ones (`ray_kwargs.ray_init.num_gpus`), and each stands for one training 
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import ModuleType
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -23,22 +21,13 @@ def is_cpu_selected() -> bool:
 
 
 class CpuPlatform(PlatformBase):
-    """verl's platform interface for the CPU. Every method that an accelerator alone can answer is a no-op."""
+    """verl's platform interface for the CPU. Every method that an accelerator alone can answer does nothing."""
 
-    @property
-    def device_name(self) -> str:
-        """The torch device type."""
-        return "cpu"
-
-    @property
-    def vendor_name(self) -> str:
-        """Any vendor: engines are looked up by device alone."""
-        return "cpu"
-
-    @property
-    def device_module(self) -> ModuleType:
-        """The module verl uses in place of `torch.cuda`."""
-        return cpu_device
+    device_name = "cpu"
+    #: Any: engines are looked up by device alone.
+    vendor_name = "cpu"
+    #: What verl uses in place of `torch.cuda`.
+    device_module = cpu_device
 
     def is_available(self) -> bool:
         """A CPU is always there."""
@@ -56,23 +45,11 @@ class CpuPlatform(PlatformBase):
         """One: each rank has the same CPU."""
         return 1
 
-    def set_device(self, device_index: int) -> None:
-        """There is only one."""
-
-    def synchronize(self, device_index: int | None = None) -> None:
-        """CPU work is synchronous."""
-
     def manual_seed(self, seed: int) -> None:
         """Seed torch's generator."""
         torch.manual_seed(seed)
 
     manual_seed_all = manual_seed
-
-    def set_allocator_settings(self, settings: str) -> None:
-        """The CPU allocator has none."""
-
-    def empty_cache(self) -> None:
-        """The CPU allocator keeps no cache."""
 
     def get_device_capability(self, device_index: int = 0) -> tuple[int | None, int | None]:
         """No compute capability."""
@@ -86,16 +63,9 @@ class CpuPlatform(PlatformBase):
         """Ray sets this variable for its logical GPUs; nothing on a CPU reads it."""
         return "CUDA_VISIBLE_DEVICES"
 
-    @contextmanager
-    def nvtx_range(self, msg: str) -> Iterator[None]:
+    def nvtx_range(self, msg: str) -> nullcontext[None]:
         """No profiler ranges."""
-        yield
-
-    def profiler_start(self) -> None:
-        """No device profiler."""
-
-    def profiler_stop(self) -> None:
-        """No device profiler."""
+        return nullcontext()
 
     def ray_resource_name(self) -> str:
         """Ray's logical `GPU`, see the module's docstring."""
@@ -109,5 +79,7 @@ class CpuPlatform(PlatformBase):
         """False: weights go to vLLM through shared memory."""
         return False
 
-    def cudart(self) -> None:
-        """No CUDA runtime."""
+    def _nothing(self, *_: object, **__: object) -> None:
+        """There is one CPU, whose work is synchronous, and which has no allocator of its own, profiler or runtime."""
+
+    set_device = synchronize = set_allocator_settings = empty_cache = profiler_start = profiler_stop = cudart = _nothing

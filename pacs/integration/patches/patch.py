@@ -77,14 +77,14 @@ def wrap(owner: Any, name: str, function: Function) -> None:
 
 
 def patches(
-    where: list[Patch], module: str, anchor: str, *expects: str, whole: bool = False, variable: str | None = None
+    where: list[Patch], module: str, anchor: str, *expects: str, of_module: bool = False, variable: str | None = None
 ) -> Callable[[Function], Function]:
     """Register a function that takes the place of `anchor`, which it gets before the arguments.
 
     Args:
         where: to register it.
         module, anchor, expects, variable: as of `Patch`.
-        whole: the function gets the module instead, and changes it.
+        of_module: the function gets the module instead, and changes it.
     """
 
     def register(function: Function) -> Function:
@@ -93,7 +93,7 @@ def patches(
             parent, _, name = anchor.rpartition(".")
             wrap(_resolve(module, parent), name, function)
 
-        where.append(Patch(module, anchor, expects, function if whole else replace, variable))
+        where.append(Patch(module, anchor, expects, function if of_module else replace, variable))
         return function
 
     return register

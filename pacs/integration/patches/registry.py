@@ -58,7 +58,7 @@ def the_forward_pass_before_fusing_is_kept(original: Function, model: Any, *args
 
 
 @patches(
-    VERL, _TRANSFER, "", "class BucketedWeightSender:", "class BucketedWeightReceiver:", WEIGHTS_SOCKET, whole=True,
+    VERL, _TRANSFER, "", "class BucketedWeightSender:", "class BucketedWeightReceiver:", WEIGHTS_SOCKET, of_module=True,
     variable=TOKEN,
 )  # fmt: skip
 def weights_go_to_the_run_s_own_vllm(module: Any) -> None:
@@ -66,8 +66,8 @@ def weights_go_to_the_run_s_own_vllm(module: Any) -> None:
     one's vLLM may take the other's weights, and both hang (verl issue 6233 once more)"""
 
     def init(original: Function, self: Any, zmq_handle: str, *args: Any, **options: Any) -> None:
-        own = zmq_handle.replace(WEIGHTS_SOCKET, f"{WEIGHTS_SOCKET}{os.environ[TOKEN]}-")
-        original(self, own, *args, **options)
+        of_the_run = zmq_handle.replace(WEIGHTS_SOCKET, f"{WEIGHTS_SOCKET}{os.environ[TOKEN]}-")
+        original(self, of_the_run, *args, **options)
 
     for side in (module.BucketedWeightSender, module.BucketedWeightReceiver):
         wrap(side, "__init__", init)
@@ -103,7 +103,7 @@ def a_critic_with_the_config_s_attention(
 
 @patches(
     VERL, _TRANSFER, "BucketedWeightReceiver", "        finally:\n            self._cleanup()", "self.shm.close()",
-    whole=True,
+    of_module=True,
 )  # fmt: skip
 def a_receiver_of_weights_says_what_has_failed(module: Any) -> None:
     """an exception in the midst still holds the shared memory, which verl then cannot close, and of which alone it
@@ -121,7 +121,7 @@ def a_receiver_of_weights_says_what_has_failed(module: Any) -> None:
 @patches(
     VERL, "verl.workers.rollout.vllm_rollout.vllm_rollout", "ServerAdapter.update_weights",
     "future = await self._execute_method(\n",
-    "sender = BucketedWeightSender(\n            zmq_handle=self.zmq_handle,", whole=True,
+    "sender = BucketedWeightSender(\n            zmq_handle=self.zmq_handle,", of_module=True,
 )  # fmt: skip
 def senders_of_weights_are_watched(module: Any) -> None:
     """verl's sender waits for ever for a receiver that has raised or died"""
@@ -149,7 +149,7 @@ def rays_daemons_are_killed(
 
 @patches(
     VERL, "verl.trainer.main_ppo", "", 'print(f"ray init kwargs: {ray_init_kwargs}")',
-    "pprint(OmegaConf.to_container(config, resolve=True))", whole=True,
+    "pprint(OmegaConf.to_container(config, resolve=True))", of_module=True,
 )  # fmt: skip
 def the_config_is_printed_without_secrets(module: Any) -> None:
     """verl prints the whole config, and what Ray is started with, to the console and into Ray's logs"""

@@ -16,13 +16,8 @@ class _SeededWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type:
     """Gives each response's sampling parameters a seed."""
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
-        seed = response_seed(
-            self.config.actor_rollout_ref.rollout.seed,
-            trajectory["step"],
-            trajectory["validate"],
-            kwargs["raw_prompt"],
-            kwargs["session_id"],
-        )
+        run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
+        seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session)
         return await super()._run_agent_loop({**sampling_params, "seed": seed}, trajectory, **kwargs)
 
 

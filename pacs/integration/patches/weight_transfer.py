@@ -6,6 +6,7 @@ seconds would end a transfer that is merely slow: here the sender's wait ends wh
 """
 
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import zmq
@@ -75,14 +76,6 @@ class WatchedSocket:
                 raise TransferError(f"vLLM did not take the new weights: {cause}") from error
 
 
-class _Context:
-    def __init__(self, context: Any, call: Future[Any]) -> None:
-        self.context, self.call = context, call
-
-    def socket(self, kind: int) -> WatchedSocket:
-        return WatchedSocket(self.context.socket(kind), self.call)
-
-
 class WatchedSender(BucketedWeightSender):  # type: ignore[misc]
     """verl's, whose socket is watched where this process has made the receiver's call."""
 
@@ -91,4 +84,5 @@ class WatchedSender(BucketedWeightSender):  # type: ignore[misc]
     def __init__(self, zmq_handle: str, *args: Any, **options: Any) -> None:
         super().__init__(zmq_handle, *args, **options)
         if (call := _calls.pop(zmq_handle, None)) is not None:
-            self.zmq_context = _Context(self.zmq_context, call)
+            context = self.zmq_context
+            self.zmq_context = SimpleNamespace(socket=lambda kind: WatchedSocket(context.socket(kind), call))

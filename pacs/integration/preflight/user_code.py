@@ -24,12 +24,13 @@ import torch
 from omegaconf import OmegaConf
 from verl.utils.import_utils import load_module
 
-from pacs.base.suggestions import did_you_mean
+from pacs.base.errors import did_you_mean
 from pacs.rewards.reasoning import ANSWER_BEGINS
 
 #: What verl's reward managers give a function, each by its name, and the two that come with a reward model.
 GIVEN = ("data_source", "solution_str", "ground_truth", "extra_info")
 OF_A_MODEL = ("reward_router_address", "reward_model_tokenizer")
+IMPORT = "its import"
 
 
 class _Wrong(Exception):
@@ -55,10 +56,9 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
     """Import what is asked for, and call the reward function twice, up to the first thing that is wrong.
 
     Args:
-        request: the `objects` of `own_code.own_objects`; which of these settings is the `function`, its
+        request: the `objects` of `checks.user_code.own_objects`; which of these settings is the `function`, its
             `reward_kwargs`, the `file` of its data, the `manager` that calls it, and whether there is a `reward_model`.
-        answer: gets `key` and `doing`, what is tried; `calls`, what came of each; and what is wrong: `problem`, or
-            `raised` and the `module` that is missing.
+        answer: gets `key` and `doing`, what is tried; `calls`, what came of each; and the `problem`, with the mend.
         begin: called before anything of the user's is.
     """
     answer["calls"] = []
@@ -69,7 +69,7 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
 
     try:
         for key, path, name in request["objects"]:
-            next_is(key, "its import")
+            next_is(key, IMPORT)
             found = _imported(path, name)
             if key == request["function"]:
                 _try_function(found, request, answer["calls"], partial(next_is, key))
@@ -77,16 +77,25 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
         answer["problem"] = str(error)
     except BaseException as error:  # whatever code of the user's raises, an exit among it
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error
-        answer["raised"] = f"{type(cause).__name__}: {' '.join(str(cause).split())}{_at(cause, path)}"
-        if isinstance(cause, ModuleNotFoundError):
-            answer["module"] = cause.name
+        raised = f"{type(cause).__name__}: {' '.join(str(cause).split())}{_at(cause, path)}"
+        answer["problem"] = f"{answer['doing']} raises {raised}: {_mend(cause, answer['doing'])}."
+
+
+def _mend(cause: BaseException, doing: str) -> str:
+    if isinstance(cause, ModuleNotFoundError):
+        return f"install {cause.name} in the environment of the run ({sys.prefix}), or put its folder into PYTHONPATH"
+    if doing == IMPORT:
+        return "mend the file; what it needs (a package, the network, a server) must be there wherever it is imported"
+    return "mend the function: verl gives up every prompt for whose response it raises"
 
 
 def _imported(path: str, name: str | None) -> Any:
     module = load_module(path)
     if name is not None and not hasattr(module, name):
-        own = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-        raise _Wrong(f"there is no {name} in it; it defines {', '.join(own) or 'nothing'}.{did_you_mean(name, own)}")
+        there = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+        raise _Wrong(
+            f"there is no {name} in it; it defines {', '.join(there) or 'nothing'}.{did_you_mean(name, there)}"
+        )
     return module if name is None else getattr(module, name)
 
 
@@ -131,13 +140,7 @@ def _called(function: Callable[..., Any], arguments: Mapping[str, Any], *, in_th
     """As verl's managers call it: awaited, or in a thread of a pool, where `signal.alarm` does not work."""
     if inspect.iscoroutinefunction(function):
         return asyncio.run(function(**arguments))
-    if not in_thread:
-        return function(**arguments)
-
-    async def call() -> Any:
-        return await asyncio.get_running_loop().run_in_executor(None, lambda: function(**arguments))
-
-    return asyncio.run(call())
+    return asyncio.run(asyncio.to_thread(function, **arguments)) if in_thread else function(**arguments)
 
 
 def _judged(result: Any, kind: str) -> dict[str, Any]:

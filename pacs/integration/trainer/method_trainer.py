@@ -10,7 +10,7 @@ from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.algorithm import ReferenceSchedule
 from pacs.checkpoints.folder import Checkpoint
-from pacs.integration.checkpoints.reference import ReferenceCheckpoints
+from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer.step import training_step

@@ -14,7 +14,7 @@ from pacs.base.terminal import print
 from pacs.base.units import duration
 from pacs.runs.console import MARK
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
-from pacs.runs.metrics_file import go_on_after
+from pacs.runs.read import go_on_after
 from pacs.verl_keys.metrics import ENTROPY, GRADIENT_NORM, RESPONSE_LENGTH, SCORE, STEP_SECONDS
 
 #: What the console line shows: label, metric, format.

@@ -12,8 +12,8 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.rollout import base as rollouts
 
 from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
-from pacs.integration.checkpoints.reshard import dealt_out_alike, load_checkpoint, shard_file
 from pacs.integration.checkpoints.shard_checks import CheckedFile, check_files, share_of
+from pacs.integration.checkpoints.shards import dealt_out_alike, load_checkpoint, shard_file
 from pacs.integration.exactness.layout_check import check_layout
 from pacs.integration.worker.not_finite import SkippedUpdates
 from pacs.integration.worker.optimizer_settings import settings_kept

@@ -14,9 +14,9 @@ from verl.utils.experimental import torch_functional
 
 from pacs import cli
 from pacs.composing import compose_run
-from pacs.integration.checks import ConfigError, check_model
 from pacs.integration.checks.architecture import architecture_problems
 from pacs.integration.checks.fused_head import fused_head_problem
+from pacs.integration.checks.run import ConfigError, check_model
 from pacs.integration.checks.silent import PACKED_BY_VERL
 from tests.integration.preflight.families import tiny_config
 from tests.integration.preflight.families_case import composed

@@ -5,7 +5,7 @@ import torch
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
-from pacs.integration.checks import warnings
+from pacs.integration.checks.run import warnings
 
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 

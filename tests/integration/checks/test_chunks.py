@@ -12,7 +12,7 @@ from transformers import (
     Zamba2Config,
 )
 
-from pacs.integration.checks.positions import chunk_problems
+from pacs.integration.checks.silent import chunk_problems
 
 SIZES = {
     "vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,

@@ -7,7 +7,7 @@ import torch
 from omegaconf import OmegaConf
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, Phi3Config, PreTrainedConfig
 
-from pacs.integration.checks.positions import position_problems
+from pacs.integration.checks.silent import position_problems
 
 ORIGINAL, HALF = 16, 8
 SIZES = {

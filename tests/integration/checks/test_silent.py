@@ -31,7 +31,7 @@ def said_of(family: str, attention: str, packed: bool) -> str:
     config = tiny_config(family)
     with torch.device("meta"):
         built = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
-    return " ".join(silent_problems(built, config, run_of(family, attention, packed)))
+    return " ".join(silent_problems(run_of(family, attention, packed), built, config))
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
-from pacs.integration import checks
+from pacs.integration.checks import run as checks
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.batch import rollout_problems
 from pacs.integration.checks.machine import LOGGER_PACKAGES, _package_problems

@@ -11,8 +11,8 @@ from verl.trainer.ppo.ray_trainer import compute_advantage
 from verl.workers.config import ActorConfig, PolicyLossConfig
 
 from pacs.composing import compose_run
-from pacs.integration import checks
-from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks import run as checks
+from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, OF_ESTIMATORS, OF_LOSSES, unread_problems
 from pacs.integration.checks.wording import full_name
 
 ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."

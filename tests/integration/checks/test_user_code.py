@@ -6,7 +6,7 @@ import math
 import time
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.composing import compose_run
 from pacs.integration.checks import user_code
-from pacs.integration.checks.user_code import Trial, try_own_code
+from pacs.integration.checks.user_code import own_code_problems
 from pacs.integration.preflight.user_code import give_answer
 
 KEY = "reward.custom_reward_function"
@@ -58,13 +58,23 @@ def composed(name: str) -> DictConfig:
     return compose_run(name, ["recipe=arithmetic"])[0]
 
 
+class Trial(NamedTuple):
+    problems: list[str]
+    notes: list[str]
+
+
+def trial_of(config: DictConfig, data: Path | None) -> Trial:
+    notes: list[str] = []
+    return Trial(list(own_code_problems(config, data, notes.append)), notes)
+
+
 def tried(source: str, data: Path, settings: dict[str, Any] | None = None, name: str = "pacs") -> Trial:
     file = data.parent / "mine.py"
     file.write_text(source)
     config = copy.deepcopy(composed(name))
     for key, value in {f"{KEY}.path": str(file), **(settings or {})}.items():
         OmegaConf.update(config, key, value, force_add=True)
-    return try_own_code(config, data)
+    return trial_of(config, data)
 
 
 SOUND = {
@@ -244,4 +254,4 @@ def test_without_data_it_is_imported_alone(data: Path) -> None:
     config = copy.deepcopy(composed("pacs"))
     (data.parent / "mine.py").write_text(TAKES + "raise ValueError")
     OmegaConf.update(config, f"{KEY}.path", f"{data.parent}/mine.py")
-    assert "not tried here: there is no data here" in try_own_code(config, None).notes[0]
+    assert "not tried here: there is no data here" in trial_of(config, None).notes[0]

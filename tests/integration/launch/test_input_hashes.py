@@ -15,7 +15,7 @@ from pacs.base.paths import config_dir
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.integrity import SMALL_BYTES
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch import launcher
 from pacs.integration.launch.input_hashes import read_inputs, write_inputs
 

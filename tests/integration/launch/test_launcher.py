@@ -13,7 +13,7 @@ from pacs.composing import compose_run
 from pacs.integration.launch import launcher
 from pacs.integration.launch.task_runner import PacsTaskRunner
 from pacs.integration.provenance import write_run_folder
-from pacs.runs.metrics_file import read_lines
+from pacs.runs.read import read_lines
 from pacs.runs.state import read_progress, read_state, write_state
 from tests.runs.states import state_in
 

@@ -12,7 +12,7 @@ from pacs.base.locks import LOCK
 from pacs.base.paths import config_dir
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
-from pacs.integration.checks import ConfigError
+from pacs.integration.checks.run import ConfigError
 from pacs.integration.launch import launcher
 from pacs.integration.launch.resume import choose_checkpoint
 from pacs.runs.state import Ending, write_state

@@ -14,7 +14,7 @@ from pacs.integration.launch.driver import environment
 from pacs.integration.patches.cpu_patches import SECONDS_BETWEEN_LOOKS
 from pacs.integration.patches.patch import Patch, PatchError
 from pacs.integration.patches.registry import COLLECTIVE_SECONDS
-from pacs.runs.leftovers import TEMPORARY
+from pacs.runs.clearing import TEMPORARY
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 
 

@@ -22,7 +22,7 @@ MLA = {
 }
 MAMBA = {"state_size": 8, "time_step_rank": 4, "intermediate_size": 64}
 MAMBA2 = {"mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 8, "mamba_n_groups": 1, "mamba_chunk_size": 8}
-#: Blocks whose chunk holds a whole row: without, the library's code is wrong (`pacs.integration.checks.positions`).
+#: Blocks whose chunk holds a whole row: without, the library's code is wrong (`pacs.integration.checks.silent`).
 ZAMBA = {
     "num_hidden_layers": 4,
     "num_key_value_heads": 2,

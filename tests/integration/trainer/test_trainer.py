@@ -19,7 +19,7 @@ from pacs.algorithm import Pacs, ReferenceConfig, ReferenceSchedule, row_columns
 from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration import exchange
-from pacs.integration.checkpoints.reference import ReferenceCheckpoints
+from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.checkpoints.shard_checks import check_shards
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer.grading import said_of_all
