@@ -1,18 +1,19 @@
-"""The tables of docs/metrics.md from the registry."""
+"""The tables of our metrics in docs/metrics.md."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from pacs.metrics.entry import NOTHING, Entry, VerlKey
-from pacs.metrics.registry import SECTIONS
+from pacs.metrics.entry import NOTHING, Metric
+from pacs.metrics.ours import OURS
 
-START = "<!-- The tables are written by `python -m pacs.metrics docs/metrics.md` from pacs/metrics/tables/. -->\n"
+START = (
+    "<!-- The tables of ours are written by `python -m pacs.metrics docs/metrics.md` from pacs/metrics/ours.py. -->\n"
+)
 END = "<!-- End of the tables. -->\n"
 #: Units that go without saying.
-PLAIN = ("none", "share", "responses", "rows", "groups", "tokens", "tokens; share", "messages", "calls", "updates",
-         "resets", "steps", "epochs")  # fmt: skip
+PLAIN = ("none", "share", "responses", "rows", "groups", "tokens", "updates", "resets")
 
 HEAD = "metric | what it is | healthy; otherwise\n---|---|---\n"
 
@@ -32,10 +33,10 @@ def written_into(page: str) -> str:
 
 def tables() -> str:
     """A table a section, with the marks."""
-    return START + "".join(f"\n### {title}\n\n{_table(entries)}\n" for title, entries in SECTIONS.items()) + "\n" + END
+    return START + "".join(f"\n### {title}\n\n{_table(entries)}\n" for title, entries in OURS.items()) + "\n" + END
 
 
-def _table(entries: Iterable[Entry]) -> str:
+def _table(entries: Iterable[Metric]) -> str:
     """Above the table what most entries have in common; a row for entries that say the same."""
     entries = list(entries)
     unit, over = _most(_unit(entry) for entry in entries), _most(_over(entry) for entry in entries)
@@ -50,22 +51,22 @@ def _most(values: Iterable[str]) -> str:
     return value if times > 2 else ""
 
 
-def _unit(entry: Entry) -> str:
+def _unit(entry: Metric) -> str:
     return "" if entry.unit in PLAIN else entry.unit
 
 
-def _over(entry: Entry) -> str:
+def _over(entry: Metric) -> str:
     """How it is reduced, without what its name says of it: the suffix, and the label of the rows."""
-    if isinstance(entry, VerlKey) or entry.reduced_by:
+    if entry.reduced_by:
         return entry.reduction
     return "over " + re.sub("^(correct|wrong) ", "", entry.over)
 
 
-def _said(entry: Entry) -> tuple[str, ...]:
+def _said(entry: Metric) -> tuple[str, ...]:
     return entry.formula, entry.healthy, entry.remedy, _unit(entry), _over(entry)
 
 
-def _row(alike: list[Entry], known: set[str]) -> str:
+def _row(alike: list[Metric], known: set[str]) -> str:
     """The row of entries that say the same.
 
     Args:

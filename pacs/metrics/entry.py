@@ -1,4 +1,4 @@
-"""What is known of a key of metrics.jsonl, and the suffixes that say how a metric of ours is reduced."""
+"""What is known of a metric of ours, and the suffixes that say how a metric of ours is reduced."""
 
 from dataclasses import dataclass
 
@@ -78,18 +78,3 @@ class Metric:
     def reduction(self) -> str:
         """The suffix in words."""
         return SUFFIXES[self.suffix].format(over=self.over)
-
-
-@dataclass(frozen=True)
-class VerlKey:
-    """A key that verl writes; as `Metric`, but for its `reduction`: how verl reduces it, in words."""
-
-    name: str
-    reduction: str
-    unit: str
-    formula: str
-    healthy: str
-    remedy: str = NOTHING
-
-
-Entry = Metric | VerlKey

@@ -10,8 +10,8 @@ import torch
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
+from pacs.metrics import ours
 from pacs.metrics.entry import Metric
-from pacs.metrics.tables import ours
 from pacs.rewards.verdict import Status
 
 #: What every update table holds.

@@ -1,4 +1,4 @@
-"""Every key has its entry: ours by declaration, verl's by what verl's own functions return."""
+"""Every key is documented: ours by declaration, verl's by what verl's own functions return."""
 
 from dataclasses import fields
 from typing import Any, get_args
@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from pacs.integration.trainer.run_log import CONSOLE
-from pacs.metrics.entry import SUFFIXES, Metric, VerlKey
+from pacs.metrics.entry import SUFFIXES, Metric
+from pacs.metrics.ours import OURS
 from pacs.metrics.reduce import (
     OPTIONAL_UPDATE_COLUMNS,
     REDUCERS,
@@ -17,11 +18,10 @@ from pacs.metrics.reduce import (
     batch_metrics,
     update_metrics,
 )
-from pacs.metrics.registry import ENTRIES, find
-from pacs.metrics.tables.ours import OURS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS
 from pacs.rewards.math import Status
+from tests.metrics.page import KEYS, find
 
 
 def declare(name: str, **options: Any) -> Metric:
@@ -59,7 +59,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
         **batch,
     )
     declared = {metric.name for metrics in OURS.values() for metric in metrics if metric.column}
-    assert {find(name).name for name in computed} == declared
+    assert {find(name) for name in computed} == declared
 
 
 def test_only_a_name_of_verl_may_say_elsewhere_how_it_is_reduced() -> None:
@@ -73,11 +73,10 @@ def test_only_a_name_of_verl_may_say_elsewhere_how_it_is_reduced() -> None:
 
 
 def test_no_name_is_declared_twice() -> None:
-    names = [entry.name for entry in ENTRIES]
-    assert sorted(names) == sorted(set(names))
+    assert sorted(KEYS) == sorted(set(KEYS))
 
 
-def lacks(entry: Metric | VerlKey) -> list[str]:
+def lacks(entry: Metric) -> list[str]:
     """What an entry does not say, and where it is no sentence, or one where none is wanted."""
     said = [field.name for field in fields(entry) if field.name not in ("column", "reduced_by")]
     wrong = [name for name in (*said, "reduction") if not getattr(entry, name).strip()]
@@ -86,16 +85,16 @@ def lacks(entry: Metric | VerlKey) -> list[str]:
 
 
 def test_every_entry_says_all() -> None:
-    assert {entry.name: wrong for entry in ENTRIES if (wrong := lacks(entry))} == {}
+    assert {entry.name: wrong for entries in OURS.values() for entry in entries if (wrong := lacks(entry))} == {}
 
 
 def test_a_name_goes_before_a_family() -> None:
-    assert find("critic/score/mean").name == "critic/score/mean"
-    assert find("critic/score/max").name == "critic/score/*"
-    assert find("val-core/math500/acc/mean@8").name == "val-core/*"
-    assert find("timing_s/gen").name == "timing_s/gen"
-    assert find("timing_s/anything").name == "timing_s/*"
-    assert find("val-core/*").name == "val-core/*"
+    assert find("critic/score/mean") == "critic/score/mean"
+    assert find("critic/score/max") == "critic/score/*"
+    assert find("val-core/math500/acc/mean@8") == "val-core/*"
+    assert find("timing_s/gen") == "timing_s/gen"
+    assert find("timing_s/anything") == "timing_s/*"
+    assert find("val-core/*") == "val-core/*"
 
 
 @pytest.mark.parametrize("key", ["pacs/loss", "pacs/residual", "critic/score", "actor/entropy_mean", "mean", ""])

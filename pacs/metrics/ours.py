@@ -1,6 +1,7 @@
 """Our metrics. `reduce.py` computes those that have a column, and the trainer the others."""
 
 from pacs.metrics.entry import Metric
+from pacs.verl_keys.metrics import ENTROPY
 
 # What a metric is reduced over. Of the update's rows, one a response:
 COUNTED = "rows in N"
@@ -147,7 +148,7 @@ OURS: dict[str, tuple[Metric, ...]] = {
             "(`method.reference.reset_at_saturation`, `method.reference.reset_at_log_ratio`)."),
     ),
     "The policy": (
-        Metric("actor/entropy", "entropy", COUNTED, PER_TOKEN,
+        Metric(ENTROPY, "entropy", COUNTED, PER_TOKEN,
             "the policy's entropy at each response token, every `method.metrics.entropy_every` steps, at each "
             "mini-batch's weights (verl: before the first update)",
             "Falls; how far depends on the task. 0: always the same response.",
