@@ -8,9 +8,7 @@ from itertools import groupby
 from pacs.metrics.entry import NOTHING, Metric
 from pacs.metrics.ours import OURS
 
-START = (
-    "<!-- The tables of ours are written by `python -m pacs.metrics docs/metrics.md` from pacs/metrics/ours.py. -->\n"
-)
+START = "<!-- These tables are written by `python -m pacs.metrics docs/metrics.md` from pacs/metrics/ours.py. -->\n"
 END = "<!-- End of the tables. -->\n"
 #: Units that go without saying.
 PLAIN = ("none", "share", "responses", "rows", "groups", "tokens", "updates", "resets")
