@@ -85,10 +85,10 @@ def outcome(groups: Sequence[Group], pattern: str, quantity: str = "pass rate") 
     text = tell(bands, capital(subject), "", share)
     if len(bands) != 1:
         return text
-    (own,) = sources.values() if len(sources) == 1 else ({},)
-    if len(own) > 1:
-        last = list(own)[-1]
-        (band,) = bands_of(groups, own[last]).values()
+    (of_one,) = sources.values() if len(sources) == 1 else ({},)
+    if len(of_one) > 1:
+        last = list(of_one)[-1]
+        (band,) = bands_of(groups, of_one[last]).values()
         return f"{text}; {last} {describe(band.steps, band.mean, form=share)}"
     if len(sources) > 1:
         ends = [next(iter(bands_of(groups, key).values())).mean for key in keys]
