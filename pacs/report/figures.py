@@ -136,7 +136,12 @@ def _figure(
         figure = Figure(figsize=(columns * width, rows * height + 0.5), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
-            _draw(axes, part, AXES_SHARE * width, (min(places), max(places)))
+            room = AXES_SHARE * width
+            style.set_title(axes, part.title, room)
+            if part.panel.kind == "reliability":
+                draw_calibration(axes, part.groups, part.panel.unit, width=room)
+            else:
+                draw_over_steps(axes, part.panel, part.groups, width=room, ends=(min(places), max(places)))
             style.wrap_label(axes, LABEL_SHARE * height)
         if parts[0].groups is not groups:
             _level(figure.axes)
@@ -144,14 +149,6 @@ def _figure(
             style.set_figure_title(figure, title)
         _label(figure, parts, groups)
     return figure
-
-
-def _draw(axes: Axes, part: Part, width: float, ends: tuple[float, float]) -> None:
-    style.set_title(axes, part.title, width)
-    if part.panel.kind == "reliability":
-        draw_calibration(axes, part.groups, part.panel.unit, width=width)
-    else:
-        draw_over_steps(axes, part.panel, part.groups, width=width, ends=ends)
 
 
 def _level(figure_axes: Sequence[Axes]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 #: The lines of its tables, which name their keys in the first cell; a glob is a family of keys.
-ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("`")]
+ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if re.match("`[^`]", line)]
 KEYS = [key for row in ROWS for key in re.findall("`([^`]+)`", row.split(" | ")[0])]
 
 
