@@ -7,6 +7,7 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -234,4 +235,4 @@ def quoted(text: str) -> str:
     """A text in Hydra's grammar."""
     if re.fullmatch(r"[\w./+-]+", text):
         return text
-    return "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"
+    return str(QuotedString(text, Quote.single).with_quotes())

@@ -19,7 +19,7 @@ from pacs.report.draw import draw_calibration, draw_over_steps, reset_style
 from pacs.report.groups import Band, Group
 from pacs.report.panels import PANELS, Curve, Panel, as_scored, for_overview
 from pacs.report.trends import shorten
-from pacs.report.validation import Sources, glance, shared, sources_of
+from pacs.report.validation import Sources, glance, shared, smallest_and_largest, sources_of
 
 OVERVIEW_COLUMNS = 3
 OVERVIEW_PANEL_INCHES = (3.3, 2.6)
@@ -111,7 +111,7 @@ def _sources(panel: Panel, groups: Sequence[Group]) -> Sources:
 
 def _of_source(panel: Panel, keys: Mapping[str, str], groups: Sequence[Group]) -> Panel:
     """A source's statistics as lines; of several groups, which have the colours, its first and its last."""
-    shown = list(keys) if len(groups) == 1 else dict.fromkeys([next(iter(keys)), list(keys)[-1]])
+    shown = list(keys) if len(groups) == 1 else smallest_and_largest(keys)
     return replace(panel, kind="lines", curves=tuple(Curve(keys[statistic], statistic) for statistic in shown))
 
 
