@@ -5,8 +5,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
-#: The lines of its tables, which name their keys in the first cell; a glob is a family of keys.
-ROWS = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if re.match("`[^`]", line)]
+#: What is before the tables of the metrics, and their lines, which name keys in the first cell; a glob is a family.
+BEFORE, _, TABLES = PAGE.read_text(encoding="utf-8").partition("### The loss\n")
+ROWS = [line for line in TABLES.splitlines() if line.startswith("`")]
 KEYS = [key for row in ROWS for key in re.findall("`([^`]+)`", row.split(" | ")[0])]
 
 
