@@ -67,8 +67,9 @@ def finding(groups: Sequence[Group]) -> str:
         for label, (group, span) in late.items():
             of_runs = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
             of_all = calibration_error(pooled(group.runs, *span))
-            several = len(of_runs) > 1
-            errors[label] = over_runs(min(of_runs), of_all, max(of_runs), len(of_runs)) if several else (of_all,) * 3
+            errors[label] = of_all, of_all, of_all
+            if len(of_runs) > 1:
+                errors[label] = over_runs(min(of_runs), of_all, max(of_runs), len(of_runs))
         return f"Calibration error in the last third: {rank(errors, '', share)}"
     ((group, span),) = late.values()
     bins = pooled(group.runs, *span)

@@ -44,7 +44,8 @@ SHEET = Path(__file__).parent / "figures.mplstyle"
 
 def our_style() -> AbstractContextManager[None]:
     """Our settings over matplotlib's own defaults."""
-    return matplotlib.style.context(SHEET, after_reset=True)
+    sheet: AbstractContextManager[None] = matplotlib.style.context(SHEET, after_reset=True)
+    return sheet
 
 
 def line_style(group: int, curve: int, groups: int) -> dict[str, Any]:
@@ -121,5 +122,5 @@ def _columns(labels: Sequence[str], width_inches: float) -> int:
 
 def _legend_width(labels: Sequence[str], columns: int) -> int:
     """In characters; matplotlib fills a legend column by column, the first ones taking what is left over."""
-    widths = [max(column) for column in np.array_split([len(label) for label in labels], columns)]
+    widths = [int(column.max()) for column in np.array_split([len(label) for label in labels], columns)]
     return sum(widths) + LEGEND_MARK_CHARS * columns
