@@ -64,10 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    name, rest = find(arguments)
+    name, words = find(arguments)
     try:
         command = module_of(name)
-        status: int = command.main(rest if name == "train" else parse(name, rest))
+        status: int = command.main(words if name == "train" else parse(name, words))
     except BrokenPipeError:
         raise
     except (UserError, OSError) as error:
@@ -98,9 +98,9 @@ def find(arguments: Sequence[str]) -> tuple[str, list[str]]:
         formatter_class=AS_IT_IS,
     )
     parser.add_argument("--version", action="version", version=f"pacs {pacs.__version__}")
-    _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
-    word = " ".join([asked, *rest[:1]]) if below else " ".join(rest[:1])
-    hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if rest else "give a command."
+    _, unknown = parser.parse_known_args(arguments[1:] if below else arguments)
+    word = " ".join([asked, *unknown[:1]]) if below else " ".join(unknown[:1])
+    hint = f"there is no command {word}.{did_you_mean(word, COMMANDS)}" if unknown else "give a command."
     return parser.error(named(f"{hint} --help lists them."))
 
 
@@ -126,18 +126,18 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command other than `train`; ends the process if they are wrong."""
     parser = parser_of(name)
-    parsed, rest = parser.parse_known_args(arguments)
+    parsed, unknown = parser.parse_known_args(arguments)
     # argparse takes overrides only up to the first option.
     overrides = getattr(parsed, "overrides", None)
-    if rest and (overrides is None or any(word.startswith("-") for word in rest)):
+    if unknown and (overrides is None or any(word.startswith("-") for word in unknown)):
         known = [option for action in parser._actions for option in action.option_strings]
-        options = [word for word in rest if word.startswith("--")]
+        options = [word for word in unknown if word.startswith("--")]
         hints = "".join(did_you_mean(word.partition("=")[0], known) for word in options)
         if overrides is not None and not hints:
             from pacs.composing import without_dashes  # Hydra is slow to import
 
             hints = "".join(map(without_dashes, options))
-        parser.error(named(f"unrecognized arguments: {' '.join(rest)}.{hints}"))
+        parser.error(named(f"unrecognized arguments: {' '.join(unknown)}.{hints}"))
     if overrides is not None:
-        overrides += rest
+        overrides += unknown
     return parsed

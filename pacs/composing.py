@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -68,7 +70,7 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
 
 def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
-    algorithm = _config_name(arguments)
+    algorithm = get_args_parser().parse_known_args(arguments)[0].config_name or "pacs"
     if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
         known = algorithms()
         if algorithm in LEFT_OUT:
@@ -123,8 +125,8 @@ def _of_another_method(key: str, algorithm: str) -> str | None:
 
 def _field(key: str) -> str | None:
     """The setting of `method` that a key is of, or is."""
-    section, _, rest = key.partition(".")
-    return rest.partition(".")[0] if section == "method" and rest else None
+    section, _, inner = key.partition(".")
+    return inner.partition(".")[0] if section == "method" and inner else None
 
 
 def override_problems(words: Sequence[str]) -> list[str]:
@@ -180,8 +182,8 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     for key in (METHOD, names.METHOD):
         value = OmegaConf.select(config, key)
         if value != OmegaConf.select(plain, key) and not (key == METHOD and own_class):
-            own = f", or a class of yours by {METHOD}=my.module.Loss" if key == METHOD else ""
-            problems.append(f"{key}={value}: {_by_name(str(value), own)}")
+            yours = f", or a class of yours by {METHOD}=my.module.Loss" if key == METHOD else ""
+            problems.append(f"{key}={value}: {_by_name(str(value), yours)}")
     return problems
 
 
@@ -211,15 +213,6 @@ def _other_kind(default: Any, value: Any) -> str | None:
     return None
 
 
-def _config_name(arguments: Sequence[str]) -> str:
-    for i, argument in enumerate(arguments):
-        if argument in ("--config-name", "-cn"):
-            return arguments[i + 1]
-        if argument.startswith("--config-name="):
-            return argument.split("=", 1)[1]
-    return "pacs"
-
-
 def algorithms() -> list[str]:
     """The primary configs."""
     return sorted(file.stem for file in config_dir().glob("*.yaml"))
@@ -241,4 +234,4 @@ def quoted(text: str) -> str:
     """A text in Hydra's grammar."""
     if re.fullmatch(r"[\w./+-]+", text):
         return text
-    return "'" + re.sub(r"(\\*)'", r"\1\1\\'", text) + "'"
+    return str(QuotedString(text, Quote.single).with_quotes())

@@ -1,7 +1,7 @@
 """Rules of the house: who imports whom, where verl's keys may stand, how long a file may be, and how text is printed.
 
 Only `pacs/integration/` imports verl, and `pacs/algorithm/` knows torch, pydantic and `pacs/base/` alone. verl's
-settings and metrics are named there, in `pacs/verl_keys/` and in the tables of `pacs/metrics/`.
+settings and metrics are named there and in `pacs/verl_keys/`.
 """
 
 import ast
@@ -237,7 +237,7 @@ def test_the_checker_finds_what_is_printed() -> None:
     assert bare_prints("from pacs.base.terminal import print\nprint(1)") == []
 
 
-VERLS_PLACES = ("pacs/integration", "pacs/verl_keys", "pacs/metrics/tables")
+VERLS_PLACES = ("pacs/integration", "pacs/verl_keys")
 SECTIONS = ("actor_rollout_ref", "trainer", "data", "algorithm", "critic", "reward", "ray_kwargs")
 METRICS = "critic|actor|timing_s|response_length|prompt_length|val-core|perf|training|rollout_corr"
 #: A setting's name or glob, also as a word of a command (`+data.seed=1`), and a metric's name or pattern: a text, or a

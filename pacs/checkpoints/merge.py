@@ -81,11 +81,11 @@ def merge(name: str, parts: Sequence[torch.Tensor], dtype: torch.dtype) -> torch
     axis, placement = sharded[0]
     # The ranks in one row along the sharded axis. The other rows (of a mesh "ddp", "fsdp") are copies.
     row = mesh.movedim(axis, -1).reshape(-1, mesh.shape[axis])[0].tolist()
-    whole = torch.cat([_cast(local[rank], dtype) for rank in row], dim=placement.dim)
-    if whole.shape != first.shape:
-        shapes = f"{name} should have the shape {tuple(first.shape)}, but its parts make up {tuple(whole.shape)}"
+    merged = torch.cat([_cast(local[rank], dtype) for rank in row], dim=placement.dim)
+    if merged.shape != first.shape:
+        shapes = f"{name} should have the shape {tuple(first.shape)}, but its parts make up {tuple(merged.shape)}"
         raise UserError(f"{shapes}: the ranks' files are not of one checkpoint")
-    return whole
+    return merged
 
 
 @torch.no_grad()

@@ -29,8 +29,8 @@ def model_problems(
     if isinstance(config := _read(folder / "config.json"), str):
         yield config
         return
-    own = [folder / name for name in TOKENIZERS] + [*folder.glob("*.tiktoken"), *folder.glob("*.model")]
-    if tokenizer and not any(file.is_file() for file in own):
+    tokenizers = [folder / name for name in TOKENIZERS] + [*folder.glob("*.tiktoken"), *folder.glob("*.model")]
+    if tokenizer and not any(file.is_file() for file in tokenizers):
         yield f"has no tokenizer (none of {', '.join(TOKENIZERS)}): save the model's own with it"
     elif tokenizer and (folder / TOKENIZERS[0]).is_file() and isinstance(wrong := _read(folder / TOKENIZERS[0]), str):
         yield wrong

@@ -4,25 +4,19 @@ So no value depends on how the rows were split over micro-batches, mini-batches 
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import get_args
 
 import torch
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
-from pacs.metrics.entry import Metric
-from pacs.metrics.tables import ours
-from pacs.rewards.verdict import Status
+from pacs.metrics import ours
+from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 COLUMNS_OF_A_METHOD = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OPTIONAL_UPDATE_COLUMNS = COLUMNS_OF_A_METHOD | {"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
-
-#: What a verifier says of a response; any other word is counted as `OTHER`.
-STATUSES: tuple[str, ...] = get_args(Status)
-OTHER = "other"
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -218,10 +212,7 @@ def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor, bins: 
 def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:
     """Every metric of ours over one of the selections: (B,) bool for (B,) float64 columns."""
     values = {
-        metric.name: _value(metric, columns, selections[metric.over])
-        for entries in ours.OURS.values()
-        for metric in entries
-        if metric.over in selections
+        metric.name: _value(metric, columns, selections[metric.over]) for metric in METRICS if metric.over in selections
     }
     return {name: value for name, value in values.items() if value is not None}
 

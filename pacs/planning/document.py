@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pacs.base.tables import format_table
 from pacs.composing import compose_run
 from pacs.planning.assumptions import ASSUMPTIONS
-from pacs.planning.devices import GPUS
+from pacs.planning.devices import GIB, GPUS
 from pacs.planning.measured import MEASURED, MeasuredStep
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import run_hours
@@ -15,7 +15,6 @@ ALGORITHMS = ("pacs", "grpo", "ppo")
 #: Each with the steps of the paper.
 MODELS = {"Qwen/Qwen3-4B": 120, "Qwen/Qwen3-8B": 320}
 NODES = (1, 8)
-GIB = 2**30
 
 HEAD = """\
 ## The plan of the paper's runs
@@ -40,16 +39,15 @@ memory as torch reports it; `hardware=` chooses one by its name.
 
 def tables() -> str:
     """What ends the page, as Markdown."""
-    runs = {title: _row(plan) for title, plan in _plans()}
     return "\n".join(
         [
             HEAD,
-            _block(format_table(runs, corner="run")),
+            _block(((title, _row(plan)) for title, plan in _plans()), corner="run"),
             MEASURED_HEAD,
-            _block(format_table(dict(_measured()), corner="GPU, model, phase")),
+            _block(_measured(), corner="GPU, model, phase"),
             ASSUMED,
-            _block(format_table(dict(_assumed()), corner="assumption")),
-            _block(format_table(dict(_gpus()), corner="GPU")),
+            _block(_assumed(), corner="assumption"),
+            _block(_gpus(), corner="GPU"),
         ]
     )
 
@@ -130,17 +128,15 @@ def _assumed() -> Iterator[tuple[str, dict[str, str]]]:
 
 def _gpus() -> Iterator[tuple[str, dict[str, str]]]:
     for gpu in GPUS.values():
-        yield (
-            gpu.name,
-            {
-                "memory, GiB": f"{gpu.memory_bytes / GIB:.1f}",
-                "of it TB/s": f"{gpu.bytes_per_second / 1e12:g}",
-                "bf16, TFLOPS": f"{gpu.flops / 1e12:g}",
-                "between GPUs, GB/s": f"{gpu.link_bytes_per_second / 1e9:g}",
-                "to the host, GB/s": f"{gpu.host_bytes_per_second / 1e9:g}",
-            },
-        )
+        speeds = {
+            "of it TB/s": gpu.bytes_per_second / 1e12,
+            "bf16, TFLOPS": gpu.flops / 1e12,
+            "between GPUs, GB/s": gpu.link_bytes_per_second / 1e9,
+            "to the host, GB/s": gpu.host_bytes_per_second / 1e9,
+        }
+        memory = {"memory, GiB": f"{gpu.memory_bytes / GIB:.1f}"}
+        yield gpu.name, memory | {name: f"{speed:g}" for name, speed in speeds.items()}
 
 
-def _block(text: str) -> str:
-    return f"```text\n{text}\n```\n"
+def _block(rows: Iterator[tuple[str, dict[str, str]]], corner: str) -> str:
+    return f"```text\n{format_table(dict(rows), corner=corner)}\n```\n"

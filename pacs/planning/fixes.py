@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, Literal
 
 from pacs.planning.memory import Phase, phases
 from pacs.planning.workload import Workload
@@ -38,39 +39,36 @@ def _unfit(work: Workload) -> set[str]:
 
 def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
     """Overrides, each with the step as it would be."""
-    policy, critic, engine = work.policy, work.critic, work.engine
+
+    def changed(part: Literal["policy", "critic", "engine"], **settings: Any) -> Workload:
+        return replace(work, **{part: replace(getattr(work, part), **settings)})
+
     if phase == "generation" and work.on_cpu:
         for gib in (2, 4, 8, 16, 32, 64):
-            yield f"{names.CPU_CACHE}={gib}", replace(work, engine=replace(engine, cache_bytes=gib * 2.0**30))
+            yield f"{names.CPU_CACHE}={gib}", changed("engine", cache_bytes=gib * 2.0**30)
     if phase == "generation":
         for percent in range(95, 10, -5):
-            share = replace(engine, memory_share=percent / 100)
-            yield f"{names.ENGINE_MEMORY_SHARE}={percent / 100}", replace(work, engine=share)
+            yield f"{names.ENGINE_MEMORY_SHARE}={percent / 100}", changed("engine", memory_share=percent / 100)
         for size in (2, 4, 8):
             if work.ranks % size == 0:
-                wider = replace(work, engine=replace(engine, tensor_parallel=size))
-                yield f"{names.ENGINE_GPUS}={size}", wider
+                yield f"{names.ENGINE_GPUS}={size}", changed("engine", tensor_parallel=size)
     if phase == "update":
-        for tokens in _budgets(policy.micro_batch_tokens, work):
-            lower = replace(work, policy=replace(policy, micro_batch_tokens=tokens))
-            yield f"{names.UPDATE_TOKENS}={tokens}", lower
-    if phase == "critic update" and critic:
-        for tokens in _budgets(critic.micro_batch_tokens, work):
-            lower = replace(work, critic=replace(critic, micro_batch_tokens=tokens))
-            yield f"{names.CRITIC_UPDATE_TOKENS}={tokens}", lower
+        for tokens in _budgets(work.policy.micro_batch_tokens, work):
+            yield f"{names.UPDATE_TOKENS}={tokens}", changed("policy", micro_batch_tokens=tokens)
+    if phase == "critic update" and work.critic:
+        for tokens in _budgets(work.critic.micro_batch_tokens, work):
+            yield f"{names.CRITIC_UPDATE_TOKENS}={tokens}", changed("critic", micro_batch_tokens=tokens)
     if work.on_cpu:
         return
-    yield f"{names.FUSED_HEAD}=true", replace(work, policy=replace(policy, fused=True))
-    yield f"{names.GRADIENT_CHECKPOINTING}=true", replace(work, policy=replace(policy, checkpointed=True))
-    yield f"{names.ENGINE_FREES_MEMORY}=true", replace(work, engine=replace(engine, frees_memory=True))
+    yield f"{names.FUSED_HEAD}=true", changed("policy", fused=True)
+    yield f"{names.GRADIENT_CHECKPOINTING}=true", changed("policy", checkpointed=True)
+    yield f"{names.ENGINE_FREES_MEMORY}=true", changed("engine", frees_memory=True)
     adam, weights = f"{names.OPTIMIZER_OFFLOAD}=true", f"{names.WEIGHTS_OFFLOAD}=true"
-    yield adam, replace(work, policy=replace(policy, optimizer_offloaded=True))
-    yield weights, replace(work, policy=replace(policy, weights_offloaded=True))
-    away = replace(policy, optimizer_offloaded=True, weights_offloaded=True)
-    yield f"{adam} {weights}", replace(work, policy=away)
-    if critic:
-        offloaded = replace(critic, optimizer_offloaded=True)
-        yield f"{names.CRITIC_OPTIMIZER_OFFLOAD}=true", replace(work, critic=offloaded)
+    yield adam, changed("policy", optimizer_offloaded=True)
+    yield weights, changed("policy", weights_offloaded=True)
+    yield f"{adam} {weights}", changed("policy", optimizer_offloaded=True, weights_offloaded=True)
+    if work.critic:
+        yield f"{names.CRITIC_OPTIMIZER_OFFLOAD}=true", changed("critic", optimizer_offloaded=True)
     for factor in (2, 4, 8):
         yield f"{names.NODES}={work.nodes * factor}", _on_more(work, factor)
 

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from pacs.planning.assumptions import MEAN_PROMPT_SHARE, PROMPT_SPREAD, RESPONSE_SPREAD
+from pacs.planning.assumptions import MEAN_PROMPT_SHARE, PROMPT_SPREAD, RESPONSE_SPREAD, Assumption
 
 #: Of the order in which lengths come.
 SEED = 0
@@ -72,10 +72,12 @@ def drawn(count: int, sample: tuple[int, ...], longest: int) -> NDArray[np.int64
     return _shuffled(np.clip(quantiles, 1, longest).astype(np.int64))
 
 
+@lru_cache(maxsize=32)
 def step_lengths(
     prompts: int, responses: int, mean: float, longest: int, longest_prompt: int, sample: Sample | None
 ) -> Lengths:
-    """Of a step: those of a sample, where it has any; else those of an assumed distribution.
+    """Of a step: those of a sample, where it has any; else those of an assumed distribution. The same object for the
+    same step, so that generation is calculated once.
 
     Args:
         prompts: how many.
@@ -85,22 +87,17 @@ def step_lengths(
         longest_prompt: prompt.
         sample: what was seen.
     """
-    seen = sample or Sample((), (), "assumed")
-    rows = prompts * responses
-    return _step(prompts, rows, mean, longest, longest_prompt, seen)
-
-
-@lru_cache(maxsize=32)
-def _step(prompts: int, rows: int, mean: float, longest: int, longest_prompt: int, seen: Sample) -> Lengths:
-    """The same object for the same step, so that generation is calculated once."""
+    sample = sample or Sample((), (), "assumed")
     mean_prompt = MEAN_PROMPT_SHARE.value * longest_prompt
     return Lengths(
-        drawn(prompts, seen.prompts, longest_prompt)
-        if seen.prompts
-        else assumed(prompts, mean_prompt, longest_prompt, PROMPT_SPREAD.value),
-        drawn(rows, seen.responses, longest) if seen.responses else assumed(rows, mean, longest, RESPONSE_SPREAD.value),
-        seen.source,
+        _lengths(prompts, sample.prompts, mean_prompt, longest_prompt, PROMPT_SPREAD),
+        _lengths(prompts * responses, sample.responses, mean, longest, RESPONSE_SPREAD),
+        sample.source,
     )
+
+
+def _lengths(count: int, sample: tuple[int, ...], mean: float, longest: int, spread: Assumption) -> NDArray[np.int64]:
+    return drawn(count, sample, longest) if sample else assumed(count, mean, longest, spread.value)
 
 
 def _shuffled(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,8 +6,8 @@ from pacs.planning.workload import Workload
 
 def link_speed(work: Workload) -> float:
     """What a GPU gets of the others; of all nodes if the run has several."""
-    own = work.device.link_bytes_per_second
-    slowest = own if work.nodes == 1 else min(own, assumed.NODE_BYTES_PER_SECOND.value)
+    within = work.device.link_bytes_per_second
+    slowest = within if work.nodes == 1 else min(within, assumed.NODE_BYTES_PER_SECOND.value)
     return slowest * assumed.LINK_EFFICIENCY.value
 
 

@@ -68,28 +68,16 @@ class MeasuredStep:
 #: docs/scaling.md has the machines and commands.
 MEASURED = (
     MeasuredStep(
-        "h200",
-        "Qwen/Qwen3-0.6B",
-        16,
-        16,
-        8,
-        64,
-        1024,
-        {"generation": 5.6, "weight sync": 0.45},
-        "vLLM 0.24 with CUDA graphs",
+        "h200", "Qwen/Qwen3-0.6B", prompts=16, mini_batch=16, responses=8, prompt_tokens=64, response_tokens=1024,
+        seconds={"generation": 5.6, "weight sync": 0.45},
+        how="vLLM 0.24 with CUDA graphs",
     ),
     MeasuredStep(
-        "h200",
-        "Qwen/Qwen3-0.6B",
-        8,
-        4,
-        8,
-        256,
-        2048,
-        {"reference pass": 1.390, "policy pass": 1.209, "update": 4.960},
-        "flash-attention 2, the Triton head, bf16 state",
+        "h200", "Qwen/Qwen3-0.6B", prompts=8, mini_batch=4, responses=8, prompt_tokens=256, response_tokens=2048,
+        seconds={"reference pass": 1.390, "policy pass": 1.209, "update": 4.960},
+        how="flash-attention 2, the Triton head, bf16 state",
     ),
-)
+)  # fmt: skip
 
 
 def basis(work: Workload) -> str:

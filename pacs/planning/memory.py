@@ -116,8 +116,8 @@ def gathered(work: Workload, model: Trained, *, gradient: bool) -> float:
         return 0
     shape, s = work.architecture, model.compute_bytes
     heads = 1 if shape.tie_word_embeddings or model.vocabulary == 1 else 2
-    whole = s * (heads * shape.embedding_parameters + 2 * shape.layer_parameters)
-    return whole + ((s + 4) * shape.layer_parameters if gradient else 0)
+    weights = s * (heads * shape.embedding_parameters + 2 * shape.layer_parameters)
+    return weights + ((s + 4) * shape.layer_parameters if gradient else 0)
 
 
 def _pass_parts(work: Workload, model: Trained, activations: Activations, *, gradient: bool) -> dict[str, float]:
@@ -148,8 +148,8 @@ def _passes(work: Workload) -> Iterator[Phase]:
     for name, model in models:
         # What `cached` scores is scored within an update, whose optimizer is there.
         optimizer_of = model if name == "policy pass" and work.strategy == "cached" else None
-        own = name == "reference pass" and work.reference == "model"
-        held = resident(work) if own else resident(work, model, optimizer_of=optimizer_of)
+        on_the_host = name == "reference pass" and work.reference == "model"
+        held = resident(work) if on_the_host else resident(work, model, optimizer_of=optimizer_of)
         activations = forward_activations(work.architecture, model, model.forward_tokens, work.row_tokens)
         parts = held | _pass_parts(work, model, activations, gradient=False) | _others(work)
         yield Phase(name, parts, work.device.memory_bytes)

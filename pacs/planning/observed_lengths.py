@@ -34,16 +34,16 @@ def find_lengths(config: DictConfig, given: Path | None) -> Sample | None:
     Raises:
         UserError: `given` cannot be read, or the chat template refuses a prompt of the data.
     """
-    seen = read_lengths(given, keys.policy_path(config)) if given else None
-    if seen and seen.prompts:
-        return seen
+    sample = read_lengths(given, keys.policy_path(config)) if given else None
+    if sample and sample.prompts:
+        return sample
     prompts = data_prompts(config)
     if not prompts:
-        return seen
+        return sample
     source = f"prompts of {len(prompts):,} rows of {TRAIN_FILES}"
-    if not seen:
+    if not sample:
         return Sample(prompts, (), f"{source}; responses assumed")
-    return replace(seen, prompts=prompts, source=f"{seen.source}; {source}")
+    return replace(sample, prompts=prompts, source=f"{sample.source}; {source}")
 
 
 def read_lengths(path: Path, model: str) -> Sample:

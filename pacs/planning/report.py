@@ -6,6 +6,7 @@ from omegaconf import DictConfig
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
 from pacs.base.terminal import columns
+from pacs.planning.devices import GIB
 from pacs.planning.generation import generation
 from pacs.planning.measured import basis
 from pacs.planning.memory import Phase, cache_tokens, full_sequences
@@ -13,8 +14,6 @@ from pacs.planning.plan import Plan, make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
-
-GIB = 2**30
 
 
 def outline(config: DictConfig) -> str:

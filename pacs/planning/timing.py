@@ -17,10 +17,10 @@ def seconds(work: Workload) -> dict[str, float]:
         return {}
     times = {"generation": generation(work).seconds}
     if work.reference:
-        own = work.reference == "model"
+        on_the_host = work.reference == "model"
         # The first mini-batch's are those of the update's own pass, unless a further epoch reads them again.
-        share = 1 - 1 / work.mini_batches if not own and work.epochs == 1 else 1
-        times["reference pass"] = share * pass_seconds(work, work.policy, from_host=own)
+        share = 1 - 1 / work.mini_batches if not on_the_host and work.epochs == 1 else 1
+        times["reference pass"] = share * pass_seconds(work, work.policy, from_host=on_the_host)
     if work.policy_pass:
         # `cached` scores the rows of each mini-batch before its update, in every epoch.
         times["policy pass"] = pass_seconds(work, work.policy) * (work.epochs if work.strategy == "cached" else 1)

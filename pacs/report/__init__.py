@@ -61,8 +61,12 @@ def write_report(
     groups = group_runs(read_runs(runs), each=each, axis=AXES[over])
     panels = figures.panels_of(groups)
     titles = {panel.name: figures.title_of(panel, groups) for panel in panels}
-    whole = figures.render_png(figures.overview(groups, panels))
-    pictures = {OVERVIEW: Picture(whole, f"Small multiples over the {AXES[over].label}: " + "; ".join(titles.values()))}
+    small_multiples = figures.render_png(figures.overview(groups, panels))
+    pictures = {
+        OVERVIEW: Picture(
+            small_multiples, f"Small multiples over the {AXES[over].label}: " + "; ".join(titles.values())
+        )
+    }
     for panel in tqdm(panels, desc="drawing", unit=" figures", disable=None, leave=False):
         png = figures.render_png(figures.figure_of(panel, groups))
         pictures[panel.name] = Picture(png, titles[panel.name], panel.quantity, panel.reading, panel.metrics)

@@ -65,9 +65,11 @@ def finding(groups: Sequence[Group]) -> str:
     if len(late) > 1:
         errors = {}
         for label, (group, span) in late.items():
-            own = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
-            whole = calibration_error(pooled(group.runs, *span))
-            errors[label] = over_runs(min(own), whole, max(own), len(own)) if len(own) > 1 else (whole, whole, whole)
+            of_runs = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
+            of_all = calibration_error(pooled(group.runs, *span))
+            errors[label] = of_all, of_all, of_all
+            if len(of_runs) > 1:
+                errors[label] = over_runs(min(of_runs), of_all, max(of_runs), len(of_runs))
         return f"Calibration error in the last third: {rank(errors, '', share)}"
     ((group, span),) = late.values()
     bins = pooled(group.runs, *span)

@@ -13,7 +13,6 @@ from pacs.report import style
 from pacs.report.calibration import Bin, pooled, steps_text, thirds
 from pacs.report.groups import Band, Group
 from pacs.report.panels import Curve, Panel
-from pacs.report.style import COLOURS, DASHES, MARK_COLOUR, legend_above, line_style
 from pacs.report.trends import amount
 
 #: Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead.
@@ -49,10 +48,8 @@ def draw_over_steps(
         axes.xaxis.set_major_formatter(FuncFormatter(lambda place, _: amount(place)))
     if panel.kind == "stack" and len(groups) == 1:
         _draw_stack(axes, panel, groups[0], width)
-    elif panel.kind == "stack":
-        _draw_lines(axes, panel, [Curve(panel.total)], groups, width)
     else:
-        _draw_lines(axes, panel, panel.curves, groups, width)
+        _draw_lines(axes, panel, [Curve(panel.total)] if panel.kind == "stack" else panel.curves, groups, width)
     margin = max(0.02 * (ends[1] - ends[0]), 0.5)
     axes.set_xlim(ends[0] - margin, ends[1] + margin)
     _mark_resets(axes, groups)
@@ -157,9 +154,8 @@ def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
     for index, group in enumerate(groups):
         if group.resets:
             line = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
-            axes.vlines(
-                [group.places[step] for step in group.resets], 0, height, transform=axes.get_xaxis_transform(), **line
-            )
+            places = [group.places[step] for step in group.resets]
+            axes.vlines(places, 0, height, transform=axes.get_xaxis_transform(), **line)
 
 
 def reset_style(group: int, groups: int) -> dict[str, Any]:
@@ -184,19 +180,19 @@ def draw_calibration(axes: Axes, groups: Sequence[Group], unit: str, *, width: f
     """
     axes.set_xlabel("σ(ψ), mean of the bin")
     axes.set_ylabel(unit)
-    axes.plot([0, 1], [0, 1], color=MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
-    handles, labels = [Line2D([], [], color=MARK_COLOUR, linewidth=0.7)], ["calibrated"]
+    axes.plot([0, 1], [0, 1], color=style.MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
+    handles, labels = [Line2D([], [], color=style.MARK_COLOUR, linewidth=0.7)], ["calibrated"]
     for number, group in enumerate(groups):
         for index, span in enumerate(thirds(group) if len(groups) == 1 else thirds(group)[-1:]):
-            colour = COLOURS[index] if len(groups) == 1 else line_style(number, 0, len(groups))["color"]
-            dash = DASHES[index]
+            colour = style.COLOURS[index] if len(groups) == 1 else style.line_style(number, 0, len(groups))["color"]
+            dash = style.DASHES[index]
             _draw_bins(axes, pooled(group.runs, *span), colour, dash)
             if len(groups) == 1:
                 handles.append(Line2D([], [], color=colour, linestyle=dash, marker="o"))
                 labels.append(steps_text(*span))
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
-    legend_above(axes, handles, labels, width)
+    style.legend_above(axes, handles, labels, width)
 
 
 def _draw_bins(axes: Axes, bins: Sequence[Bin], colour: str, dash: object) -> None:

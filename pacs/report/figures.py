@@ -19,7 +19,7 @@ from pacs.report.draw import draw_calibration, draw_over_steps, reset_style
 from pacs.report.groups import Band, Group
 from pacs.report.panels import PANELS, Curve, Panel, as_scored, for_overview
 from pacs.report.trends import shorten
-from pacs.report.validation import Sources, glance, shared, sources_of
+from pacs.report.validation import Sources, glance, shared, smallest_and_largest, sources_of
 
 OVERVIEW_COLUMNS = 3
 OVERVIEW_PANEL_INCHES = (3.3, 2.6)
@@ -111,7 +111,7 @@ def _sources(panel: Panel, groups: Sequence[Group]) -> Sources:
 
 def _of_source(panel: Panel, keys: Mapping[str, str], groups: Sequence[Group]) -> Panel:
     """A source's statistics as lines; of several groups, which have the colours, its first and its last."""
-    shown = list(keys) if len(groups) == 1 else dict.fromkeys([next(iter(keys)), list(keys)[-1]])
+    shown = list(keys) if len(groups) == 1 else smallest_and_largest(keys)
     return replace(panel, kind="lines", curves=tuple(Curve(keys[statistic], statistic) for statistic in shown))
 
 
@@ -136,7 +136,12 @@ def _figure(
         figure = Figure(figsize=(columns * width, rows * height + 0.5), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
-            _draw(axes, part, AXES_SHARE * width, (min(places), max(places)))
+            room = AXES_SHARE * width
+            style.set_title(axes, part.title, room)
+            if part.panel.kind == "reliability":
+                draw_calibration(axes, part.groups, part.panel.unit, width=room)
+            else:
+                draw_over_steps(axes, part.panel, part.groups, width=room, ends=(min(places), max(places)))
             style.wrap_label(axes, LABEL_SHARE * height)
         if parts[0].groups is not groups:
             _level(figure.axes)
@@ -144,14 +149,6 @@ def _figure(
             style.set_figure_title(figure, title)
         _label(figure, parts, groups)
     return figure
-
-
-def _draw(axes: Axes, part: Part, width: float, ends: tuple[float, float]) -> None:
-    style.set_title(axes, part.title, width)
-    if part.panel.kind == "reliability":
-        draw_calibration(axes, part.groups, part.panel.unit, width=width)
-    else:
-        draw_over_steps(axes, part.panel, part.groups, width=width, ends=ends)
 
 
 def _level(figure_axes: Sequence[Axes]) -> None:

@@ -130,10 +130,10 @@ def shares(groups: Sequence[Group], subject: str, parts: Mapping[str, str], cont
     """
     if len(groups) > 1:
         return tell(bands_of(groups, contested), f"Share of “{parts[contested]}”", "", share)
-    bands = {name: groups[0].band(key) for key, name in parts.items()}
-    seen = {name: band for name, band in bands.items() if any(band.mean)}
-    largest = sorted(seen, key=lambda name: max(seen[name].mean), reverse=True)[:MOST_PARTS]
-    ends = (f"{name} {share(band.mean[0])} → {share(band.mean[-1])}" for name, band in seen.items() if name in largest)
+    means = {name: groups[0].band(key).mean for key, name in parts.items()}
+    means = {name: mean for name, mean in means.items() if any(mean)}
+    largest = sorted(means, key=lambda name: max(means[name]), reverse=True)[:MOST_PARTS]
+    ends = (f"{name} {share(mean[0])} → {share(mean[-1])}" for name, mean in means.items() if name in largest)
     return f"{subject}: {', '.join(ends)}"
 
 

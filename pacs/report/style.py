@@ -5,13 +5,14 @@ line's dash the curve. The colours are Okabe and Ito's, which colour-blind reade
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import pairwise
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-import matplotlib
+import matplotlib.style
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -37,45 +38,14 @@ LEGEND_CHARS_PER_INCH = 16.5
 LEGEND_MARK_CHARS = 6
 LEGEND_ROW_POINTS = 10.5
 
-SETTINGS = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same figure on every machine
-    "font.size": 8.5,
-    "axes.titlesize": 9.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": MARK_COLOUR,
-    "axes.linewidth": 0.8,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "figure.titlesize": 9.5,
-    "figure.titleweight": "bold",
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 3.5,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "legend.handlelength": 1.8,
-    "legend.handletextpad": 0.5,
-    "legend.columnspacing": 1.2,
-    "legend.borderpad": 0.0,
-    "legend.borderaxespad": 0.3,
-    "legend.labelspacing": 0.25,
-}
+#: A style sheet of matplotlib's: how all of it looks, whatever the user's matplotlibrc says.
+SHEET = Path(__file__).parent / "figures.mplstyle"
 
 
-@contextmanager
-def our_style() -> Iterator[None]:
-    """Our settings over matplotlib's own defaults, whatever the user's matplotlibrc says."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
-        yield
+def our_style() -> AbstractContextManager[None]:
+    """Our settings over matplotlib's own defaults."""
+    sheet: AbstractContextManager[None] = matplotlib.style.context(SHEET, after_reset=True)
+    return sheet
 
 
 def line_style(group: int, curve: int, groups: int) -> dict[str, Any]:
@@ -152,11 +122,5 @@ def _columns(labels: Sequence[str], width_inches: float) -> int:
 
 def _legend_width(labels: Sequence[str], columns: int) -> int:
     """In characters; matplotlib fills a legend column by column, the first ones taking what is left over."""
-    widths = [max(map(len, part)) for part in _split(labels, columns)]
+    widths = [int(column.max()) for column in np.array_split([len(label) for label in labels], columns)]
     return sum(widths) + LEGEND_MARK_CHARS * columns
-
-
-def _split(labels: Sequence[str], columns: int) -> list[Sequence[str]]:
-    size, longer = divmod(len(labels), columns)
-    ends = [index * size + min(index, longer) for index in range(columns + 1)]
-    return [labels[start:end] for start, end in pairwise(ends)]

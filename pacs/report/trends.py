@@ -135,9 +135,7 @@ def chance(*parts: Sequence[float]) -> float:
 @cache
 def _orders(points: int) -> npt.NDArray[np.float64]:
     """The share of the orders of so many points that have 0, 1, 2, ... pairs the wrong way round."""
-    shares = np.ones(1)
+    shares: npt.NDArray[np.float64] = np.ones(1)
     for place in range(2, points + 1):
-        sums = np.concatenate([np.zeros(1), np.concatenate([shares, np.zeros(place - 1)]).cumsum()])
-        ends = np.arange(1, len(sums))
-        shares = (sums[ends] - sums[np.maximum(ends - place, 0)]) / place
+        shares = np.convolve(shares, np.full(place, 1 / place)).astype(np.float64)
     return shares

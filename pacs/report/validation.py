@@ -1,7 +1,7 @@
 """The pass rates on held-out problems, by the source of the problems."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pacs.report.findings import bands_of, capital, tell, told_of
 from pacs.report.groups import Group
@@ -52,6 +52,12 @@ def shared(sources: Sources, groups: Sequence[Group]) -> Sources:
     return found or sources
 
 
+def smallest_and_largest(statistics: Iterable[str]) -> list[str]:
+    """The first and the last of what ascends in k, or the one that there is."""
+    first, *others = statistics
+    return [first, *others[-1:]]
+
+
 def glance(sources: Sources, *, several_groups: bool) -> dict[str, tuple[str, ...]]:
     """What the overview has room for: label -> the keys whose mean is drawn.
 
@@ -59,8 +65,7 @@ def glance(sources: Sources, *, several_groups: bool) -> dict[str, tuple[str, ..
     """
     if len(sources) == 1:
         ((source, keys),) = sources.items()
-        ends = dict.fromkeys((next(iter(keys)), list(keys)[-1]))
-        return {f"{source} {statistic}": (keys[statistic],) for statistic in ends}
+        return {f"{source} {statistic}": (keys[statistic],) for statistic in smallest_and_largest(keys)}
     first = {source: next(iter(keys.items())) for source, keys in sources.items()}
     if several_groups:
         return {f"mean of {len(first)} sources": tuple(key for _, key in first.values())}
@@ -85,10 +90,10 @@ def outcome(groups: Sequence[Group], pattern: str, quantity: str = "pass rate") 
     text = tell(bands, capital(subject), "", share)
     if len(bands) != 1:
         return text
-    (own,) = sources.values() if len(sources) == 1 else ({},)
-    if len(own) > 1:
-        last = list(own)[-1]
-        (band,) = bands_of(groups, own[last]).values()
+    (of_one,) = sources.values() if len(sources) == 1 else ({},)
+    if len(of_one) > 1:
+        last = list(of_one)[-1]
+        (band,) = bands_of(groups, of_one[last]).values()
         return f"{text}; {last} {describe(band.steps, band.mean, form=share)}"
     if len(sources) > 1:
         ends = [next(iter(bands_of(groups, key).values())).mean for key in keys]

@@ -81,26 +81,20 @@ def _steps_done(config: DictConfig) -> int:
     total = total_steps(config)
     if total is None:
         raise ConfigError([f"{TOTAL_STEPS}=null: a sweep compares runs of one length: set it."])
-    checkpoint = choose_checkpoint(copy.deepcopy(config))
     folder = Path(config.run.dir)
-    if checkpoint is not None:
-        return _not_beyond(checkpoint.step, total, folder)
-    state, progress = read_state(folder), read_progress(folder)
-    if state is None or state.state != "finished" or progress is None or progress.step < total:
-        return 0
-    # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
-    before = OmegaConf.load(RunFolder(folder).config)
-    assert isinstance(before, DictConfig)
-    if changes := algorithm_changes(with_new_keys(plain(before)), config):
-        raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
-    return _not_beyond(progress.step, total, folder)
-
-
-def _not_beyond(step: int, total: int, folder: Path) -> int:
-    """The step, unless the model at `total` is no longer there."""
-    from pacs.integration.checks.run import ConfigError
-
-    if step > total:
+    if (checkpoint := choose_checkpoint(copy.deepcopy(config))) is not None:
+        step = checkpoint.step
+    else:
+        state, progress = read_state(folder), read_progress(folder)
+        if state is None or state.state != "finished" or progress is None or progress.step < total:
+            return 0
+        step = progress.step
+        # It was not saved (trainer.save_freq below 1), so that nothing else knows what it was trained with.
+        before = OmegaConf.load(RunFolder(folder).config)
+        assert isinstance(before, DictConfig)
+        if changes := algorithm_changes(with_new_keys(plain(before)), config):
+            raise ConfigError([*changes, f"{folder} has a finished run of these other settings: give another --out."])
+    if step > total:  # the model at `total` is no longer there
         problem = f"{TOTAL_STEPS}={total}: {folder} has trained to step {step}"
         raise ConfigError([f"{problem}: raise it, or give another --out."])
     return step

@@ -138,8 +138,8 @@ def _run(
         "measures": measures.of_run(
             {task: about["pass_at"] for task, about in evaluation.items()},
             {
-                source: {k: value for k, curve in own.items() if (value := _at(curve, total)) is not None}
-                for source, own in validation.items()
+                source: {k: value for k, curve in curves.items() if (value := _at(curve, total)) is not None}
+                for source, curves in validation.items()
             },
             None if graded else _at(rates, total),
             mean,
@@ -148,7 +148,11 @@ def _run(
         "evaluation_problem": problem,
         "curves": {SCORE: rates}
         | graded
-        | {f"pacs/validation/{source}/{k}": curve for source, own in validation.items() for k, curve in own.items()},
+        | {
+            f"pacs/validation/{source}/{k}": curve
+            for source, curves in validation.items()
+            for k, curve in curves.items()
+        },
     }
 
 

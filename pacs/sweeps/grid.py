@@ -121,8 +121,9 @@ def plan_runs(
             raise UserError(f"{algorithm}: the runs cannot be composed:\n{problem}") from error
         for overrides, config in jobs:
             values = dict(word.split("=", 1) for word in overrides)
-            own = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
-            runs.append(_name(PlannedRun(algorithm, own | {key: values[key] for key in keys}, out, overrides, config)))
+            settings = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
+            settings |= {key: values[key] for key in keys}
+            runs.append(_name(PlannedRun(algorithm, settings, out, overrides, config)))
     twice = [folder for folder, count in Counter(run.folder for run in runs).items() if count > 1]
     if twice:
         raise UserError(f"{twice[0]}: two runs would have this folder: give each value once")
@@ -148,13 +149,13 @@ def _name(run: PlannedRun) -> PlannedRun:
     parts = [value if key == "algorithm" else f"{names[key]}_{value}" for key, value in run.settings.items()]
     sweep, name = run.folder, re.sub(r"[^\w.+-]+", "_", "-".join(parts)) or run.algorithm
     run.folder = sweep / name
-    own: dict[str, str | int] = {"run.dir": str(run.folder), RUN_NAME: f"{sweep.name}-{name}"}
+    given: dict[str, str | int] = {"run.dir": str(run.folder), RUN_NAME: f"{sweep.name}-{name}"}
     # A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
     seed = OmegaConf.select(run.config, DATA_SEED)
     if seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
-        own[ROLLOUT_SEED] = seed
+        given[ROLLOUT_SEED] = seed
     with open_dict(run.config):
-        for key, value in own.items():
+        for key, value in given.items():
             OmegaConf.update(run.config, key, value)
             run.overrides.append(f"{key}={quoted(str(value))}")
     return run

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
+from pacs.report.validation import smallest_and_largest
+
 SEEDS = "95% interval of the mean over seeds (Student's t, n - 1 degrees of freedom)"
 PROBLEMS = "95% interval over problems (bootstrap of the one run's evaluation); it says nothing of other seeds"
 #: What the kinds of interval are, for results.json.
@@ -74,10 +76,10 @@ def of_run(
     if len(together) > 1 and all("pass@1" in at for at in together):
         measures[name] = _plain(fmean(at["pass@1"]["mean"] for at in together))
     for task, at in evaluation.items():
-        measures |= {f"{task} {k}": dict(at[k]) for k in _ends(at)}
+        measures |= {f"{task} {k}": dict(at[k]) for k in smallest_and_largest(at)}
     for source, values in validation.items():
         if values:
-            measures |= {f"{source} {k}, validation": _plain(values[k]) for k in _ends(values)}
+            measures |= {f"{source} {k}, validation": _plain(values[k]) for k in smallest_and_largest(values)}
     if training is not None:
         measures["training, last step"] = _plain(training)
     return measures
@@ -85,7 +87,3 @@ def of_run(
 
 def _plain(value: float) -> dict[str, float | None]:
     return {"mean": value, "low": None, "high": None}
-
-
-def _ends(ks: Mapping[str, Any]) -> list[str]:
-    return list(dict.fromkeys([next(iter(ks)), list(ks)[-1]]))

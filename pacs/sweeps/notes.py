@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.files import read_json
 from pacs.base.run_folder import RunFolder
 from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.results import read_results
@@ -38,10 +39,7 @@ def read_inputs(folder: Path) -> dict[str, list[str]]:
         The first 12 hexadecimal digits of a SHA-256 over the files' own, in the order that the setting has; empty of a
         run that has not begun, or whose file is damaged.
     """
-    try:
-        inputs = json.loads((RunFolder(folder).inputs).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
+    inputs = read_json(RunFolder(folder).inputs) or {}
     return {key: [_digest(files) for _, files in named] for key, named in inputs.items()}
 
 

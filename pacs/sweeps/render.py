@@ -53,9 +53,8 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
         for setting in results["settings"]
         if measure in setting["measures"]
     }
-    title = f"{results['sweep']}, {results['recipe']}: " + (
-        finding(measure, ends) if ends else _nothing_to_compare(results)
-    )
+    found = finding(measure, ends) if ends else _nothing_to_compare(results)
+    title = f"{results['sweep']}, {results['recipe']}: {found}"
     panel = as_scored(PASS_RATE, groups)
     left = figures.title_of(panel, groups) if any(group.band(panel.curves[0].key).steps for group in groups) else ""
     height = max(LEAST_HEIGHT_INCHES, 1.5 + ROW_INCHES * len(groups))
@@ -100,9 +99,8 @@ def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
         without = sum(value["low"] is None for value in ends.values())
         remark = "one run each" if without == len(ends) else f"{without} of {len(ends)} without an interval"
         return f"{measure} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
-    return (
-        f"{measure}: {rank({label: (one['low'], one['mean'], one['high']) for label, one in ends.items()}, '', share)}"
-    )
+    intervals = {label: (value["low"], value["mean"], value["high"]) for label, value in ends.items()}
+    return f"{measure}: {rank(intervals, '', share)}"
 
 
 def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], labels: Sequence[str]) -> None:
@@ -112,9 +110,8 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
         reach = None
         if value["low"] is not None:  # an interval by Student's t may go beyond what a share can be
             reach = [[value["mean"] - max(value["low"], 0.0)], [min(value["high"], 1.0) - value["mean"]]]
-        axes.errorbar(
-            value["mean"], place, xerr=reach, color=line["color"], marker=line["marker"], markersize=5, capsize=3
-        )
+        mark = {"color": line["color"], "marker": line["marker"], "markersize": 5, "capsize": 3}
+        axes.errorbar(value["mean"], place, xerr=reach, **mark)
     axes.set_yticks(range(len(ends)), [f"{shorten(label)} ({value['n']})" for label, value in ends.items()])
     for text in axes.get_yticklabels():
         text.set_parse_math(False)
@@ -132,8 +129,8 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
 def _legend(figure: Figure, groups: Sequence[Group], ends: Mapping[str, Any]) -> None:
     said: list[tuple[Any, str]] = []
     if len(groups) > 1 or not ends:
-        lines = [Line2D([], [], **style.line_style(index, 0, len(groups))) for index in range(len(groups))]
-        said = [(line, shorten(group.label)) for line, group in zip(lines, groups, strict=True)]
+        lines = [style.line_style(index, 0, len(groups)) for index in range(len(groups))]
+        said = [(Line2D([], [], **line), shorten(group.label)) for line, group in zip(lines, groups, strict=True)]
     if any(len(group.runs) > 1 for group in groups):
         said.append((style.band_mark(), "line: mean over seeds, band: lowest to highest"))
     style.legend_below(figure, said)
@@ -164,9 +161,7 @@ def render(results: Mapping[str, Any]) -> dict[str, bytes]:
     if groups := groups_of(results):
         png, said = draw(results, groups)
         picture = Picture(png, said, results["description"], reading(results), (SCORE,))
-        page = build_page(
-            groups, pictures=[picture], tables=tables(results), title=f"{results['sweep']}: {results['recipe']}"
-        )
+        page = build_page(groups, pictures=[picture], tables=tables(results), title=title_of(results))
         files |= {PLOT: png, PAGE: page.encode()}
     return files
 

@@ -3,22 +3,61 @@
 Another verl that has no such key makes these raise omegaconf's ConfigAttributeError.
 """
 
-from typing import Any
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
+
+from pacs.verl_keys import names
 
 #: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
 PADDING_TOKENS = 128
 
-
-def method(config: DictConfig) -> str:
-    """The trainer's name: pacs, or a baseline's."""
-    return str(config.trainer.v1.trainer_mode)
+T = TypeVar("T")
 
 
-def policy_path(config: DictConfig) -> str:
-    """The model that is trained: a folder, or a name of the Hub."""
-    return str(config.actor_rollout_ref.model.path)
+def _setting(name: str, kind: Callable[[Any], T]) -> Callable[[DictConfig], T]:
+    """What reads this setting of a config."""
+    return lambda config: kind(attrgetter(name)(config))
+
+
+def _nullable(value: int | None) -> int | None:
+    return value
+
+
+#: The trainer's name: pacs, or a baseline's.
+method = _setting(names.METHOD, str)
+#: The model that is trained: a folder, or a name of the Hub.
+policy_path = _setting(names.POLICY_PATH, str)
+#: The column of the data that has the chat messages.
+prompt_column = _setting("data.prompt_key", str)
+#: Prompts of a training step.
+prompts_per_step = _setting(names.PROMPTS_PER_STEP, int)
+#: Prompts of a mini-batch, for which the weights change once.
+prompts_per_update = _setting(names.PROMPTS_PER_UPDATE, int)
+#: How often a step trains on each of its responses.
+epochs_per_step = _setting("actor_rollout_ref.actor.ppo_epochs", int)
+#: Responses that are sampled to each prompt.
+responses_per_prompt = _setting(names.RESPONSES_PER_PROMPT, int)
+#: Tokens of a prompt, at most.
+longest_prompt = _setting(names.LONGEST_PROMPT, int)
+#: Tokens of a response, at most.
+longest_response = _setting(names.LONGEST_RESPONSE, int)
+#: What the ranks train on: cpu or cuda.
+device = _setting("trainer.device", str)
+#: Machines.
+nodes = _setting(names.NODES, int)
+#: Training ranks on each machine, one a GPU.
+ranks_per_node = _setting("trainer.n_gpus_per_node", int)
+#: Ray's CPUs of a machine, which are slots for actors; None: as many as it has cores.
+actor_slots = _setting("ray_kwargs.ray_init.num_cpus", _nullable)
+#: Steps of the run; None where its epochs decide.
+total_steps = _setting(names.TOTAL_STEPS, _nullable)
+#: Steps after which a checkpoint is saved; below 1: none is.
+steps_between_checkpoints = _setting("trainer.save_freq", int)
+#: How many checkpoints are kept; None: all.
+kept_checkpoints = _setting("trainer.max_actor_ckpt_to_keep", _nullable)
 
 
 def attention(config: DictConfig, model: str = "actor_rollout_ref.model") -> str:
@@ -43,46 +82,11 @@ def train_files(config: DictConfig) -> list[str]:
     return [str(file) for file in (files if OmegaConf.is_list(files) else [files]) if file]
 
 
-def prompt_column(config: DictConfig) -> str:
-    """The column of the data that has the chat messages."""
-    return str(config.data.prompt_key)
-
-
 def chat_template_options(config: DictConfig) -> dict[str, Any]:
     """What the chat template is given beside the messages."""
     options = OmegaConf.to_container(config.data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)
     assert isinstance(options, dict)
     return {str(key): value for key, value in options.items()}
-
-
-def prompts_per_step(config: DictConfig) -> int:
-    """Prompts of a training step."""
-    return int(config.data.train_batch_size)
-
-
-def prompts_per_update(config: DictConfig) -> int:
-    """Prompts of a mini-batch, for which the weights change once."""
-    return int(config.actor_rollout_ref.actor.ppo_mini_batch_size)
-
-
-def epochs_per_step(config: DictConfig) -> int:
-    """How often a step trains on each of its responses."""
-    return int(config.actor_rollout_ref.actor.ppo_epochs)
-
-
-def responses_per_prompt(config: DictConfig) -> int:
-    """Responses that are sampled to each prompt."""
-    return int(config.actor_rollout_ref.rollout.n)
-
-
-def longest_prompt(config: DictConfig) -> int:
-    """Tokens of a prompt, at most."""
-    return int(config.data.max_prompt_length)
-
-
-def longest_response(config: DictConfig) -> int:
-    """Tokens of a response, at most."""
-    return int(config.data.max_response_length)
 
 
 def longest_row(config: DictConfig) -> int:
@@ -100,30 +104,9 @@ def token_budget(config: DictConfig) -> int:
     return int(config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu) * sequence_parallel_size(config)
 
 
-def device(config: DictConfig) -> str:
-    """What the ranks train on: cpu or cuda."""
-    return str(config.trainer.device)
-
-
-def nodes(config: DictConfig) -> int:
-    """Machines."""
-    return int(config.trainer.nnodes)
-
-
-def ranks_per_node(config: DictConfig) -> int:
-    """Training ranks on each machine, one a GPU."""
-    return int(config.trainer.n_gpus_per_node)
-
-
 def ranks(config: DictConfig) -> int:
     """Training ranks on all machines."""
     return ranks_per_node(config) * nodes(config)
-
-
-def actor_slots(config: DictConfig) -> int | None:
-    """Ray's CPUs of a machine, which are slots for actors; None: as many as it has cores."""
-    slots: int | None = config.ray_kwargs.ray_init.num_cpus
-    return slots
 
 
 def sequence_parallel_size(config: DictConfig) -> int:
@@ -136,20 +119,3 @@ def sequence_parallel_size(config: DictConfig) -> int:
 def data_parallel_size(config: DictConfig) -> int:
     """Ranks among which a mini-batch is divided: all of them, less those that share a sequence."""
     return ranks(config) // sequence_parallel_size(config)
-
-
-def total_steps(config: DictConfig) -> int | None:
-    """Steps of the whole run; None where its epochs decide."""
-    steps: int | None = config.trainer.total_training_steps
-    return steps
-
-
-def steps_between_checkpoints(config: DictConfig) -> int:
-    """Steps after which a checkpoint is saved; below 1: none is."""
-    return int(config.trainer.save_freq)
-
-
-def kept_checkpoints(config: DictConfig) -> int | None:
-    """How many checkpoints are kept; None: all."""
-    kept: int | None = config.trainer.max_actor_ckpt_to_keep
-    return kept

@@ -1,4 +1,4 @@
-"""verl's metrics by their names, as far as other packages read them; `pacs.metrics.tables` says what each really is."""
+"""verl's metrics by their names, as far as other packages read them; docs/metrics.md says what each really is."""
 
 from typing import Final
 

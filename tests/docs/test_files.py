@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pacs.metrics.registry import find
 from tests.docs.pages import PAGES, ROOT, Page, code_files, read, strings
+from tests.metrics.page import find
 
 #: What others make, and what stands for a file of the reader's.
 NOT_OURS = {

@@ -8,8 +8,8 @@ import yaml
 from pacs.checkpoints.folder import read_checkpoint
 from pacs.composing import algorithms
 from pacs.integration.schema import BASELINES
-from pacs.metrics.registry import find
 from tests.integration.real_run import RealRun, equal
+from tests.metrics.page import find
 
 #: Each takes a minute or two.
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]

@@ -15,8 +15,8 @@ import torch
 from safetensors.torch import load_file
 
 from pacs.checkpoints.folder import METRICS, read_checkpoint
-from pacs.metrics.registry import find
 from tests.integration.real_run import RESET_EVERY, SECRET, STEPS, RealRun, equal
+from tests.metrics.page import find
 
 pytestmark = pytest.mark.slow
 

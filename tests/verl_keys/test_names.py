@@ -5,8 +5,8 @@ from omegaconf import OmegaConf
 
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
-from pacs.metrics.registry import find
 from pacs.verl_keys import metrics, names
+from tests.metrics.page import find
 
 #: Settings that verl's configs have no default of.
 GIVEN = {names.REWARD_ARGUMENTS}

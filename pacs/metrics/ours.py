@@ -1,0 +1,118 @@
+"""Our metrics that are reduced columns of tables; the trainer writes the others. docs/metrics.md says what each is."""
+
+from dataclasses import dataclass
+from typing import get_args
+
+from pacs.rewards.verdict import Status
+from pacs.verl_keys.metrics import ENTROPY
+
+PREFIX = "pacs/"
+#: The last part of a metric's name: how it is reduced.
+SUFFIXES = ("mean", "std", "min", "max", "sum", "count", "fraction", "rms", "q10", "q50", "q90", "per_token")
+
+#: What a verifier says of a response; any other word is counted as `OTHER`.
+STATUSES: tuple[str, ...] = get_args(Status)
+OTHER = "other"
+
+# What a metric is reduced over. Of the update's rows, one a response:
+COUNTED = "rows in N"
+CORRECT = "correct rows in N"
+WRONG = "wrong rows in N"
+FRESH = "rows in N of the first mini-batch"
+MIXED = "rows in N of mixed groups"
+BIN = "rows of the bin"
+UPDATED = "all rows"
+# Of the sampled batch:
+SAMPLED = "all responses"
+RESPONSES = "responses with others in their group"
+CORRECT_RESPONSES = "correct responses with others in their group"
+WRONG_RESPONSES = "wrong responses with others in their group"
+GROUPS = "groups of two or more responses"
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a metric's name, after its last `/` or `_`.
+
+    Raises:
+        ValueError: the name ends in none of `SUFFIXES`.
+    """
+    for suffix in SUFFIXES:
+        if name.endswith((f"/{suffix}", f"_{suffix}")):
+            return suffix
+    raise ValueError(f"{name} does not say how it is reduced: end it in one of {', '.join(SUFFIXES)}")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of ours.
+
+    Attributes:
+        name: the key, or a glob for a family of keys.
+        column: that is reduced.
+        over: what it is reduced over, one of the selections of `reduce.py`.
+        reduced_by: the suffix of a name that cannot end in it, because it is verl's.
+
+    Raises:
+        ValueError: the suffix is not known, or a name that is not verl's lacks the prefix `pacs/`.
+    """
+
+    name: str
+    column: str
+    over: str
+    reduced_by: str = ""
+
+    def __post_init__(self) -> None:
+        if self.suffix not in SUFFIXES:
+            raise ValueError(f"{self.name} cannot be reduced by {self.suffix!r}: use one of {', '.join(SUFFIXES)}")
+        if self.name.startswith(PREFIX) == bool(self.reduced_by):
+            raise ValueError(f"{self.name}: a name of ours starts with {PREFIX} and ends in its suffix")
+
+    @property
+    def suffix(self) -> str:
+        """How it is reduced: one of `SUFFIXES`."""
+        return self.reduced_by or suffix_of(self.name)
+
+
+METRICS = (
+    # The loss.
+    Metric("pacs/loss_mean", "loss", COUNTED),
+    Metric("pacs/residual_mean", "residual", COUNTED),
+    Metric("pacs/saturated_fraction", "saturated", COUNTED),
+    # The score as a critic, and by verdict.
+    Metric("pacs/critic/accuracy_fraction", "accurate", MIXED),
+    Metric("pacs/critic/calibration_error_mean", "calibration_error", MIXED),
+    Metric("pacs/critic/residual_mean", "residual", MIXED),
+    Metric("pacs/critic/bin_*/rows_count", "counted", BIN),
+    Metric("pacs/critic/bin_*/probability_mean", "probability", BIN),
+    Metric("pacs/critic/bin_*/correct_fraction", "correct", BIN),
+    *(
+        Metric(f"pacs/score/{label}_{suffix}", "score", over)
+        for label, over in (("correct", CORRECT), ("wrong", WRONG))
+        for suffix in ("mean", "std", "min", "max", "q10", "q50", "q90")
+    ),
+    # The update, the reference and the policy.
+    Metric("pacs/effective_advantage_rms", "effective_advantage", COUNTED),
+    Metric("pacs/grpo_fallback_fraction", "grpo_fallback", COUNTED),
+    Metric("pacs/rows/not_finite_count", "not_finite", UPDATED),
+    Metric("pacs/log_ratio/sequence_mean", "log_ratio", COUNTED),
+    Metric("pacs/log_ratio/sequence_std", "log_ratio", COUNTED),
+    Metric("pacs/log_ratio/per_token", "log_ratio", COUNTED),
+    Metric(ENTROPY, "entropy", COUNTED, reduced_by="per_token"),
+    Metric("pacs/rollout_gap/per_token", "rollout_gap", FRESH),
+    Metric("pacs/rollout_gap/worst_max", "rollout_gap_worst", FRESH),
+    # Groups and responses.
+    Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
+    Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),
+    Metric("pacs/groups/all_wrong_fraction", "all_wrong", GROUPS),
+    Metric("pacs/rows/correct_count", "correct", RESPONSES),
+    Metric("pacs/rows/wrong_count", "wrong", RESPONSES),
+    Metric("pacs/rows/graded_count", "graded", RESPONSES),
+    Metric("pacs/rows/alone_count", "alone", SAMPLED),
+    Metric("pacs/response_tokens/correct_mean", "tokens", CORRECT_RESPONSES),
+    Metric("pacs/response_tokens/wrong_mean", "tokens", WRONG_RESPONSES),
+    Metric("pacs/truncated_fraction", "truncated", RESPONSES),
+    Metric("pacs/truncated/correct_fraction", "truncated", CORRECT_RESPONSES),
+    Metric("pacs/reasoning/unfinished_fraction", "unfinished", RESPONSES),
+    # The verifier.
+    *(Metric(f"pacs/verifier/{status}_fraction", f"status_{status}", RESPONSES) for status in (*STATUSES, OTHER)),
+)

@@ -1,1 +1,0 @@
-"""The entries: ours (loss, update, batch) and verl's."""
