@@ -73,12 +73,8 @@ def answer_begins(text: str, delimiters: Iterable[Delimiters], opened: Delimiter
     """
     begins = 0
     for each in delimiters:
-        last, end = -1, -1
-        for opens in each.opens:
-            last = max(last, text.rfind(opens))
-        for closes in each.closes:
-            if (place := text.rfind(closes)) >= 0:
-                end = max(end, place + len(closes))
+        last = max(map(text.rfind, each.opens))
+        end = max((text.rfind(closes) + len(closes) for closes in each.closes if closes in text), default=-1)
         if last >= max(end, 0) or (end < 0 and each == opened):
             return None
         begins = max(begins, end)

@@ -97,17 +97,10 @@ def check_value(node: Node) -> None:
     """Raise `NoValue` if an expression has no value, for variables at too few points, and `TooMuch` as `equal`."""
     if infinite(node) or exact(node) is not None:
         return
-    field = Field(_digits(node, node))
-    if not (names := sorted(variables(node))):
-        field.value(node, {})
-        return
-    found = 0
-    for point in _points(names):
-        with suppress(NoValue):
-            field.value(node, point)
-            found += 1
-    if found < _ENOUGH_POINTS:
-        raise NoValue("no value at enough points")
+    if variables(node):
+        proportional(node, node)
+    else:
+        Field(_digits(node, node)).value(node, {})
 
 
 def infinite(node: Node) -> int:
@@ -145,11 +138,7 @@ def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) ->
 
 def _terminates(value: Fraction) -> bool:
     """Whether its decimals come to an end."""
-    below = value.denominator
-    for prime in (2, 5):
-        while below % prime == 0:
-            below //= prime
-    return below == 1
+    return pow(10, value.denominator.bit_length(), value.denominator) == 0
 
 
 def _places(value: Fraction) -> int:

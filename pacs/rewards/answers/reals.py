@@ -14,7 +14,7 @@ from pacs.rewards.answers.evaluate import equal, infinite
 from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.expression import Constant, Number, Variable, negative
 from pacs.rewards.answers.field import Field
-from pacs.rewards.answers.signs import bracket
+from pacs.rewards.answers.signs import FLIPPED, bracket
 from pacs.rewards.answers.tokens import Token, joined
 
 _INFINITY: Final = Constant("infinity")
@@ -30,6 +30,7 @@ _SUFFIXES: Final = {
     **dict.fromkeys(["_\\le0", "^\\le0", "_0^-", "^-_0"], "nonpositive"),
     **dict.fromkeys(["^\\cdot", "_\\ne0", "^\\ne0"], "nonzero"),
 }
+_SIGNS: Final = {"positive": ">", "negative": "<", "nonnegative": "\\ge", "nonpositive": "\\le"}
 _NAMED = re.compile(r"\\(?:mathbb([RZNQC])|(R))(.*)")
 
 
@@ -43,32 +44,31 @@ def named_set(tokens: Sequence[Token]) -> types.Answer | None:
     return set_of(found[1] or found[2], _SUFFIXES.get(found[3], ""))
 
 
-def set_of(letter: str, which: str) -> types.Answer | None:
-    """The real numbers (R), or a set of others, or those that are `positive`, `nonnegative`, ...; None if unknown."""
+def set_of(letter: str, which: str) -> types.Answer:
+    """The real numbers (R), or a set of others, or those of them that are `positive`, `nonnegative`, `nonzero`, ..."""
     if letter != "R":
         return types.Expression(Variable(f"mathbb {letter}{which and ' '}{which}"))
+    if which in _SIGNS:
+        return half_line(_SIGNS[which], _ZERO)
+    return without([_ZERO]) if which == "nonzero" else REALS
+
+
+def half_line(sign: str, end: types.Expression) -> types.Bracketed:
+    """The numbers that are below (above, ...) one."""
     low, high = REALS.items
-    match which:
-        case "":
-            return REALS
-        case "positive" | "nonnegative":
-            return types.Bracketed("(" if which == "positive" else "[", (_ZERO, high), ")")
-        case "negative" | "nonpositive":
-            return types.Bracketed("(", (low, _ZERO), ")" if which == "negative" else "]")
-        case "nonzero":
-            return without([_ZERO])
-    return None
+    if sign in (">", "\\ge"):
+        return types.Bracketed(bracket(sign, "(["), (end, high), ")")
+    return types.Bracketed("(", (low, end), bracket(sign, ")]"))
 
 
 def of_size(sign: str, bound: types.Expression) -> types.Answer:
     """The numbers whose absolute value is below (above, ...) a number. Raises Unreadable if none is, or every one."""
-    place, opposite, (low, high) = _place(bound), types.Expression(negative(bound.node)), REALS.items
+    place, opposite = _place(bound), types.Expression(negative(bound.node))
     if place < 0 or (place == 0 and sign != ">"):
         raise Unreadable("a size that no number has, or every one")
     if sign in ("<", "\\le"):
         return types.Bracketed(bracket(sign, "(["), (opposite, bound), bracket(sign, ")]"))
-    below = types.Bracketed("(", (low, opposite), bracket(sign, ")]"))
-    return types.Union((below, types.Bracketed(bracket(sign, "(["), (bound, high), ")")))
+    return types.Union((half_line(FLIPPED[sign], opposite), half_line(sign, bound)))
 
 
 def both_of_size(size: types.Answer) -> list[types.Answer]:
