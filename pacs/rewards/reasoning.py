@@ -73,8 +73,10 @@ def answer_begins(text: str, delimiters: Iterable[Delimiters], opened: Delimiter
     """
     begins = 0
     for each in delimiters:
-        last = max(map(text.rfind, each.opens))
-        end = max((text.rfind(closes) + len(closes) for closes in each.closes if closes in text), default=-1)
+        last, end = max(map(text.rfind, each.opens)), -1
+        for closes in each.closes:
+            if (place := text.rfind(closes)) >= 0:
+                end = max(end, place + len(closes))
         if last >= max(end, 0) or (end < 0 and each == opened):
             return None
         begins = max(begins, end)

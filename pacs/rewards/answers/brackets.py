@@ -10,6 +10,7 @@ from pacs.rewards.answers.tokens import Token
 
 _OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil", "\\begin"])
 _CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", "\\end"])
+_STEPS: Final = dict.fromkeys(_OPEN, 1) | dict.fromkeys(_CLOSE, -1)
 _FIRST_DIGITS, _THREE_DIGITS = re.compile(r"[1-9]\d{0,2}"), re.compile(r"\d{3}(\.\d*)?")
 
 
@@ -71,7 +72,7 @@ def outside(tokens: Sequence[Token]) -> list[Token]:
 
 def depths(tokens: Sequence[Token]) -> Iterator[int]:
     """How many brackets are open behind each of the tokens."""
-    return accumulate((token.text in _OPEN) - (token.text in _CLOSE) for token in tokens)
+    return accumulate([_STEPS.get(token.text, 0) for token in tokens])
 
 
 def encloses(tokens: Sequence[Token]) -> bool:

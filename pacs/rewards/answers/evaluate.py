@@ -81,7 +81,8 @@ def proportional(a: Node, b: Node, *, positive: bool = False) -> bool:
     field = Field(_digits(a, b))
     for point in _points(sorted(variables(a) | variables(b))):
         with suppress(NoValue):
-            x, y = field.value(a, point), field.value(b, point)
+            x = field.value(a, point)
+            y = x if b is a else field.value(b, point)
             if x == 0 or y == 0:
                 return False
             ratios.append(x / y)
