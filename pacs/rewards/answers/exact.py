@@ -101,8 +101,10 @@ def _whole_root(value: int, degree: int) -> int | None:
 def _call(name: str, *values: Fraction) -> Fraction | None:
     are_integers = all(value.denominator == 1 for value in values)
     match name, values:
-        case "abs" | "floor" | "ceiling", (value,):
-            return Fraction({"abs": abs, "floor": math.floor, "ceiling": math.ceil}[name](value))
+        case "abs", (value,):
+            return abs(value)
+        case "floor" | "ceiling", (value,):
+            return Fraction(math.floor(value) if name == "floor" else math.ceil(value))
         case "factorial", (value,) if are_integers and value >= 0:
             check_digits(math.lgamma(min(int(value), 10**9) + 1) / math.log(10))
             return Fraction(math.factorial(int(value)))

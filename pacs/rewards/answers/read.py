@@ -56,8 +56,6 @@ def key_of(text: str) -> str:
 
 def _read(tokens: list[Token]) -> types.Answer:
     tokens = with_thousands(unwrapped(tokens))
-    if not tokens:
-        raise Unreadable("it is empty")
     parts = split(tokens, signs.separates)
     return _collection(tokens, parts) if parts and not signs.leaves_out(parts) else _single(tokens)
 
