@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, pairwise
-from typing import Final
+from typing import Final, TypeGuard
 
 from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch, Unreadable, refuse
@@ -36,8 +36,6 @@ _NAMED = re.compile(r"\\(?:mathbb([RZNQC])|(R))(.*)")
 
 def named_set(tokens: Sequence[Token]) -> types.Answer | None:
     r"""The set of the name \\mathbb{R}, \\mathbb{R}^+, \\mathbb{Z}_{>0}, ...; None if the tokens are no such name."""
-    if tokens[0].text not in ("\\mathbb", "\\R"):
-        return None
     found = _NAMED.fullmatch(joined(token for token in tokens if token.text not in ("{", "}")))
     if found is None or (found[3] and found[3] not in _SUFFIXES):
         return None
@@ -78,7 +76,7 @@ def both_of_size(size: types.Answer) -> list[types.Answer]:
     return [size, types.Expression(negative(size.node))]
 
 
-def is_interval(answer: types.Answer) -> bool:
+def is_interval(answer: types.Answer) -> TypeGuard[types.Bracketed]:
     """Whether it is an interval, or a point of two entries."""
     return isinstance(answer, types.Bracketed) and len(answer.items) == 2
 
@@ -102,7 +100,7 @@ def union(members: Sequence[types.Answer]) -> types.Answer:
         raise TooMuch(f"more than {MAX_ITEMS} intervals")
     points = [member for member in flat if isinstance(member, types.Expression)]
     for point in points:
-        closed = [_closed_by(point, member) if isinstance(member, types.Bracketed) else member for member in flat]
+        closed = [_closed_by(point, member) if is_interval(member) else member for member in flat]
         if closed != flat:
             flat = closed
             flat.remove(point)
@@ -121,8 +119,6 @@ def _members(answer: types.Answer) -> Sequence[types.Answer]:
 
 
 def _closed_by(point: types.Expression, interval: types.Bracketed) -> types.Bracketed:
-    if len(interval.items) != 2:
-        return interval
     opening, (low, high), closing = interval.opening, interval.items, interval.closing
     if opening == "(" and _are_same(point, low):
         opening = "["
