@@ -56,12 +56,10 @@ def support(base: GradedTask, model: GradedTask, k: int) -> Support:
         base, model: samples of the same problems, at least k each.
         k: how many samples of each count.
     """
-    found: dict[tuple[bool, bool], list[str]] = {
-        (True, True): [], (False, True): [], (True, False): [], (False, False): [],
-    }  # fmt: skip
-    for problem in base.problems:
-        found[right(base.samples[problem.id], k) > 0, right(model.samples[problem.id], k) > 0].append(problem.id)
-    return Support(*map(tuple, found.values()))
+    ids = [problem.id for problem in base.problems]
+    solved = {name: (right(base.samples[name], k) > 0, right(model.samples[name], k) > 0) for name in ids}
+    kinds = ((True, True), (False, True), (True, False), (False, False))
+    return Support(*(tuple(name for name in ids if solved[name] == kind) for kind in kinds))
 
 
 def right(samples: Sequence[Graded], k: int) -> int:

@@ -8,8 +8,8 @@ from typing import Final
 from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.tokens import Token
 
-_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil", "\\begin"])
-_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", "\\end"])
+_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\lfloor", "\\lceil", "\\begin"])
+_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rfloor", "\\rceil", "\\end"])
 _STEPS: Final = dict.fromkeys(_OPEN, 1) | dict.fromkeys(_CLOSE, -1)
 _FIRST_DIGITS, _THREE_DIGITS = re.compile(r"[1-9]\d{0,2}"), re.compile(r"\d{3}(\.\d*)?")
 

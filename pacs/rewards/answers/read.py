@@ -159,8 +159,6 @@ def _bracketed(tokens: list[Token]) -> types.Answer | None:
             return types.Collection(())
         members = _collection(inner, split(inner, signs.separates) or [inner])
         return types.Collection(members.items) if isinstance(members, types.Collection) else members
-    if opening == "\\langle" and closing == "\\rangle":
-        opening, closing = "(", ")"
     if opening not in ("(", "[") or closing not in (")", "]"):
         return None
     items = split_at(inner, ",", ";")

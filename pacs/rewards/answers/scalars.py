@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.brackets import encloses, first, split_at
-from pacs.rewards.answers.expression import MINUS_ONE, Degrees, Product, Variable, negative, variables
+from pacs.rewards.answers.expression import Degrees, Variable, variables
 from pacs.rewards.answers.parse import parse_expression, parse_start
 from pacs.rewards.answers.tokens import Token, joined
 from pacs.rewards.answers.units import meridiem_of, unit_of
@@ -49,9 +49,6 @@ def expression(tokens: list[Token]) -> types.Expression:
     if unsigned and unsigned[0].text in ("\\$", "$"):
         return types.Expression(parse_expression(sign + unsigned[1:]), "$")
     node, end = parse_start(tokens)
-    match node:
-        case Product((factor, Degrees(angle))) if factor == MINUS_ONE:
-            node = Degrees(negative(angle))
     if isinstance(node, Degrees):
         behind = "".join(token.text.strip() for token in tokens[end:])
         if behind not in ("", "C", "F", "K"):

@@ -34,7 +34,7 @@ _GROUPS: Final = r"""
     \{ \lbrace , \} \rbrace , < \lt , > \gt , | \mid \vert \lvert \rvert , \cdot \cdotp \ast \times * , / \div ,
     \emptyset \varnothing , : \colon , \cup \bigcup , \lor \vee , \land \wedge , ' \prime , \circ \degree ,
     \setminus \backslash , \mathbb \Bbb , \operatorname \operatorname* , \log \lg , \tan \tg , \cot \ctg ,
-    \arctan \arctg , \arccot \arcctg , \csc \cosec , \phi \varphi , \epsilon \varepsilon
+    \arctan \arctg , \arccot \arcctg , \csc \cosec , \phi \varphi , \epsilon \varepsilon , ( \langle , ) \rangle
 """
 _SAME: Final = {other: first for first, *others in map(str.split, _GROUPS.split(" ,")) for other in others}
 #: Commands around words, or around a name.
