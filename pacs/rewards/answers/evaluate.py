@@ -118,20 +118,14 @@ def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) ->
     """Whether two constants are the same, or a decimal is the other one rounded."""
     if first is not None and second is not None and _terminates(first) and _terminates(second):
         return is_decimal(a) and is_decimal(b) and _is_rounded(*sorted((first, second), key=_places))
-    decimals = [is_decimal(a), is_decimal(b)]
-    terminating = [
-        not decimal and value is not None and _terminates(value)
-        for decimal, value in zip(decimals, (first, second), strict=True)
-    ]
-    if not any(decimals) or any(terminating):
+    sides = ((a, first), (b, second))
+    terminating = [value is not None and _terminates(value) and not is_decimal(node) for node, value in sides]
+    if not (is_decimal(a) or is_decimal(b)) or any(terminating):
         if first is not None and second is not None:
             return False
         if (near := _near(a, b, {}, real=False)) is None:
             raise NoValue("a division by zero")
         return near and _same(a, b, {})
-    if first is not None and second is not None:
-        distance, size = abs(first - second), max(abs(first), abs(second))
-        return bool(distance <= Fraction(DECIMAL_TOLERANCE) * min(Fraction(1), size) * (1 + Fraction(1, 10**6)))
     field = Field(_digits(a, b))
     x, y = field.value(a, {}), field.value(b, {})
     return bool(abs(x - y) <= DECIMAL_TOLERANCE * min(1, max(abs(x), abs(y))) * (1 + 1e-6))
