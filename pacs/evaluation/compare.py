@@ -65,9 +65,8 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
         )
     first, *others = results
     by_id = {label: {count.id: count for count in result.problems} for label, result in results.items()}
-    check_same_problems(
-        task, {label: {i: count.gold for i, count in problems.items()} for label, problems in by_id.items()}
-    )
+    golds = {label: {i: count.gold for i, count in problems.items()} for label, problems in by_id.items()}
+    check_same_problems(task, golds)
     counts = {label: [problems[i] for i in by_id[first]] for label, problems in by_id.items()}
     return TaskComparison(
         task=task,
