@@ -40,7 +40,7 @@ from pacs.rewards.answers.exact import exact
 from pacs.rewards.answers.read import read
 from pacs.rewards.extract import last_boxed
 from pacs.rewards.isolation import Limits
-from pacs.rewards.math import _grade, _tried, compute_score
+from pacs.rewards.math import _grade, _read_gold, _tried, compute_score
 
 GROUP = 8
 THREADS = 16
@@ -149,7 +149,7 @@ def operations(count: int, random_: random.Random) -> Rows:
 
 def forget() -> None:
     """No answer has been seen."""
-    for cache in (_grade, _tried, read, exact):
+    for cache in (_grade, _read_gold, _tried, read, exact):
         cache.cache_clear()
 
 

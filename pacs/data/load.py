@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pacs.base.errors import UserError
+from pacs.base.files import file_sha256
 from pacs.data.files import csv_rows, json_rows
 from pacs.data.problem import Row
 from pacs.data.sources import Source
@@ -33,8 +34,7 @@ def local_revision(path: Path) -> str:
     digest = hashlib.sha256()
     for name, file in files.items():
         digest.update(name.encode())
-        with file.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
+        digest.update(bytes.fromhex(file_sha256(file)))
     return f"sha256:{digest.hexdigest()}"
 
 
@@ -106,19 +106,11 @@ def _stream(what: str | Path, path: str, **arguments: Any) -> Iterator[Row]:
     # What it would log is raised too.
     datasets.utils.logging.set_verbosity(datasets.utils.logging.CRITICAL)
     try:
-        rows = iter(datasets.load_dataset(path, streaming=True, **arguments))
+        yield from datasets.load_dataset(path, streaming=True, **arguments)
     except StopIteration:  # of a file without a row
         return
     except Exception as error:
         explain(error, what)
-    while True:
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except Exception as error:
-            explain(error, what)
-        yield row
 
 
 def explain(error: Exception, what: str | Path) -> NoReturn:

@@ -81,8 +81,8 @@ class Output(ExitStack):
         parquet = self._aside / self._name
         with parquet.open("rb") as stream:
             os.fsync(stream.fileno())
-        whole = {**manifest, "sha256": {self._name: file_sha256(parquet)}}
-        write_atomically(self._aside / MANIFEST, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        content = {**manifest, "sha256": {self._name: file_sha256(parquet)}}
+        write_atomically(self._aside / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         if self._folder.exists():
             # The manifest last: until then the old one's hash is not the new file's, and `find_prepared` sees it.
             for name in (self._name, MANIFEST):

@@ -44,10 +44,7 @@ def prepare(request: Request, evaluation: Sequence[EvaluationSet]) -> dict[str, 
         OSError: If the folder cannot be written.
     """
     with Output(request.out, request.split) as output:
-        if request.local and request.revision:
-            revision = request.revision
-        else:
-            revision = hub_revision(request.source, request.revision)
+        revision = (request.revision if request.local else None) or hub_revision(request.source, request.revision)
         template = Template(request.model, request.thinking) if request.model else None
         overlap = read_overlap(evaluation, request.instruction)
         tally = Tally()

@@ -2,7 +2,8 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -36,34 +37,27 @@ class Cache:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        try:
+        with self._said():
             self._connection = sqlite3.connect(file, timeout=WAIT_SECONDS)
             with self._connection as transaction:
                 transaction.execute(
                     "CREATE TABLE IF NOT EXISTS embeddings"
                     " (model TEXT, text TEXT, vector BLOB, cut INTEGER, PRIMARY KEY (model, text))"
                 )
-        except sqlite3.Error as error:
-            raise self._refused(error) from error
 
     def get(self, model: str, text: str) -> Embedding | None:
         """The embedding of a text, None if it is not there."""
-        try:
+        with self._said():
             row = self._connection.execute(
                 "SELECT vector, cut FROM embeddings WHERE model = ? AND text = ?", (model, _sha256(text))
             ).fetchone()
-        except sqlite3.Error as error:
-            raise self._refused(error) from error
         return None if row is None else Embedding(np.frombuffer(row[0], dtype="<f4"), bool(row[1]))
 
     def put(self, model: str, embeddings: Iterable[tuple[str, Embedding]]) -> None:
         """Add the embeddings of some texts: all of them or none."""
         rows = [(model, _sha256(text), vector.astype("<f4").tobytes(), cut) for text, (vector, cut) in embeddings]
-        try:
-            with self._connection as transaction:
-                transaction.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", rows)
-        except sqlite3.Error as error:
-            raise self._refused(error) from error
+        with self._said(), self._connection as transaction:
+            transaction.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", rows)
 
     def close(self) -> None:
         """Close the file."""
@@ -75,8 +69,13 @@ class Cache:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _refused(self, error: sqlite3.Error) -> UserError:
-        return UserError(f"the cache of embeddings {self._file}: {error}; --cache names another file")
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """What SQLite refuses is said to the user."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise UserError(f"the cache of embeddings {self._file}: {error}; --cache names another file") from error
 
 
 def _sha256(text: str) -> str:

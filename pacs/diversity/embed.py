@@ -102,8 +102,8 @@ class Embedder:
             raise UserError(
                 f"--embedding-model {self.name} gives an embedding that is zero or not finite: try --dtype float32"
             )
-        whole = self._model.tokenizer(texts, verbose=False)["input_ids"]
-        return [Embedding(vector, len(ids) > self.max_tokens) for vector, ids in zip(vectors, whole, strict=True)]
+        uncut_ids = self._model.tokenizer(texts, verbose=False)["input_ids"]
+        return [Embedding(vector, len(ids) > self.max_tokens) for vector, ids in zip(vectors, uncut_ids, strict=True)]
 
 
 def _load(name: str, dtype: DType) -> "SentenceTransformer":

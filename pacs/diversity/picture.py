@@ -6,7 +6,6 @@ from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import Normal, withStroke
@@ -97,7 +96,6 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
         return None
     with our_style():
         figure = Figure(figsize=SIZE_INCHES, layout="constrained")
-        FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         shown = [_sample(one) for one in points]
         reach = max(float(np.abs(one.plane).max()) for one in shown)

@@ -56,14 +56,10 @@ def support(base: GradedTask, model: GradedTask, k: int) -> Support:
         base, model: samples of the same problems, at least k each.
         k: how many samples of each count.
     """
-    found: dict[tuple[bool, bool], list[str]] = {}
-    for problem in base.problems:
-        solved = right(base.samples[problem.id], k) > 0, right(model.samples[problem.id], k) > 0
-        found.setdefault(solved, []).append(problem.id)
-    kept, gained, lost, neither = (
-        tuple(found.get(solved, ())) for solved in ((True, True), (False, True), (True, False), (False, False))
-    )
-    return Support(kept, gained, lost, neither)
+    ids = [problem.id for problem in base.problems]
+    solved = {name: (right(base.samples[name], k) > 0, right(model.samples[name], k) > 0) for name in ids}
+    kinds = ((True, True), (False, True), (True, False), (False, False))
+    return Support(*(tuple(name for name in ids if solved[name] == kind) for kind in kinds))
 
 
 def right(samples: Sequence[Graded], k: int) -> int:
@@ -73,8 +69,7 @@ def right(samples: Sequence[Graded], k: int) -> int:
 
 def together(parts: Sequence[Support]) -> Support:
     """Several tasks as one."""
-    kept, gained, lost, neither = (tuple(chain(*problems)) for problems in zip(*parts, strict=True))
-    return Support(kept, gained, lost, neither)
+    return Support(*(tuple(chain(*problems)) for problems in zip(*parts, strict=True)))
 
 
 def threshold(k: int) -> float:
@@ -86,8 +81,8 @@ def threshold(k: int) -> float:
     return float(1 - ZETA ** (1 / k))
 
 
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+def _ratio(part: float, total: float) -> float | None:
+    return part / total if total else None
 
 
 ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}

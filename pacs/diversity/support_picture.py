@@ -5,7 +5,6 @@ from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from pacs.diversity.support import ENTROPIES, Support, TaskSupport, together
@@ -42,11 +41,10 @@ def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
     heights = [1.1 + ROW_INCHES * len(bars), *([2.8] if both else [])]
     with our_style():
         figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), layout="constrained")
-        FigureCanvasAgg(figure)
         panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
-        whole = together([result.at[result.k] for result in results.values()])
+        every = together([result.at[result.k] for result in results.values()])
         k = max(result.k for result in results.values())
-        solved = f"{names[1]} gains {len(whole.gained)} and loses {len(whole.lost)} of {_problems(whole)} problems"
+        solved = f"{names[1]} gains {len(every.gained)} and loses {len(every.lost)} of {_problems(every)} problems"
         _bars(panels[0], fill(f"{solved} within k = {k}, against {names[0]}", TITLE_CHARS), bars)
         if both:
             _entropies(panels[1], names, both)

@@ -6,6 +6,7 @@ from typing import Any
 
 from pacs.base.errors import UserError
 from pacs.base.markdown import interval, percent, table
+from pacs.base.settings import flatten
 from pacs.base.statistics import Estimate, estimate
 from pacs.base.terminal import visible
 from pacs.evaluation.grading import NOT_RECORDED, differences
@@ -64,8 +65,9 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
         )
     first, *others = results
     by_id = {label: {count.id: count for count in result.problems} for label, result in results.items()}
-    check_same_problems(task, {label: {i: count.gold for i, count in own.items()} for label, own in by_id.items()})
-    counts = {label: [own[i] for i in by_id[first]] for label, own in by_id.items()}
+    golds = {label: {i: count.gold for i, count in problems.items()} for label, problems in by_id.items()}
+    check_same_problems(task, golds)
+    counts = {label: [problems[i] for i in by_id[first]] for label, problems in by_id.items()}
     return TaskComparison(
         task=task,
         problems=len(counts[first]),
@@ -89,7 +91,7 @@ def common_tasks(tasks: Mapping[str, Iterable[str]]) -> list[str]:
     first, *others = tasks.values()
     common = [task for task in first if all(task in other for other in others)]
     if not common:
-        has = "; ".join(f"{label} has {', '.join(own)}" for label, own in tasks.items())
+        has = "; ".join(f"{label} has {', '.join(names)}" for label, names in tasks.items())
         raise UserError(f"no task in common: {has}")
     return common
 
@@ -160,9 +162,7 @@ def grading_notes(gradings: Mapping[str, Mapping[str, Any] | None]) -> list[str]
 
 def _decisive(evaluation: Evaluation, shared: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """What decides the samples beside the model."""
-    for part in ("sampling", "versions"):
-        for key, value in evaluation.settings.get(part, {}).items():
-            yield f"{part}.{key}", value
+    yield from flatten({part: evaluation.settings.get(part, {}) for part in ("sampling", "versions")}).items()
     for task in shared:
         yield f"{task}: samples a problem", evaluation.tasks[task].samples
         yield f"{task}: sha256 of the data", evaluation.settings.get("tasks", {}).get(task, {}).get("sha256")

@@ -102,12 +102,12 @@ class EngineSettings:
 
     def engine_arguments(self) -> dict[str, Any]:
         """For vLLM's `EngineArgs`, and for its `LLM`."""
-        own: dict[str, Any] = {"distributed_executor_backend": "mp"} if self.options.tensor_parallel > 1 else {}
+        extra: dict[str, Any] = {"distributed_executor_backend": "mp"} if self.options.tensor_parallel > 1 else {}
         if self.cpu:
             # vLLM's CPU build dies of a seeded prompt that is read in parts: it sets back the generator's offset, which
             # torch's generators on the CPU do not have.
-            own |= {"enforce_eager": True, "enable_chunked_prefill": False}
-        return own | {
+            extra |= {"enforce_eager": True, "enable_chunked_prefill": False}
+        return extra | {
             "model": self.model,
             "dtype": self.sampling.dtype,
             "tensor_parallel_size": self.options.tensor_parallel,

@@ -142,14 +142,14 @@ def read_samples(out: Path, task: str, model: str) -> Iterator[Sample]:
     Raises:
         UserError: If one is of another model, or comes twice.
     """
-    seen: set[Key] = set()
+    known_samples: set[Key] = set()
     for file in shards(task_folder(out, task)):
         for of_model, sample in read_lines(file, lambda line: (line.pop("model"), Sample(**line)), MADE_UP):
             if of_model != model:
                 raise UserError(f"{file} has samples of another model than settings.json: remove that file")
-            if (sample.problem, sample.index) in seen:
+            if (sample.problem, sample.index) in known_samples:
                 raise UserError(f"{file} has sample {sample.index} of {sample.problem} twice: remove that file")
-            seen.add((sample.problem, sample.index))
+            known_samples.add((sample.problem, sample.index))
             yield sample
 
 
@@ -195,23 +195,21 @@ class Store:
     def __init__(self, out: Path, task: str, model: str, shard_lines: int = SHARD_LINES) -> None:
         self._out, self._task, self._model, self._shard_lines = out, task, model, shard_lines
         self.sampled: set[Key] = {(sample.problem, sample.index) for sample in read_samples(out, task, model)}
-        self._lines = len(self.sampled)
         grades = read_grades(out, task)
         # A power cut may take a sample and leave its grade; the sample is drawn again, and may be another.
         kept = {key: grade for key, grade in grades.items() if key in self.sampled}
         if len(kept) < len(grades):
             replace_grades(out, task, list(kept.values()))
         self.graded = set(kept)
-        self._shard = Appender(shards(task_folder(out, task))[-1]) if self._lines else self._new_shard()
+        self._shard = Appender(shards(task_folder(out, task))[-1]) if self.sampled else self._new_shard()
         self._grades = Appender(task_file(out, task, GRADES))
 
     def add(self, sample: Sample) -> None:
         """Append a sample that is not there yet."""
-        if self._lines and self._lines % self._shard_lines == 0:
+        if self.sampled and len(self.sampled) % self._shard_lines == 0:
             self._shard.close()
             self._shard = self._new_shard()
         self._shard.write(asdict(sample) | {"model": self._model})
-        self._lines += 1
         self.sampled.add((sample.problem, sample.index))
 
     def add_grade(self, grade: Grade) -> None:
@@ -232,7 +230,9 @@ class Store:
         self._grades.close()
 
     def _new_shard(self) -> Appender:
-        return Appender(task_file(self._out, self._task, f"generated-{self._lines // self._shard_lines:04d}.jsonl"))
+        return Appender(
+            task_file(self._out, self._task, f"generated-{len(self.sampled) // self._shard_lines:04d}.jsonl")
+        )
 
 
 def replace_grades(out: Path, task: str, grades: list[Grade]) -> None:

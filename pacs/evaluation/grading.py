@@ -10,6 +10,7 @@ from hydra.core.override_parser.types import OverrideType
 from hydra.errors import HydraException
 
 from pacs.base.errors import UserError
+from pacs.base.settings import flatten
 from pacs.rewards.configured import RunReward
 from pacs.rewards.registry import check_settings, resolved_settings
 
@@ -94,11 +95,10 @@ def parse_given(words: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def differences(one: VerifierSettings, other: VerifierSettings) -> Iterator[tuple[str, str, str]]:
     """The settings in which two gradings differ: name and both values, of the verifiers that both know."""
-    for verifier in [name for name in one if name in other]:
-        for setting in sorted(one[verifier].keys() | other[verifier].keys()):
-            values = [each[verifier].get(setting) for each in (one, other)]
-            if values[0] != values[1]:
-                yield f"{verifier}.{setting}", json.dumps(values[0]), json.dumps(values[1])
+    first, second = (flatten({name: each[name] for name in one if name in other}) for each in (one, other))
+    for setting in dict.fromkeys([*first, *second]):
+        if first.get(setting) != second.get(setting):
+            yield setting, json.dumps(first.get(setting)), json.dumps(second.get(setting))
 
 
 def sentences(grading: Mapping[str, Any] | None) -> str:
@@ -110,9 +110,9 @@ def sentences(grading: Mapping[str, Any] | None) -> str:
     if grading is None:
         return f"{NOT_RECORDED}: `pacs evaluate grade` grades them again, and records it."
     run, given, function = grading["run"], grading["given"], grading["reward_function"]
-    of_run = {name for name in _leaves(run or {}) if name not in _leaves(given)}
+    of_run = {name for name in flatten(run or {}) if name not in flatten(given)}
     said = [f"{_listed(run, of_run)} as in the training run"] if of_run else []
-    said += [f"{_listed(given, _leaves(given))} as {OPTION} says"] if given else []
+    said += [f"{_listed(given, flatten(given))} as {OPTION} says"] if given else []
     by = f"with {' and '.join(said)}, and otherwise with the defaults" if said else "with the defaults"
     parts = [f"Each row was graded by its verifier {by}{', as in the training run' if run == {} and not said else ''}."]
     accepted = grading["verifiers"].get("math", {}).get("accept_unevaluated")
@@ -131,9 +131,5 @@ def _merged(one: VerifierSettings, other: VerifierSettings) -> dict[str, dict[st
     return {name: {**one.get(name, {}), **other.get(name, {})} for name in (*one, *other)}
 
 
-def _leaves(settings: VerifierSettings) -> dict[str, Any]:
-    return {f"{name}.{setting}": value for name, own in settings.items() for setting, value in own.items()}
-
-
 def _listed(settings: VerifierSettings, names: Mapping[str, Any] | set[str]) -> str:
-    return ", ".join(f"{name}={json.dumps(value)}" for name, value in _leaves(settings).items() if name in names)
+    return ", ".join(f"{name}={json.dumps(value)}" for name, value in flatten(settings).items() if name in names)

@@ -64,8 +64,7 @@ def remarks() -> list[str]:
 
 @cache
 def _paper() -> dict[str, Any]:
-    paper: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return paper
+    return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
 @cache

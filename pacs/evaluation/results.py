@@ -113,13 +113,9 @@ def read_evaluations(folders: Sequence[Path]) -> list[Evaluation]:
     """
     read = [read_results(folder) for folder in folders]
     return [
-        Evaluation(label, folder, settings, _by_task(results))
+        Evaluation(label, folder, settings, {result.task: result for result in results})
         for label, folder, (settings, results) in zip(told_apart(folders), folders, read, strict=True)
     ]
-
-
-def _by_task(results: Sequence[TaskResult]) -> dict[str, TaskResult]:
-    return {result.task: result for result in results}
 
 
 def find_evaluations(source: Source, given: Sequence[Path]) -> list[Evaluation]:
@@ -143,7 +139,9 @@ def find_evaluations(source: Source, given: Sequence[Path]) -> list[Evaluation]:
         except (UserError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"the evaluation in {folder} cannot be read: {error}") from error
         if is_own:
-            found.setdefault(folder.resolve(), Evaluation(str(folder), folder, settings, _by_task(results)))
+            found.setdefault(
+                folder.resolve(), Evaluation(str(folder), folder, settings, {result.task: result for result in results})
+            )
         elif folder in given:
             raise UserError(
                 f"--evaluation {folder} is of another model than {source.checkpoint.folder}: evaluate that, or leave "

@@ -157,6 +157,7 @@ def summarize(task: GradedTask, ks: Sequence[int], timing: Timing = Timing()) ->
     lengths = {right: [g.sample.tokens for g in samples if (g.status == "correct") == right] for right in (True, False)}
     tokens = sum(lengths[True]) + sum(lengths[False])
     statuses = Counter(graded.status for graded in samples)
+    begins = [graded.sample.answer_begins for graded in samples]
     return TaskResult(
         task=task.name,
         samples=sizes[0],
@@ -172,7 +173,7 @@ def summarize(task: GradedTask, ks: Sequence[int], timing: Timing = Timing()) ->
         seconds=timing.seconds or None,
         # Not all tokens: a start that was killed has left samples whose seconds are lost.
         tokens_per_second=timing.tokens / timing.seconds if timing.seconds else None,
-        unfinished=_unfinished([graded.sample.answer_begins for graded in samples]),
+        unfinished=None if None in begins else begins.count(UNENDED) / len(begins),
     )
 
 
@@ -196,10 +197,6 @@ def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:
 def _count(problem: Problem, samples: Sequence[Graded]) -> ProblemCount:
     gold = hashlib.sha256(problem.ground_truth.encode(errors="surrogatepass")).hexdigest()[:16]
     return ProblemCount(problem.id, gold, len(samples), sum(graded.status == "correct" for graded in samples))
-
-
-def _unfinished(begins: Sequence[int | None]) -> float | None:
-    return None if None in begins else begins.count(UNENDED) / len(begins)
 
 
 def _mean(values: Sequence[int]) -> float | None:

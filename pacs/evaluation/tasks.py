@@ -59,14 +59,13 @@ def parse_tasks(given: str, data: Path, samples: Sequence[str], ks: Sequence[str
     files = dict(_name_and_file(word.strip(), data) for word in given.split(","))
     if len(files) < len(given.split(",")):
         raise UserError(f"--tasks {given}: a task is named twice")
-    counts, own_counts = _by_task("--samples", samples, files)
-    lists, own_lists = _by_task("--k", ks, files)
+    counts, lists = _by_task("--samples", samples, files), _by_task("--k", ks, files)
     tasks = []
     for name, file in files.items():
-        number = own_counts.get(name, counts or [SAMPLES])
+        number = counts.get(name) or counts.get("") or [SAMPLES]
         if len(number) > 1:
             raise UserError(f"--samples {','.join(map(str, number))}: give one number")
-        wanted = own_lists.get(name, lists)
+        wanted = lists.get(name) or lists.get("")
         if wanted and max(wanted) > number[0]:
             raise UserError(
                 f"--k {max(wanted)} of {name} needs as many samples a problem, and it has {number[0]}: raise "
@@ -116,10 +115,9 @@ def _name_and_file(word: str, data: Path) -> tuple[str, Path]:
     return name, data / name / FILE
 
 
-def _by_task(option: str, values: Sequence[str], files: dict[str, Path]) -> tuple[list[int], dict[str, list[int]]]:
-    """The numbers for all tasks (none if none were given), and those for one."""
-    common: list[int] = []
-    own: dict[str, list[int]] = {}
+def _by_task(option: str, values: Sequence[str], files: dict[str, Path]) -> dict[str, list[int]]:
+    """The numbers for one task by its name, and those for all others by an empty one, as far as they were given."""
+    by_task: dict[str, list[int]] = {}
     for value in values:
         task, equals, text = value.rpartition("=")
         if equals and task not in files:
@@ -130,11 +128,8 @@ def _by_task(option: str, values: Sequence[str], files: dict[str, Path]) -> tupl
             numbers = []
         if not numbers or min(numbers) < 1:
             raise UserError(f"{option} {value}: give whole numbers above 0, or TASK= and such numbers")
-        if equals:
-            own[task] = numbers
-        else:
-            common = numbers
-    return common, own
+        by_task[task] = numbers
+    return by_task
 
 
 def load_problems(file: Path) -> list[Problem]:

@@ -11,7 +11,7 @@ import textwrap
 import time
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from itertools import repeat
 from typing import Any, Final
 
 from pacs.rewards.reasoning import final_part
@@ -193,10 +193,10 @@ def same_lines(output: str, expected: str, tolerance: float = 0.0) -> bool:
     output, expected = output.strip(), expected.strip()
     if output.count("\n") != expected.count("\n"):
         return False
-    return all(map(partial(_same_line, tolerance=tolerance), output.split("\n"), expected.split("\n")))
+    return all(map(_same_line, output.split("\n"), expected.split("\n"), repeat(tolerance)))
 
 
-def _same_line(output: str, expected: str, *, tolerance: float) -> bool:
+def _same_line(output: str, expected: str, tolerance: float) -> bool:
     if output.strip() == expected.strip():
         return True
     words, others = output.split(), expected.split()
@@ -233,8 +233,7 @@ def same_json(output: str, expected: str, tolerance: float = 0.0) -> bool:
 def _same_value(value: Any, right: Any, tolerance: float) -> bool:
     match value, right:
         case list(), list():
-            alike = partial(_same_value, tolerance=tolerance)
-            return len(value) == len(right) and all(map(alike, value, right))
+            return len(value) == len(right) and all(map(_same_value, value, right, repeat(tolerance)))
         case dict(), dict():
             return value.keys() == right.keys() and all(_same_value(value[key], right[key], tolerance) for key in value)
         case (float(), Decimal() | float()) | (Decimal(), float()):

@@ -57,8 +57,8 @@ class Limits:
     workers: int = 2
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.memory_mib, int) and isinstance(self.workers, int)
-        if not whole or not all(value > 0 for value in (self.timeout_seconds, self.memory_mib, self.workers)):
+        are_integers = isinstance(self.memory_mib, int) and isinstance(self.workers, int)
+        if not are_integers or not all(value > 0 for value in (self.timeout_seconds, self.memory_mib, self.workers)):
             raise ValueError(f"timeout_seconds, memory_mib and workers must be above 0, the last two whole: {self}")
 
 

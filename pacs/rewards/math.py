@@ -139,6 +139,7 @@ def _key(answer: str) -> str:
         return ""
 
 
+@lru_cache(maxsize=2**12)  # of all responses of a group
 def _read_gold(gold: str, limits: Limits) -> types.Answer:
     try:
         answer = read(gold)

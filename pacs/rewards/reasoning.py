@@ -73,9 +73,7 @@ def answer_begins(text: str, delimiters: Iterable[Delimiters], opened: Delimiter
     """
     begins = 0
     for each in delimiters:
-        last, end = -1, -1
-        for opens in each.opens:
-            last = max(last, text.rfind(opens))
+        last, end = max(map(text.rfind, each.opens)), -1
         for closes in each.closes:
             if (place := text.rfind(closes)) >= 0:
                 end = max(end, place + len(closes))

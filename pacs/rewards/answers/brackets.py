@@ -1,14 +1,16 @@
 """Tokens of an answer: the brackets among them, and a place that moves on as they are read."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.tokens import Token
 
-_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil", "\\begin"])
-_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rangle", "\\rfloor", "\\rceil", "\\end"])
+_OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\lfloor", "\\lceil", "\\begin"])
+_CLOSE: Final = frozenset([")", "]", "}", "\\}", "\\rfloor", "\\rceil", "\\end"])
+_STEPS: Final = dict.fromkeys(_OPEN, 1) | dict.fromkeys(_CLOSE, -1)
 _FIRST_DIGITS, _THREE_DIGITS = re.compile(r"[1-9]\d{0,2}"), re.compile(r"\d{3}(\.\d*)?")
 
 
@@ -41,16 +43,12 @@ def with_thousands(tokens: list[Token]) -> list[Token]:
 def split(tokens: Sequence[Token], at: Callable[[Token], bool]) -> list[list[Token]]:
     """The pieces between tokens outside brackets; no list if there is no such token."""
     pieces: list[list[Token]] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+    for token, depth in zip(tokens, depths(tokens), strict=True):
         if depth == 0 and at(token):
             pieces.append([])
         else:
             pieces[-1].append(token)
-    if len(pieces) == 1:
-        return []
-    return pieces
+    return pieces if len(pieces) > 1 else []
 
 
 def split_at(tokens: Sequence[Token], *texts: str) -> list[list[Token]]:
@@ -67,30 +65,21 @@ def first(tokens: Sequence[Token], text: str) -> int:
 
 def outside(tokens: Sequence[Token]) -> list[Token]:
     """The tokens that are in no brackets."""
-    outside, depth = [], 0
-    for token in tokens:
-        depth += token.text in _OPEN
-        if depth == 0:
-            outside.append(token)
-        depth -= token.text in _CLOSE
-    return outside
+    return [
+        token for token, depth in zip(tokens, depths(tokens), strict=True) if depth == 0 and token.text not in _CLOSE
+    ]
 
 
-def depth(tokens: Sequence[Token]) -> int:
-    """How many brackets are open behind the tokens."""
-    return sum((token.text in _OPEN) - (token.text in _CLOSE) for token in tokens)
+def depths(tokens: Sequence[Token]) -> Iterator[int]:
+    """How many brackets are open behind each of the tokens."""
+    return accumulate([_STEPS.get(token.text, 0) for token in tokens])
 
 
 def encloses(tokens: Sequence[Token]) -> bool:
     """Whether the first token opens a bracket that the last one closes."""
     if len(tokens) < 2 or tokens[0].text not in _OPEN or tokens[-1].text not in _CLOSE:
         return False
-    depth = 0
-    for place, token in enumerate(tokens):
-        depth += (token.text in _OPEN) - (token.text in _CLOSE)
-        if depth == 0:
-            return place == len(tokens) - 1
-    return False
+    return next((place for place, depth in enumerate(depths(tokens), start=1) if depth == 0), 0) == len(tokens)
 
 
 class Cursor:

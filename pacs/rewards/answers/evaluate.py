@@ -81,7 +81,8 @@ def proportional(a: Node, b: Node, *, positive: bool = False) -> bool:
     field = Field(_digits(a, b))
     for point in _points(sorted(variables(a) | variables(b))):
         with suppress(NoValue):
-            x, y = field.value(a, point), field.value(b, point)
+            x = field.value(a, point)
+            y = x if b is a else field.value(b, point)
             if x == 0 or y == 0:
                 return False
             ratios.append(x / y)
@@ -97,17 +98,10 @@ def check_value(node: Node) -> None:
     """Raise `NoValue` if an expression has no value, for variables at too few points, and `TooMuch` as `equal`."""
     if infinite(node) or exact(node) is not None:
         return
-    field = Field(_digits(node, node))
-    if not (names := sorted(variables(node))):
-        field.value(node, {})
-        return
-    found = 0
-    for point in _points(names):
-        with suppress(NoValue):
-            field.value(node, point)
-            found += 1
-    if found < _ENOUGH_POINTS:
-        raise NoValue("no value at enough points")
+    if variables(node):
+        proportional(node, node)
+    else:
+        Field(_digits(node, node)).value(node, {})
 
 
 def infinite(node: Node) -> int:
@@ -124,20 +118,14 @@ def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) ->
     """Whether two constants are the same, or a decimal is the other one rounded."""
     if first is not None and second is not None and _terminates(first) and _terminates(second):
         return is_decimal(a) and is_decimal(b) and _is_rounded(*sorted((first, second), key=_places))
-    decimals = [is_decimal(a), is_decimal(b)]
-    terminating = [
-        not decimal and value is not None and _terminates(value)
-        for decimal, value in zip(decimals, (first, second), strict=True)
-    ]
-    if not any(decimals) or any(terminating):
+    sides = ((a, first), (b, second))
+    terminating = [value is not None and _terminates(value) and not is_decimal(node) for node, value in sides]
+    if not (is_decimal(a) or is_decimal(b)) or any(terminating):
         if first is not None and second is not None:
             return False
         if (near := _near(a, b, {}, real=False)) is None:
             raise NoValue("a division by zero")
         return near and _same(a, b, {})
-    if first is not None and second is not None:
-        distance, size = abs(first - second), max(abs(first), abs(second))
-        return bool(distance <= Fraction(DECIMAL_TOLERANCE) * min(Fraction(1), size) * (1 + Fraction(1, 10**6)))
     field = Field(_digits(a, b))
     x, y = field.value(a, {}), field.value(b, {})
     return bool(abs(x - y) <= DECIMAL_TOLERANCE * min(1, max(abs(x), abs(y))) * (1 + 1e-6))
@@ -145,11 +133,7 @@ def _close(a: Node, b: Node, first: Fraction | None, second: Fraction | None) ->
 
 def _terminates(value: Fraction) -> bool:
     """Whether its decimals come to an end."""
-    below = value.denominator
-    for prime in (2, 5):
-        while below % prime == 0:
-            below //= prime
-    return below == 1
+    return pow(10, value.denominator.bit_length(), value.denominator) == 0
 
 
 def _places(value: Fraction) -> int:

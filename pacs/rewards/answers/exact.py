@@ -99,18 +99,16 @@ def _whole_root(value: int, degree: int) -> int | None:
 
 
 def _call(name: str, *values: Fraction) -> Fraction | None:
-    whole = all(value.denominator == 1 for value in values)
+    are_integers = all(value.denominator == 1 for value in values)
     match name, values:
         case "abs", (value,):
             return abs(value)
-        case "floor", (value,):
-            return Fraction(math.floor(value))
-        case "ceiling", (value,):
-            return Fraction(math.ceil(value))
-        case "factorial", (value,) if whole and value >= 0:
+        case "floor" | "ceiling", (value,):
+            return Fraction(math.floor(value) if name == "floor" else math.ceil(value))
+        case "factorial", (value,) if are_integers and value >= 0:
             check_digits(math.lgamma(min(int(value), 10**9) + 1) / math.log(10))
             return Fraction(math.factorial(int(value)))
-        case "binomial", (n, k) if whole and n >= k >= 0:
+        case "binomial", (n, k) if are_integers and n >= k >= 0:
             of, taken = min(int(n), 10**9), min(int(k), 10**9)
             check_digits((math.lgamma(of + 1) - math.lgamma(taken + 1) - math.lgamma(of - taken + 1)) / math.log(10))
             return Fraction(math.comb(of, taken))
@@ -131,18 +129,13 @@ def all_terms(terms: Iterable[Node], sign: int = 1) -> Iterator[Node]:
                 yield term if sign > 0 else negative(term)
 
 
-def all_factors(factors: Iterable[Node]) -> Iterator[Node]:
-    """The factors of a product without the brackets of products in it."""
-    for factor in factors:
-        if isinstance(factor, Product):
-            yield from all_factors(factor.factors)
-        else:
-            yield factor
-
-
-def factors_of(node: Node) -> tuple[Node, ...]:
-    """The factors that a node is written as: itself, if it is no product."""
-    return node.factors if isinstance(node, Product) else (node,)
+def factors_of(node: Node) -> Iterator[Node]:
+    """The factors that a node is written as, without the brackets of products in it: itself, if it is no product."""
+    if isinstance(node, Product):
+        for factor in node.factors:
+            yield from factors_of(factor)
+    else:
+        yield node
 
 
 def kind_of(term: Node) -> tuple[object, ...] | None:

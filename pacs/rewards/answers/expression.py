@@ -95,6 +95,8 @@ def negative(node: Node) -> Node:
             return Number(-value, decimal, repeating)
         case Product(factors):
             return Product((MINUS_ONE, *factors))
+        case Degrees(angle):
+            return Degrees(negative(angle))
     return Product((MINUS_ONE, node))
 
 

@@ -91,8 +91,8 @@ class Field:
         negative = numbers.im(base) == 0 and numbers.re(base) < 0
         if negative and numbers.im(root) == 0 and numbers.re(root) % 2 == 1:  # the real root: that of -8 is -2
             return -((-numbers.re(base)) ** exponent)
-        if exponent == (whole := int(numbers.re(exponent))):
-            return base**whole
+        if exponent == (integer := int(numbers.re(exponent))):
+            return base**integer
         if negative:
             base = numbers.mpc(base)
         return base**exponent
@@ -121,9 +121,8 @@ class Field:
             case "sinh" | "cosh" | "tanh" | "coth":
                 if abs(values[0]) > MAX_DIGITS:
                     raise OverflowError if numbers is mpmath.fp else TooMuch(f"{name} of more than {MAX_DIGITS:,}")
-        function = {"arc": "a"}.get(name[:3], name[:3]) + name[3:]
         try:
-            return getattr(numbers, function)(values[0])
+            return getattr(numbers, name.replace("arc", "a"))(values[0])
         except (ValueError, ZeroDivisionError):  # mpmath's two names for a pole
             raise NoValue(f"{name} has no value there") from None
 

@@ -30,11 +30,11 @@ def numeral(cursor: Cursor, digits: str, argument: Argument) -> Node:
 def fraction(cursor: Cursor, argument: Argument) -> Quotient:
     r"""What comes behind \frac."""
     start = cursor.place
-    digits = cursor.peek()
-    if digits is not None and digits.isdigit() and len(digits) == 2:  # \frac12
+    digits = cursor.peek() or ""
+    if digits.isdigit() and len(digits) == 2:  # \frac12
         cursor.take()
         return Quotient(Number(Fraction(digits[0])), Number(Fraction(digits[1])))
-    if digits is not None and digits.isdigit() and len(digits) > 2:
+    if digits.isdigit() and len(digits) > 2:
         raise Unreadable("a fraction of one numeral")
     above = argument()
     middle = cursor.place
@@ -51,7 +51,7 @@ def _spaced_fraction(cursor: Cursor) -> bool:
     return are_numbers and ahead[0].space and ahead[1].text == "/"
 
 
-def _mixed(cursor: Cursor, whole: Number, argument: Argument) -> Number | None:
+def _mixed(cursor: Cursor, integer: Number, argument: Argument) -> Number | None:
     r"""A mixed number such as 1\frac{1}{2}; None if the fraction is not one of two numerals."""
     start = cursor.place
     if cursor.accept("\\frac"):
@@ -60,10 +60,10 @@ def _mixed(cursor: Cursor, whole: Number, argument: Argument) -> Number | None:
         part = Quotient(*(Number(Fraction(cursor.tokens[start + k].text)) for k in (0, 2)))
         cursor.place += 3
     match part:
-        case Quotient(Number(above, False), Number(below, False)) if not whole.decimal:
-            if not 0 < above < below or whole.value.denominator != 1:
+        case Quotient(Number(above, False), Number(below, False)) if not integer.decimal:
+            if not 0 < above < below or integer.value.denominator != 1:
                 raise Unreadable("a numeral before a fraction that is no part of a mixed number")
-            return Number(whole.value + above / below)
+            return Number(integer.value + above / below)
     cursor.place = start
     return None
 

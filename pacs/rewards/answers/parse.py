@@ -207,11 +207,7 @@ class _Parser(Cursor):
         while True:
             if self.accept("_"):
                 name += "_" + self.in_braces()
-            elif self.peek() == "'":
-                self.take()
-                name += "'"
-            elif self.peek() == "^" and self.peek(1) == "'":
-                self.place += 2
+            elif self.accept("'") or self.accept_all("^", "'"):
                 name += "'"
             elif self.peek() == "(" and name.rstrip("'") in ("f", "g", "h") and self.is_argument(name):
                 return tree.Call(f"function {name}", (self.atom(),))

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pacs.rewards.answers import scalars, signs, types
 from pacs.rewards.answers.bounds import MAX_ITEMS, Operation, TooMuch, Unreadable, refuse
-from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
+from pacs.rewards.answers.brackets import depths, encloses, first, outside, split, split_at, unwrapped, with_thousands
 from pacs.rewards.answers.expression import Variable
 from pacs.rewards.answers.matrices import matrix, pieces, system
 from pacs.rewards.answers.reals import all_of, is_domain, is_real, named_set, union, without
@@ -56,11 +56,8 @@ def key_of(text: str) -> str:
 
 def _read(tokens: list[Token]) -> types.Answer:
     tokens = with_thousands(unwrapped(tokens))
-    if not tokens:
-        raise Unreadable("it is empty")
-    if parts := split(tokens, signs.separates):
-        return _single(tokens) if signs.leaves_out(parts) else _collection(tokens, parts)
-    return _single(tokens)
+    parts = split(tokens, signs.separates)
+    return _collection(tokens, parts) if parts and not signs.leaves_out(parts) else _single(tokens)
 
 
 def _single(tokens: list[Token]) -> types.Answer:
@@ -83,11 +80,11 @@ def _single(tokens: list[Token]) -> types.Answer:
     members = split_at(tokens, "\\cup")
     if any(token.text in signs.RELATIONS for token in outside(tokens)):
         if members and all(any(token.text in signs.RELATIONS for token in outside(part)) for part in members):
-            return _collection([signs.as_or(token) for token in tokens], members)  # x<1 \\cup x>2
+            return _collection(signs.replaced(tokens, "words", {"\\cup": "or"}), members)  # x<1 \\cup x>2
         return relation(tokens, _read)
     if members:
         return union(list(map(_read, members)))
-    if sides := split_at(signs.with_difference(tokens), "\\setminus"):
+    if sides := split_at(tokens, "\\setminus"):
         return _difference(*sides) if len(sides) == 2 else refuse("two signs of a difference")
     if encloses(tokens) and (bracketed := _bracketed(tokens)) is not None:
         return bracketed
@@ -96,7 +93,8 @@ def _single(tokens: list[Token]) -> types.Answer:
     if numeral := scalars.numeral(tokens):
         return numeral
     if signs.has_two_signs(tokens):
-        return types.Collection(tuple(_single(signs.with_sign(tokens, sign)) for sign in "+-"))
+        both = [signs.replaced(tokens, "other", {"\\pm": sign, "\\mp": other}) for sign, other in ("+-", "-+")]
+        return types.Collection(tuple(map(_single, both)))
     if (named := named_set(tokens)) is not None:
         return named
     if joined(tokens) == "\\emptyset":
@@ -161,8 +159,6 @@ def _bracketed(tokens: list[Token]) -> types.Answer | None:
             return types.Collection(())
         members = _collection(inner, split(inner, signs.separates) or [inner])
         return types.Collection(members.items) if isinstance(members, types.Collection) else members
-    if opening == "\\langle" and closing == "\\rangle":
-        opening, closing = "(", ")"
     if opening not in ("(", "[") or closing not in (")", "]"):
         return None
     items = split_at(inner, ",", ";")
@@ -176,7 +172,11 @@ def _bracketed(tokens: list[Token]) -> types.Answer | None:
 
 def _set_builder(tokens: list[Token]) -> types.Answer:
     """The numbers that meet conditions on one variable, as intervals."""
-    (place,) = [k for k, token in enumerate(tokens) if token.text in ("|", ":") and not depth(tokens[:k])][:1]
+    place = next(
+        k
+        for k, (token, depth) in enumerate(zip(tokens, depths(tokens), strict=True))
+        if not depth and token.text in ("|", ":")
+    )
     head, conditions = tokens[:place], split(tokens[place + 1 :], signs.separates) or [tokens[place + 1 :]]
     name = name_of(head[: first(head, "\\in")])
     kept = [part for part in conditions if not is_domain(part)]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, pairwise
-from typing import Final
+from typing import Final, TypeGuard
 
 from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch, Unreadable, refuse
@@ -14,7 +14,7 @@ from pacs.rewards.answers.evaluate import equal, infinite
 from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.expression import Constant, Number, Variable, negative
 from pacs.rewards.answers.field import Field
-from pacs.rewards.answers.signs import bracket
+from pacs.rewards.answers.signs import FLIPPED, bracket
 from pacs.rewards.answers.tokens import Token, joined
 
 _INFINITY: Final = Constant("infinity")
@@ -30,45 +30,43 @@ _SUFFIXES: Final = {
     **dict.fromkeys(["_\\le0", "^\\le0", "_0^-", "^-_0"], "nonpositive"),
     **dict.fromkeys(["^\\cdot", "_\\ne0", "^\\ne0"], "nonzero"),
 }
+_SIGNS: Final = {"positive": ">", "negative": "<", "nonnegative": "\\ge", "nonpositive": "\\le"}
 _NAMED = re.compile(r"\\(?:mathbb([RZNQC])|(R))(.*)")
 
 
 def named_set(tokens: Sequence[Token]) -> types.Answer | None:
     r"""The set of the name \\mathbb{R}, \\mathbb{R}^+, \\mathbb{Z}_{>0}, ...; None if the tokens are no such name."""
-    if tokens[0].text not in ("\\mathbb", "\\R"):
-        return None
     found = _NAMED.fullmatch(joined(token for token in tokens if token.text not in ("{", "}")))
     if found is None or (found[3] and found[3] not in _SUFFIXES):
         return None
     return set_of(found[1] or found[2], _SUFFIXES.get(found[3], ""))
 
 
-def set_of(letter: str, which: str) -> types.Answer | None:
-    """The real numbers (R), or a set of others, or those that are `positive`, `nonnegative`, ...; None if unknown."""
+def set_of(letter: str, which: str) -> types.Answer:
+    """The real numbers (R), or a set of others, or those of them that are `positive`, `nonnegative`, `nonzero`, ..."""
     if letter != "R":
         return types.Expression(Variable(f"mathbb {letter}{which and ' '}{which}"))
+    if which in _SIGNS:
+        return half_line(_SIGNS[which], _ZERO)
+    return without([_ZERO]) if which == "nonzero" else REALS
+
+
+def half_line(sign: str, end: types.Expression) -> types.Bracketed:
+    """The numbers that are below (above, ...) one."""
     low, high = REALS.items
-    match which:
-        case "":
-            return REALS
-        case "positive" | "nonnegative":
-            return types.Bracketed("(" if which == "positive" else "[", (_ZERO, high), ")")
-        case "negative" | "nonpositive":
-            return types.Bracketed("(", (low, _ZERO), ")" if which == "negative" else "]")
-        case "nonzero":
-            return without([_ZERO])
-    return None
+    if sign in (">", "\\ge"):
+        return types.Bracketed(bracket(sign, "(["), (end, high), ")")
+    return types.Bracketed("(", (low, end), bracket(sign, ")]"))
 
 
 def of_size(sign: str, bound: types.Expression) -> types.Answer:
     """The numbers whose absolute value is below (above, ...) a number. Raises Unreadable if none is, or every one."""
-    place, opposite, (low, high) = _place(bound), types.Expression(negative(bound.node)), REALS.items
+    place, opposite = _place(bound), types.Expression(negative(bound.node))
     if place < 0 or (place == 0 and sign != ">"):
         raise Unreadable("a size that no number has, or every one")
     if sign in ("<", "\\le"):
         return types.Bracketed(bracket(sign, "(["), (opposite, bound), bracket(sign, ")]"))
-    below = types.Bracketed("(", (low, opposite), bracket(sign, ")]"))
-    return types.Union((below, types.Bracketed(bracket(sign, "(["), (bound, high), ")")))
+    return types.Union((half_line(FLIPPED[sign], opposite), half_line(sign, bound)))
 
 
 def both_of_size(size: types.Answer) -> list[types.Answer]:
@@ -78,7 +76,7 @@ def both_of_size(size: types.Answer) -> list[types.Answer]:
     return [size, types.Expression(negative(size.node))]
 
 
-def is_interval(answer: types.Answer) -> bool:
+def is_interval(answer: types.Answer) -> TypeGuard[types.Bracketed]:
     """Whether it is an interval, or a point of two entries."""
     return isinstance(answer, types.Bracketed) and len(answer.items) == 2
 
@@ -102,7 +100,7 @@ def union(members: Sequence[types.Answer]) -> types.Answer:
         raise TooMuch(f"more than {MAX_ITEMS} intervals")
     points = [member for member in flat if isinstance(member, types.Expression)]
     for point in points:
-        closed = [_closed_by(point, member) if isinstance(member, types.Bracketed) else member for member in flat]
+        closed = [_closed_by(point, member) if is_interval(member) else member for member in flat]
         if closed != flat:
             flat = closed
             flat.remove(point)
@@ -121,8 +119,6 @@ def _members(answer: types.Answer) -> Sequence[types.Answer]:
 
 
 def _closed_by(point: types.Expression, interval: types.Bracketed) -> types.Bracketed:
-    if len(interval.items) != 2:
-        return interval
     opening, (low, high), closing = interval.opening, interval.items, interval.closing
     if opening == "(" and _are_same(point, low):
         opening = "["

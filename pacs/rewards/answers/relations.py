@@ -8,7 +8,7 @@ from pacs.rewards.answers.brackets import encloses, outside, split_at
 from pacs.rewards.answers.evaluate import equal
 from pacs.rewards.answers.expression import Variable, difference, variables
 from pacs.rewards.answers.parse import parse_expression
-from pacs.rewards.answers.reals import REALS, all_of, both_of_size, of_size, without
+from pacs.rewards.answers.reals import all_of, both_of_size, half_line, of_size, without
 from pacs.rewards.answers.scalars import name_of
 from pacs.rewards.answers.tokens import Token
 
@@ -87,10 +87,7 @@ def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -
         return types.Inequality(
             difference(parse_expression(larger), parse_expression(smaller)), sign in ("\\le", "\\ge")
         )
-    end, (low, high) = types.Expression(bound), REALS.items
-    if sign in (">", "\\ge"):
-        return types.Named(name, types.Bracketed(signs.bracket(sign, "(["), (end, high), ")"))
-    return types.Named(name, types.Bracketed("(", (low, end), signs.bracket(sign, ")]")))
+    return types.Named(name, half_line(sign, types.Expression(bound)))
 
 
 def _sized(tokens: list[Token]) -> str | None:

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.brackets import encloses, first, split_at
-from pacs.rewards.answers.expression import MINUS_ONE, Degrees, Product, Variable, negative, variables
+from pacs.rewards.answers.expression import Degrees, Variable, variables
 from pacs.rewards.answers.parse import parse_expression, parse_start
 from pacs.rewards.answers.tokens import Token, joined
 from pacs.rewards.answers.units import meridiem_of, unit_of
 
-#: Left sides that are a name of the value asked for: m+n, and the inverse of a function.
-_LETTERS_ADDED, _INVERSE = re.compile(r"[a-zA-Z](?:\+[a-zA-Z]){1,4}"), re.compile(r"[a-zA-Z]\^\{-1\}(?:\([a-z]\))?")
+#: Left sides that are a name of the value asked for: points, the length of a segment |AB|, the area of a figure [ABC],
+#: m+n, and the inverse of a function.
+_NAME = re.compile(
+    r"(?:m?\\angle|\\triangle)?([A-Z]+|\|[A-Z]+\||\[[A-Z]+\]|[a-zA-Z](?:\+[a-zA-Z]){1,4}|[a-zA-Z]\^\{-1\}(?:\([a-z]\))?)"
+)
 
 
 def name_of(tokens: Sequence[Token]) -> str | None:
@@ -23,16 +26,8 @@ def name_of(tokens: Sequence[Token]) -> str | None:
     if encloses(tokens) and texts[0] == "(" and (parts := split_at(tokens[1:-1], ",", ";")):
         names = [name_of(part) for part in parts]
         return f"({','.join(filter(None, names))})" if all(names) else None
-    if texts[:1] == ["m"] and texts[1:2] == ["\\angle"]:
-        texts = texts[1:]
-    if texts and texts[0] in ("\\angle", "\\triangle"):
-        texts = texts[1:]
-    if len(texts) > 2 and (texts[0], texts[-1]) in (("|", "|"), ("[", "]")) and all(map(str.isupper, texts[1:-1])):
-        return "".join(texts)  # the length of a segment, the area of a figure
-    if _LETTERS_ADDED.fullmatch("".join(texts)) or _INVERSE.fullmatch("".join(texts)):
-        return "".join(texts)
-    if texts and all(text.isupper() and len(text) == 1 for text in texts):
-        return "".join(texts)
+    if found := _NAME.fullmatch("".join(texts)):
+        return found[1]
     end = first(tokens, "(")
     if end < len(tokens) and not encloses(tokens[end:]):
         return None
@@ -50,22 +45,15 @@ _CLOCK = re.compile(r"(\d{1,2})((?::\d\d){1,2})")
 def expression(tokens: list[Token]) -> types.Expression:
     """A number or a formula, with a currency before it, or a unit behind it."""
     sign = [token for token in tokens[:1] if token.text in ("-", "+")]
-    rest = tokens[len(sign) :]
-    if rest and rest[0].text in ("\\$", "$"):
-        node = parse_expression(sign + rest[1:])
-        return types.Expression(node, "$")
+    unsigned = tokens[len(sign) :]
+    if unsigned and unsigned[0].text in ("\\$", "$"):
+        return types.Expression(parse_expression(sign + unsigned[1:]), "$")
     node, end = parse_start(tokens)
-    match node:
-        case Product((factor, Degrees(angle))) if factor == MINUS_ONE:
-            node = Degrees(negative(angle))
     if isinstance(node, Degrees):
-        node, unit = node.angle, "deg"
-        if end == len(tokens):
-            return types.Expression(node, unit)
         behind = "".join(token.text.strip() for token in tokens[end:])
-        if behind in ("C", "F", "K"):
-            return types.Expression(node, f"deg {behind}")
-        raise Unreadable("something behind the degrees")
+        if behind not in ("", "C", "F", "K"):
+            raise Unreadable("something behind the degrees")
+        return types.Expression(node.angle, f"deg {behind}".strip())
     if end == len(tokens):
         return types.Expression(node)
     found = unit_of(tokens[end:])

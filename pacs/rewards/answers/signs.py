@@ -1,10 +1,10 @@
 """The signs within an answer: relations, what separates several answers, and those that stand for two."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pacs.rewards.answers.brackets import outside
-from pacs.rewards.answers.tokens import Token
+from pacs.rewards.answers.tokens import Kind, Token
 
 RELATIONS: Final = frozenset(["=", "<", ">", "\\le", "\\ge", "\\ne", "\\in", "\\notin", "\\equiv", "\\approx"])
 #: Relations that say in which set a variable is; those of others a value.
@@ -30,9 +30,9 @@ def is_or(token: Token) -> bool:
     return token.text == "\\lor" or token.text.strip(" ,").lower() == "or"
 
 
-def as_or(token: Token) -> Token:
-    """With "or" for the sign of a union."""
-    return token._replace(kind="words", text="or") if token.text == "\\cup" else token
+def replaced(tokens: Sequence[Token], kind: Kind, texts: Mapping[str, str]) -> list[Token]:
+    """With others, of one kind, for the tokens of some texts."""
+    return [token._replace(kind=kind, text=texts[token.text]) if token.text in texts else token for token in tokens]
 
 
 def are_conditions(found: Sequence[str]) -> bool:
@@ -46,25 +46,6 @@ def leaves_out(parts: Sequence[Sequence[Token]]) -> bool:
     return has_relation[0] and not any(has_relation[1:]) and any(token.text == "\\ne" for token in outside(parts[0]))
 
 
-def with_difference(tokens: Sequence[Token]) -> list[Token]:
-    r"""With \\setminus for the minus of \\mathbb{R}-\\{3, 5\\}: between the name of a set and a set."""
-    return [
-        token._replace(kind="command", text="\\setminus")
-        if token.text == "-" and tokens[:1] and tokens[0].text == "\\mathbb" and after.text == "\\{"
-        else token
-        for token, after in zip(tokens, [*tokens[1:], *tokens[-1:]], strict=True)
-    ]
-
-
 def has_two_signs(tokens: Sequence[Token]) -> bool:
     """Whether they are two answers, one with + and one with -."""
     return any(token.text in ("\\pm", "\\mp") for token in tokens)
-
-
-def with_sign(tokens: Sequence[Token], sign: str) -> list[Token]:
-    """The answer with the one sign of the two."""
-    other = {"+": "-", "-": "+"}[sign]
-    choice = {"\\pm": sign, "\\mp": other}
-    return [
-        token._replace(kind="other", text=choice[token.text]) if token.text in choice else token for token in tokens
-    ]

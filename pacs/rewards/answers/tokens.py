@@ -34,7 +34,7 @@ _GROUPS: Final = r"""
     \{ \lbrace , \} \rbrace , < \lt , > \gt , | \mid \vert \lvert \rvert , \cdot \cdotp \ast \times * , / \div ,
     \emptyset \varnothing , : \colon , \cup \bigcup , \lor \vee , \land \wedge , ' \prime , \circ \degree ,
     \setminus \backslash , \mathbb \Bbb , \operatorname \operatorname* , \log \lg , \tan \tg , \cot \ctg ,
-    \arctan \arctg , \arccot \arcctg , \csc \cosec , \phi \varphi , \epsilon \varepsilon
+    \arctan \arctg , \arccot \arcctg , \csc \cosec , \phi \varphi , \epsilon \varepsilon , ( \langle , ) \rangle
 """
 _SAME: Final = {other: first for first, *others in map(str.split, _GROUPS.split(" ,")) for other in others}
 #: Commands around words, or around a name.
@@ -59,7 +59,12 @@ _TYPED_RELATION = re.compile(r"[<>=]=(?!=)")
 _LOG = re.compile(
     r"\\log_(\d)(\d+)(?=\s*(?:$|[-+*/=<>,;.)\]}|&]|\\(?:cdot|times|right|le|ge|text)(?![a-z])))", re.ASCII
 )
+#: The minus between the name of a set and a set: \\mathbb{R}-\\{3, 5\\}.
+_DIFFERENCE = re.compile(r"(\\mathbb[^-,]*)- ?(?=\\\{)")
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
+
+
+Kind = Literal["words", "number", "command", "letter", "other"]
 
 
 class Token(NamedTuple):
@@ -72,7 +77,7 @@ class Token(NamedTuple):
         space: whether white space stands before it.
     """
 
-    kind: Literal["words", "number", "command", "letter", "other"]
+    kind: Kind
     text: str
     space: bool = False
 
@@ -103,6 +108,8 @@ def plain(answer: str) -> str:
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
     if "\\log_" in text:
         text = _LOG.sub(r"\\log_{\1}\2", text)
+    if "\\mathbb" in text:
+        text = _DIFFERENCE.sub(r"\1\\setminus", text)
     return _POWER_OF_TEN.sub(r"{\1\\cdot 10^{\2}}", text)
 
 

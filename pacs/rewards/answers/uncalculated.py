@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from pacs.rewards.answers import expression as tree
-from pacs.rewards.answers.exact import all_factors, all_terms, content_of, factors_of, kind_of, radicand_of, rational
+from pacs.rewards.answers.exact import all_terms, content_of, factors_of, kind_of, radicand_of, rational
 from pacs.rewards.answers.expression import is_decimal, parts, variables, walk
 
 
@@ -30,7 +30,7 @@ def missing_form(answer: tree.Node, gold: tree.Node) -> frozenset[str]:
     if _is_complex(gold) and not _is_complex(answer):
         left.add("complex numbers")
     if _is_polynomial(answer) and _is_polynomial(gold):
-        if _is_expanded(gold) and _has_brackets(answer):
+        if isinstance(gold, tree.Sum) and not _has_brackets(gold) and _has_brackets(answer):
             left.add("brackets")
         if _is_factored(gold) and not _is_factored(answer):
             left.add("factors")
@@ -45,8 +45,8 @@ def _all(node: tree.Node) -> Iterator[str]:
             yield "digits that repeat"
         case tree.Sum(terms):
             yield from _of_sum(terms)
-        case tree.Product(factors):
-            yield from _of_product(factors)
+        case tree.Product():
+            yield from _of_product(tuple(factors_of(node)))
         case tree.Quotient(above, below):
             yield from _of_fraction(above, below)
         case tree.Power(base, exponent):
@@ -77,7 +77,6 @@ def _of_sum(terms: tuple[tree.Node, ...]) -> Iterator[str]:
 
 
 def _of_product(factors: tuple[tree.Node, ...]) -> Iterator[str]:
-    factors = tuple(all_factors(factors))
     bases = Counter(f.base if isinstance(f, tree.Power) else f for f in factors if rational(f) is None)
     if any(count > 1 for base, count in bases.items() if isinstance(base, tree.Variable | tree.Constant)):
         yield "product of like factors"
@@ -182,10 +181,6 @@ def _varies(node: tree.Node) -> bool:
     return bool(variables(node)) and (
         isinstance(node, tree.Sum) or (isinstance(node, tree.Power) and _varies(node.base))
     )
-
-
-def _is_expanded(node: tree.Node) -> bool:
-    return isinstance(node, tree.Sum) and not _has_brackets(node)
 
 
 def _has_variable_below(node: tree.Node) -> bool:

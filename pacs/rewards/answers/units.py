@@ -77,6 +77,7 @@ def _normal(text: str) -> str | None:
     names: list[str] = []
     power_of_next, below, raised, end = 1, False, False, 0
     text = re.sub(r"per cent(?![a-z])", "percent", text.strip())
+    text = re.sub(r"\b(squared|cubed)\b", lambda found: _POWERS[found[1].lower()], text, flags=re.I)
     while end < len(text):
         match = _PIECE.match(text, end)
         if match is None:
@@ -91,10 +92,7 @@ def _normal(text: str) -> str | None:
             if "%" in word[1:]:
                 return None
             if (lower in _NO_UNITS and word not in ("A", "K")) or lower.endswith(("ths", "illion", "illions", "fold")):
-                if lower not in _POWERS or not names:
-                    return None
-                names[-1] += _POWERS[lower]
-                continue
+                return None
             if lower in ("square", "sq", "cubic", "cu"):
                 power_of_next = 2 if lower in ("square", "sq") else 3
             elif lower == "per":

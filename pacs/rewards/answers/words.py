@@ -88,8 +88,8 @@ def are_words(text: str) -> bool:
 def words(text: str) -> types.Answer:
     """What words alone are: the number that they name, or themselves."""
     text = " ".join(text.split()).strip(" .")
-    if (found := _SET_NAME.fullmatch(text)) and (answer := set_of(*_set(found))):
-        return answer
+    if found := _SET_NAME.fullmatch(text):
+        return set_of(*_set(found))
     if _NONE.fullmatch(text):
         return types.Collection(())
     if text.casefold() in _NUMBER_WORDS:
