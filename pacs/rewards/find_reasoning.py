@@ -50,8 +50,8 @@ def _of(added: Iterable[str], template: str) -> tuple[Delimiters, ...]:
     """The delimiters that a tokenizer's added tokens or its chat template have."""
     texts = "\n".join([*added, template])
     known = [each for each in (*ALWAYS, *OF_A_TEMPLATE) if each.opens[0] in texts]
-    # of gpt-oss the template makes the channel's name from a variable
-    known += [each for each in ALWAYS if "<|channel|>" in each.opens[0] and "<|channel|>" in texts]
+    for channel in ("<|channel|>", "<|channel>"):  # its name is written by the model, and is no token
+        known += [each for each in ALWAYS if channel in each.opens[0] and channel in texts]
     spelled = {text for each in known for text in (*each.opens, *each.closes)}
     found = [pair_of(*pair) for pair in tag_pairs(texts, texts) if spelled.isdisjoint(pair)]
     return tuple(dict.fromkeys([*known, *found]))

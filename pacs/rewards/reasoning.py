@@ -34,9 +34,8 @@ _PAIRS: Final = """
 #: Looked for in every response: as text they mean nothing else.
 ALWAYS: Final = (
     *(pair_of(*pair.split()) for pair in _PAIRS.split(" ,")),
-    Delimiters(  # gpt-oss: what is neither analysis nor a call of a tool
-        ("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"), ("<|channel|>final<|message|>",)
-    ),
+    # gpt-oss: what is neither analysis nor a call of a tool; behind a channel may stand a recipient, or a format
+    Delimiters(("<|channel|>analysis", "<|channel|>commentary"), ("<|channel|>final",)),
 )
 #: Looked for where the chat template has the opening text, which elsewhere may mean something else.
 OF_A_TEMPLATE: Final = (

@@ -40,6 +40,12 @@ MODELS = {
         ("<|channel|>", "<|message|>", "<|start|>", "<|end|>"), (), "",
         "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>",
     ),
+    "gpt-oss, of a tool": (
+        ("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"), (), "",
+        "<|channel|>analysis to=python code<|message|>",
+        "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    ),
+    "Gemma 4": (("<|channel>", "<channel|>"), (), "", "<|channel>thought\n", "<channel|>"),
     "Granite": ((), (), "{# Here is my thought process: #}", "Here is my thought process:", "Here is my response:"),
     "Apriel": ((), (), "Here are my reasoning steps:\n", "Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
     "HyperCLOVA X": ((), (), "{# assistant/think #}", "/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
