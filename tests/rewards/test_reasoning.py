@@ -161,6 +161,13 @@ def test_names_that_are_none(named: Any) -> None:
         check_named(named)
 
 
+def test_a_token_without_a_known_end_is_named() -> None:
+    tokens = ("<|think|>", "<|content|>", "<|thought|>", "<|/thought|>", "<|end_of_thinking|>")
+    said = find_reasoning(tokenizer(tokens), {}).sentence()
+    assert said.endswith("; what ends <|think|> is not known (run.reasoning.delimiters can say it)")
+    assert "not known" not in find_reasoning(tokenizer(tokens), {}, [["<|think|>", "<|content|>"]]).sentence()
+
+
 def test_names_that_are_some() -> None:
     for named in (None, [], [["<a>", "</a>"], ["b", "c"]]):
         check_named(named)
