@@ -10,7 +10,16 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from pacs.rewards.reasoning import ALWAYS, OF_A_TEMPLATE, TAG, Delimiters, Reasoning, pair_of, tag_pairs
+from pacs.rewards.reasoning import (
+    ALWAYS,
+    OF_A_TEMPLATE,
+    TAG,
+    Delimiters,
+    Reasoning,
+    opens_reasoning,
+    pair_of,
+    tag_pairs,
+)
 
 
 class CannotTell(ValueError):
@@ -33,6 +42,7 @@ def find_reasoning(
     end, header = _rendered(tokenizer, options)
     special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
     special += tokenizer.all_special_tokens
+    endless: tuple[str, ...] = ()
     if named is not None:
         delimiters = of_tokenizer = tuple(pair_of(*pair) for pair in named)
     else:
@@ -41,17 +51,19 @@ def find_reasoning(
         of_tokenizer = _of(added, f"{template}\n{end}")
         delimiters = (*ALWAYS, *(each for each in of_tokenizer if each not in ALWAYS))
         _check_told(end, header, delimiters, added)
+        spelled = [text for each in delimiters for text in (*each.opens, *each.closes)]
+        endless = tuple(tag for tag in sorted(added) if opens_reasoning(tag) and tag not in spelled)
     texts = [text for each in of_tokenizer for text in (*each.opens, *each.closes)]
     lost = any(token in text for text in texts for token in special if token)
-    return Reasoning(delimiters, end, lost, named is not None, of_tokenizer)
+    return Reasoning(delimiters, end, lost, named is not None, of_tokenizer, endless)
 
 
 def _of(added: Iterable[str], template: str) -> tuple[Delimiters, ...]:
     """The delimiters that a tokenizer's added tokens or its chat template have."""
     texts = "\n".join([*added, template])
     known = [each for each in (*ALWAYS, *OF_A_TEMPLATE) if each.opens[0] in texts]
-    # of gpt-oss the template makes the channel's name from a variable
-    known += [each for each in ALWAYS if "<|channel|>" in each.opens[0] and "<|channel|>" in texts]
+    for channel in ("<|channel|>", "<|channel>"):  # its name is written by the model, and is no token
+        known += [each for each in ALWAYS if channel in each.opens[0] and channel in texts]
     spelled = {text for each in known for text in (*each.opens, *each.closes)}
     found = [pair_of(*pair) for pair in tag_pairs(texts, texts) if spelled.isdisjoint(pair)]
     return tuple(dict.fromkeys([*known, *found]))

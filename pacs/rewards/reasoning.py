@@ -34,9 +34,8 @@ _PAIRS: Final = """
 #: Looked for in every response: as text they mean nothing else.
 ALWAYS: Final = (
     *(pair_of(*pair.split()) for pair in _PAIRS.split(" ,")),
-    Delimiters(  # gpt-oss: what is neither analysis nor a call of a tool
-        ("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"), ("<|channel|>final<|message|>",)
-    ),
+    # gpt-oss: what is neither analysis nor a call of a tool; behind a channel may stand a recipient, or a format
+    Delimiters(("<|channel|>analysis", "<|channel|>commentary"), ("<|channel|>final",)),
 )
 #: Looked for where the chat template has the opening text, which elsewhere may mean something else.
 OF_A_TEMPLATE: Final = (
@@ -85,9 +84,15 @@ def answer_begins(text: str, delimiters: Iterable[Delimiters], opened: Delimiter
 
 def tag_pairs(text: str, vocabulary: str) -> Iterator[tuple[str, str]]:
     """The tags of a text whose names are of reasoning, each with the tag that ends it."""
-    for tag in dict.fromkeys(found[0] for found in TAG.finditer(text) if _OF_REASONING.search(found[0])):
-        if not _ENDS.search(tag.replace("_", " ")) and (close := _end_of(tag, vocabulary)) is not None:
+    for tag in dict.fromkeys(found[0] for found in TAG.finditer(text)):
+        if opens_reasoning(tag) and (close := _end_of(tag, vocabulary)) is not None:
             yield tag, close
+
+
+def opens_reasoning(tag: str) -> bool:
+    """Whether a text is a tag whose name says that reasoning begins."""
+    named = TAG.fullmatch(tag) and _OF_REASONING.search(tag)
+    return bool(named) and _ENDS.search(tag.replace("_", " ")) is None
 
 
 def _end_of(tag: str, vocabulary: str) -> str | None:
@@ -127,6 +132,7 @@ class Reasoning:
         prompt_end: what the chat template puts behind the last message, for the model to go on from.
         lost: a delimiter holds a special token of the tokenizer, which `skip_special_tokens=True` leaves out.
         named: they are the user's, and no others are looked for.
+        endless: tokens whose names say that they open reasoning, and of which no end is known.
     """
 
     delimiters: tuple[Delimiters, ...]
@@ -134,6 +140,7 @@ class Reasoning:
     lost: bool = False
     named: bool = False
     of_tokenizer: tuple[Delimiters, ...] = field(default=())
+    endless: tuple[str, ...] = ()
 
     def opened_by(self, prompt: str) -> Delimiters | None:
         """The delimiters whose reasoning the prompt has opened, and not ended: the response begins within it."""
@@ -193,7 +200,8 @@ class Reasoning:
         opened = self.opened_by(self.prompt_end)
         where = f"; the prompt opens it ({opened.opens[0]})" if opened else ""
         lost = "; read from tokens, since the text leaves special tokens out" if self.lost else ""
-        return f"reasoning: {found}{where}{lost}"
+        endless = f"; what ends {', '.join(self.endless)} is not known ({setting} can say it)" if self.endless else ""
+        return f"reasoning: {found}{where}{lost}{endless}"
 
 
 def check_named(named: Any, setting: str = SETTING) -> None:

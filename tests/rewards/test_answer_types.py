@@ -323,12 +323,20 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["False", "false"],
     ),
     r"\text{DNE}": (
-        ["DNE"],
-        ["0"],
+        ["DNE", r"\text{does not exist}", "The limit does not exist"],
+        ["0", r"\infty", r"\emptyset"],
     ),
     r"\infty": (
-        [r"+\infty"],
-        [r"-\infty", "0", r"\text{DNE}"],
+        [r"+\infty", "infinity", r"\text{positive infinity}"],
+        [r"-\infty", "0", r"\text{DNE}", r"\text{negative infinity}", r"\text{infinitely many}"],
+    ),
+    r"-\infty": (
+        [r"\text{Negative infinity}"],
+        ["infinity"],
+    ),
+    r"\binom{8}{3}": (
+        [r"\binom83", "56", r"\binom{8}3"],
+        [r"\binom38", r"\binom835", r"\binom{83}"],
     ),
     "y^2=4x": (
         ["4x=y^2", "y^2-4x=0", r"x=\frac{y^2}{4}", "y^2 = 4 x"],

@@ -40,6 +40,12 @@ MODELS = {
         ("<|channel|>", "<|message|>", "<|start|>", "<|end|>"), (), "",
         "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>",
     ),
+    "gpt-oss, of a tool": (
+        ("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|constrain|>"), (), "",
+        "<|channel|>analysis to=python code<|message|>",
+        "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    ),
+    "Gemma 4": (("<|channel>", "<channel|>"), (), "", "<|channel>thought\n", "<channel|>"),
     "Granite": ((), (), "{# Here is my thought process: #}", "Here is my thought process:", "Here is my response:"),
     "Apriel": ((), (), "Here are my reasoning steps:\n", "Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
     "HyperCLOVA X": ((), (), "{# assistant/think #}", "/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
@@ -153,6 +159,13 @@ def test_what_cannot_be_told(opens: str) -> None:
 def test_names_that_are_none(named: Any) -> None:
     with pytest.raises(ValueError, match=r"run.reasoning.delimiters=.* must be null or a list of pairs"):
         check_named(named)
+
+
+def test_a_token_without_a_known_end_is_named() -> None:
+    tokens = ("<|think|>", "<|content|>", "<|thought|>", "<|/thought|>", "<|end_of_thinking|>")
+    said = find_reasoning(tokenizer(tokens), {}).sentence()
+    assert said.endswith("; what ends <|think|> is not known (run.reasoning.delimiters can say it)")
+    assert "not known" not in find_reasoning(tokenizer(tokens), {}, [["<|think|>", "<|content|>"]]).sentence()
 
 
 def test_names_that_are_some() -> None:

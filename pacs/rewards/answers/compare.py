@@ -13,7 +13,17 @@ from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variabl
 from pacs.rewards.answers.field import Field
 from pacs.rewards.answers.reals import is_interval, is_no_point
 from pacs.rewards.answers.uncalculated import missing_form
-from pacs.rewards.answers.unknowns import by_name, in_order, named_apart, names_of, numbered, ordered, without_numbers
+from pacs.rewards.answers.unknowns import (
+    COORDINATES,
+    as_equations,
+    by_name,
+    in_order,
+    named_apart,
+    names_of,
+    numbered,
+    ordered,
+    without_numbers,
+)
 
 _OF_X: Final = ("f(x)", "g(x)", "h(x)")
 Comparison = Literal["correct", "wrong", "unevaluated"]
@@ -31,6 +41,10 @@ def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
     """
     answer, gold = _of_one(answer), _of_one(gold)
     match answer, gold:
+        case types.Named() | types.Equation(), types.Named() | types.Equation() if equations := as_equations(
+            answer, gold
+        ):
+            return compare(*equations)
         case types.Named(first, value), types.Named(second, of_gold):
             if _same_name(first, second):
                 return compare(value, of_gold)
@@ -54,9 +68,15 @@ def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
             if values.keys() != of_golds.keys():
                 return "wrong"
             return _in_order([values[name] for name in of_golds], list(of_golds.values()))
+        case (types.Named(name), types.Collection(items)) | (types.Collection(items), types.Named(name)) if any(
+            item.name == name for item in named_apart(items)
+        ):
+            return "wrong"  # x=1, y=2 for 1<x<2
         case types.Named(name, value), _:
             names = names_of(name)
             return compare(ordered(value, names, in_order(names)) if names else value, gold)
+        case types.Expression(), types.Named(name) if "+" in name and COORDINATES.issuperset(name):
+            return "wrong"  # 1 for x+y=1, which is a line
         case _, types.Named(_, of_gold):
             return compare(answer, of_gold)
         case types.Approximation(value), types.Approximation(of_gold):

@@ -30,18 +30,25 @@ def numeral(cursor: Cursor, digits: str, argument: Argument) -> Node:
 def fraction(cursor: Cursor, argument: Argument) -> Quotient:
     r"""What comes behind \frac."""
     start = cursor.place
-    digits = cursor.peek() or ""
-    if digits.isdigit() and len(digits) == 2:  # \frac12
-        cursor.take()
-        return Quotient(Number(Fraction(digits[0])), Number(Fraction(digits[1])))
-    if digits.isdigit() and len(digits) > 2:
-        raise Unreadable("a fraction of one numeral")
+    if digits := two_digits(cursor):  # \frac12
+        return Quotient(*digits)
     above = argument()
     middle = cursor.place
     below = argument()
     if _differential(cursor.tokens[start:middle]) and _differential(cursor.tokens[middle : cursor.place], below=True):
         raise Operation("derivative")
     return Quotient(above, below)
+
+
+def two_digits(cursor: Cursor) -> tuple[Node, Node] | None:
+    r"""The digits of a numeral that is two arguments, as in \binom52; None if no numeral of several comes next."""
+    digits = cursor.peek()
+    if digits is None or not digits.isdigit() or len(digits) < 2:
+        return None
+    if len(digits) > 2:
+        raise Unreadable("two arguments of one numeral")
+    cursor.take()
+    return Number(Fraction(digits[0])), Number(Fraction(digits[1]))
 
 
 def _spaced_fraction(cursor: Cursor) -> bool:

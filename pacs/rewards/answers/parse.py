@@ -153,7 +153,7 @@ class _Parser(Cursor):
         if name == "sqrt":
             return self.root()
         if name == "binom":
-            return tree.Call("binomial", (self.argument(), self.argument()))
+            return tree.Call("binomial", numerals.two_digits(self) or (self.argument(), self.argument()))
         if name in FUNCTIONS:
             return self.function(name)
         if name in GREEK:

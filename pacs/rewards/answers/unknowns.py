@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from pacs.rewards.answers import types
+from pacs.rewards.answers.expression import Sum, Variable, negative
 
 #: w goes before x, or behind z.
 _ALPHABET: Final = "abcdefghijklmnopqrstuv xyz"
+#: Letters of which a sum is a line or a plane; that of others (m+n=5) is what was asked for.
+COORDINATES: Final = frozenset("xyz+")
 
 
 def named_apart(items: Sequence[types.Answer]) -> list[types.Named]:
@@ -79,3 +82,18 @@ def ordered(value: types.Answer, names: Sequence[str], order: Sequence[str]) -> 
         case types.Collection(items):
             return types.Collection(tuple(ordered(item, names, order) for item in items))
     return value
+
+
+def as_equations(answer: types.Answer, gold: types.Answer) -> tuple[types.Answer, types.Answer] | None:
+    """With x+y=1 as an equation, if the other is something else than a value of x+y; None if neither is such a sum."""
+    if isinstance(answer, types.Named) and isinstance(gold, types.Named) and answer.name == gold.name:
+        return None
+    of_answer, of_gold = _sum_as_equation(answer), _sum_as_equation(gold)
+    return (of_answer or answer, of_gold or gold) if of_answer or of_gold else None
+
+
+def _sum_as_equation(answer: types.Answer) -> types.Equation | None:
+    match answer:
+        case types.Named(name, types.Expression(node, None)) if "+" in name:
+            return types.Equation(Sum((*map(Variable, name.split("+")), negative(node))))
+    return None

@@ -7,7 +7,7 @@ from typing import Final
 from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import Unreadable, check_size
 from pacs.rewards.answers.expression import Number
-from pacs.rewards.answers.reals import set_of
+from pacs.rewards.answers.reals import REALS, set_of
 from pacs.rewards.answers.units import is_word_unit
 
 #: Of three letters or fewer, and no products.
@@ -46,6 +46,8 @@ _OF_REALS = re.compile(
 _NUMBER = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.I)
 _A_NAME = re.compile(r"(?<![a-zA-Z\\])[a-z] ?(?:=|\\neq?(?![a-z])) ?")
 _TYPESET = re.compile(r"\\(?:text\w*|mathrm|mbox)\s*\{([^{}]*)\}|\$")
+_INFINITY = re.compile(r"(?:positive |plus |(negative |minus ))?infinity", re.I)
+_NOTHING = re.compile(r"(?:the )?(?:limit )?(?:dne|does not exist)", re.I)
 _NONE = re.compile(r"(?:the )?empty set|(?:there (?:is|are) )?no (?:real )?solutions?", re.I)
 #: "or" and "and" between answers, and "mod 7" in its ways of being written.
 _CONJUNCTION = re.compile(r"(\\[a-zA-Z]+\s*\{[^{}]*\})|(?<![a-zA-Z\\])(or|and)(?![a-zA-Z])")
@@ -92,6 +94,10 @@ def words(text: str) -> types.Answer:
         return set_of(*_set(found))
     if _NONE.fullmatch(text):
         return types.Collection(())
+    if found := _INFINITY.fullmatch(text):
+        return REALS.items[0 if found[1] else 1]
+    if _NOTHING.fullmatch(text):
+        return types.Words("DNE")
     if text.casefold() in _NUMBER_WORDS:
         return types.Expression(Number(Fraction(_NUMBER_WORDS.index(text.casefold()))))
     return types.Words(text if text.isupper() else text.casefold())
