@@ -61,7 +61,7 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
 
     def look(samples: int) -> None:
         with clock.of("evaluate"):
-            evaluation = evaluate(
+            measured = evaluate(
                 begun.policy,
                 begun.tokenizer,
                 begun.evaluated,
@@ -70,9 +70,9 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
                 # Other samples in each run, also where the policies are the same, as they are before the first step.
                 seed=settings.seed * MOST_STEPS + so_far["step"],
             )
-        evaluations.append(so_far | evaluation)
-        pass_at_1 = sum(evaluation["right"]) / (samples * len(evaluation["right"]))
-        report(f"step {so_far['step']}: greedy {evaluation['greedy']:.3f}, pass@1 {pass_at_1:.3f}")
+        evaluations.append(so_far | measured)
+        pass_at_1 = sum(measured["right"]) / (samples * len(measured["right"]))
+        report(f"step {so_far['step']}: greedy {measured['greedy']:.3f}, pass@1 {pass_at_1:.3f}")
 
     if settings.evaluate_every:
         look(evaluation.samples_between)

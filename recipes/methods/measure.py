@@ -68,7 +68,7 @@ def measure(run: Path, step: int, evaluation: Evaluation, seed: int) -> dict[str
         model = Path(folder) / "model"
         export(source, model, "float32")
         policy = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
-    evaluation = evaluate(
+    measured = evaluate(
         policy,
         begun.tokenizer,
         begun.evaluated,
@@ -80,7 +80,7 @@ def measure(run: Path, step: int, evaluation: Evaluation, seed: int) -> dict[str
         "start": start_digest(start),
         "lr": source.setting(LR),
         "tokens": int(sum(read_run(run).series("pacs/response_tokens/generated_sum").values)),
-        "evaluation": evaluation,
+        "evaluation": measured,
     }
 
 

@@ -58,9 +58,9 @@ def ranked(policy: torch.Tensor, reference: torch.Tensor, right: torch.Tensor) -
     """Of (..., A) log pi, log pi_ref, and labels with both classes; exact."""
     ratio = policy - reference
     share, of_class, kl_among = [], [], []
-    for of_class in (right == 1, right == 0):
-        among = [each.masked_fill(~of_class, -torch.inf).log_softmax(dim=-1).exp() for each in (policy, reference)]
-        logs = [each.masked_fill(~of_class, -torch.inf).logsumexp(dim=-1) for each in (policy, reference)]
+    for members in (right == 1, right == 0):
+        among = [each.masked_fill(~members, -torch.inf).log_softmax(dim=-1).exp() for each in (policy, reference)]
+        logs = [each.masked_fill(~members, -torch.inf).logsumexp(dim=-1) for each in (policy, reference)]
         share.append(logs)
         of_class.append(among[0])
         inner = ratio - (logs[0] - logs[1])[..., None]

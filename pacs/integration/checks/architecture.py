@@ -110,9 +110,9 @@ def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
     try:
         heads, key_value_heads = _attention_heads(settings)
     except AttributeError as error:
-        mend, heads = "choose another model", getattr(settings.get_text_config(), "num_attention_heads", None)
-        if error.name == "num_key_value_heads" and heads is not None:
-            mend = f"set +@model.override_config.num_key_value_heads={heads} (each attention head has keys of its own)"
+        mend, known = "choose another model", getattr(settings.get_text_config(), "num_attention_heads", None)
+        if error.name == "num_key_value_heads" and known is not None:
+            mend = f"set +@model.override_config.num_key_value_heads={known} (each attention head has keys of its own)"
         yield f"{named}, whose config has no {error.name}, which verl's engine reads of every model: {mend}."
         return
     shared = sequence_parallel_size(config)

@@ -78,8 +78,8 @@ class DaemonWatch(threading.Thread):
             return f"{name} (process {daemon.pid})"
         for child in psutil.Process().children() if len(self.daemons) < len(DAEMONS) else ():
             with suppress(psutil.NoSuchProcess):
-                if name := DAEMONS.get(child.name()):
-                    self.daemons[child] = name
+                if kind := DAEMONS.get(child.name()):
+                    self.daemons[child] = kind
         return None
 
 
