@@ -31,8 +31,8 @@ from pacs.metrics.registry import OURS
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
-COLUMNS_OF_A_METHOD = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
-OPTIONAL_UPDATE_COLUMNS = COLUMNS_OF_A_METHOD | {"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
+OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "row", "update"}
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -75,12 +75,12 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
             tokens               tokens of the response
             effective_advantage  A
-            sequence_advantage   of a tokenwise method, the part of A by sums that weigh tokens alike; not reduced
-            token_advantage      of a tokenwise method, the factor of its token objectives; not reduced
+            sequence_advantage, token_advantage   of a tokenwise method, what A is made of; not reduced
             grpo_fallback        1 if the row's group fell back to dr_grpo
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
+            token_weight         sum over tokens of `method.token_weight`
             row                  the row's place in the train batch; not reduced
             update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
 

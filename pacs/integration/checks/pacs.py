@@ -24,7 +24,7 @@ VERLS = {
     "actor_rollout_ref.actor.policy_loss.loss_mode": "vanilla",
     "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
 }
-#: What a method may read of each token (`Method.READS`): by vLLM, and by verl's pass of log pi_old.
+#: What may be read of each token (`Method.reads`): by vLLM, and by verl's pass of log pi_old.
 STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
@@ -118,15 +118,23 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             f"method.update.correction.kind={kind}: its weights are of the policy that was sent to vLLM, which is kept "
             "where it is the reference alone: set method.reference.reset_every=1, or leave the correction out."
         )
-    if kind is not None and not by_engine:
+    weight = method.token_weight
+    of_weight = () if weight.chosen is None else weight.chosen.reads
+    by_vllm = [] if kind is None else [f"method.update.correction.kind={kind}"]
+    if "rollout_log_probs" in of_weight:
+        by_vllm.append(f"method.token_weight.name={weight.name}")
+    for who in by_vllm:
+        if not by_engine:
+            yield f"{who} needs vLLM's own log-probabilities: set actor_rollout_ref.rollout.calculate_log_probs=true."
+        elif config.actor_rollout_ref.rollout.logprobs_mode != "processed_logprobs":
+            yield (
+                f"{who}: vLLM's log-probabilities are to be those that it sampled with: set "
+                "actor_rollout_ref.rollout.logprobs_mode=processed_logprobs."
+            )
+    if "mean_entropy_slope" in of_weight:
         yield (
-            f"method.update.correction.kind={kind} needs vLLM's own log-probabilities: set "
-            "actor_rollout_ref.rollout.calculate_log_probs=true."
-        )
-    if kind is not None and by_engine and config.actor_rollout_ref.rollout.logprobs_mode != "processed_logprobs":
-        yield (
-            f"method.update.correction.kind={kind}: vLLM's log-probabilities are to be those that it sampled with: set "
-            "actor_rollout_ref.rollout.logprobs_mode=processed_logprobs."
+            "method.token_weight.steer.form=exact needs a sum over the vocabulary at each token, which none of verl's "
+            "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
         )
     for name in method.READS:
         if name not in STREAMS:

@@ -163,4 +163,13 @@ POLICY = (
         healthy="Far above the mean (quickstart 2e-5): unlikely tokens are imprecise.",
         remedy="Growing alone: read `samples/` for repeated or foreign text.",
     ),
+    Metric(
+        name="pacs/token_weight/per_token",
+        column="token_weight",
+        over=COUNTED,
+        formula="the weight of `method.token_weight`, where there is one",
+        unit="none",
+        healthy="`entropy_top`: its `share`. `steer`: near 1.",
+        remedy="1 throughout: the weight does nothing. Near 0: hardly a token carries the gradient.",
+    ),
 )

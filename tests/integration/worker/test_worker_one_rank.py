@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.integration.worker import test_worker as cases
-from tests.integration.worker.worker_case import tiny_model, token_metrics
+from tests.integration.worker.worker_case import naive_token_weights, tiny_model, token_metrics
 
 CASE = "qwen3 packed"
 #: Either strategy in its simplest split; a reference of its own, and the policy.
@@ -16,6 +16,12 @@ WAYS = [
     for split in ("grouped, two groups", "cached, four rows")
     for reference in cases.REFERENCES
 ]
+#: Under a token weight, which the trainer makes of the whole batch.
+WEIGHTED = [
+    (config, split, "reference")
+    for config in ("pacs, steer", "grpo, entropy_top")
+    for split in ("grouped, two groups", "cached, four rows")
+]
 STEPS = ("grouped", "cached, two epochs")
 
 
@@ -24,11 +30,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder: Path = tmp_path_factory.mktemp("worker")
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
-    cases.write_cases(folder, 1, {CASE: WAYS}, STEPS)
+    cases.write_cases(folder, 1, {CASE: [*WAYS, *WEIGHTED]}, STEPS)
     return cases.run_ranks(folder, 1)[CASE]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=" - ".join)
+@pytest.mark.parametrize("way", [*WAYS, *WEIGHTED], ids=" - ".join)
 def test_the_gradient_is_that_of_one_whole_batch_pass(way: tuple[str, str, str], results: dict) -> None:
     config, _, reference = way
     family, _, temperature = cases.CASES[CASE]
@@ -43,6 +49,15 @@ def test_metrics_of_tokens_are_those_of_the_policys_own(results: dict) -> None:
     for split in ("grouped, two groups", "cached, four rows"):
         metrics = results["rloo", split, "reference"]["metrics"]
         assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("way", WEIGHTED, ids=" - ".join)
+def test_the_mean_weight_of_a_token_is_logged(way: tuple[str, str, str], results: dict) -> None:
+    weights = naive_token_weights(cases.ROWS, cases.METHODS[way[0]])
+    masked = [weights[i][t] for i, row in enumerate(cases.ROWS) for t, own in enumerate(row.mask) if own]
+    expected = float(torch.stack(masked).mean())
+    assert results[way]["metrics"]["pacs/token_weight/per_token"] == pytest.approx(expected, rel=1e-5)
+    assert expected < 1
 
 
 @pytest.mark.parametrize("name", STEPS)
