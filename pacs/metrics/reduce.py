@@ -63,9 +63,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     every metric is finite.
 
     Args:
-        tables: those of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number
-            type, with `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all. Values are those
-            at the weights the row's mini-batch was updated from:
+        tables: of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number type, with
+            `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all, at the weights before the update:
 
             counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
             correct              the label R; with others than 0 and 1, what is of right and wrong rows is left out
@@ -75,7 +74,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             log_ratio            sum over tokens of log pi_theta - log pi_ref, nats
             tokens               tokens of the response
             effective_advantage  A
-            sequence_advantage, token_advantage   of a tokenwise method, what A is made of; not reduced
+            sequence_advantage   of a tokenwise method, the part of A by sums that weigh tokens alike; not reduced
+            token_advantage      of a tokenwise method, the factor of its token objectives; not reduced
             grpo_fallback        1 if the row's group fell back to dr_grpo
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
