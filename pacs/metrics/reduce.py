@@ -4,35 +4,25 @@ So no value depends on how the rows were split over micro-batches, mini-batches 
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from typing import get_args
 
 import torch
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics.entry import Metric
-from pacs.metrics.reductions import (
-    BIN,
-    CORRECT,
-    CORRECT_RESPONSES,
-    COUNTED,
-    FRESH,
-    GROUPS,
-    MIXED,
-    OTHER,
-    RESPONSES,
-    SAMPLED,
-    STATUSES,
-    UPDATED,
-    WRONG,
-    WRONG_RESPONSES,
-)
-from pacs.metrics.registry import OURS
+from pacs.metrics.tables import ours
+from pacs.rewards.verdict import Status
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OPTIONAL_UPDATE_COLUMNS = OF_METHODS | {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "row", "update"}
+
+#: What a verifier says of a response; any other word is counted as `OTHER`.
+STATUSES: tuple[str, ...] = get_args(Status)
+OTHER = "other"
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -96,17 +86,17 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     _check_columns(names, tables)
     rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
     finite = torch.stack(list(rows.values())).isfinite().all(dim=0)
-    not_finite = _reduce({"not_finite": (~finite).double()}, {UPDATED: torch.ones_like(finite)})
+    not_finite = _reduce({"not_finite": (~finite).double()}, {ours.UPDATED: torch.ones_like(finite)})
     read = finite & (rows["counted"] != 0)
     rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1
-    selections = {COUNTED: torch.ones_like(correct)}
+    selections = {ours.COUNTED: torch.ones_like(correct)}
     classes = not bool((~correct & (rows["correct"] != 0)).any())
     if classes:
-        selections |= {CORRECT: correct, WRONG: ~correct}
+        selections |= {ours.CORRECT: correct, ours.WRONG: ~correct}
     if "update" in rows:
-        selections[FRESH] = rows["update"] == 0
+        selections[ours.FRESH] = rows["update"] == 0
     if "score" not in rows or not classes:
         return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])
@@ -122,9 +112,9 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     judged = {name: column[rows["mixed"] == 1] for name, column in columns.items()}
     bins = _bins(judged["probability"])
     judged["calibration_error"] = _calibration_errors(judged["probability"], judged["correct"], bins)
-    metrics |= _reduce(judged, {MIXED: torch.ones_like(bins, dtype=torch.bool)})
+    metrics |= _reduce(judged, {ours.MIXED: torch.ones_like(bins, dtype=torch.bool)})
     for number in range(CALIBRATION_BINS):
-        family = _reduce(judged, {BIN: bins == number})
+        family = _reduce(judged, {ours.BIN: bins == number})
         metrics |= {name.replace("*", str(number)): value for name, value in family.items()}
     return metrics
 
@@ -185,11 +175,11 @@ def batch_metrics(
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
     if unfinished is not None:
         columns["unfinished"] = torch.tensor(unfinished)
-    selections = {SAMPLED: torch.ones_like(kept), RESPONSES: kept}
+    selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept}
     groups: dict[str, float] = {}
     if not graded[kept].any():
         columns |= {"correct": right, "wrong": ~right}
-        selections |= {CORRECT_RESPONSES: kept & right, WRONG_RESPONSES: kept & ~right}
+        selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
         groups = _reduce(*_group_table(group[kept], right[kept]))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
@@ -209,7 +199,7 @@ def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, 
     sizes = index.bincount()
     right = index[correct].bincount(minlength=len(sizes))
     kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
-    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 1}
+    return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}
 
 
 def _bins(probability: torch.Tensor) -> torch.Tensor:
@@ -229,7 +219,7 @@ def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.
     """Every metric of ours over one of the selections: (B,) bool for (B,) float64 columns."""
     values = {
         metric.name: _value(metric, columns, selections[metric.over])
-        for entries in OURS.values()
+        for entries in ours.OURS.values()
         for metric in entries
         if metric.over in selections
     }

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from pacs.metrics import batch_metrics
+from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.verdict import Status
 
 KNOWN = get_args(Status)

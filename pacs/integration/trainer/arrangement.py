@@ -125,14 +125,10 @@ def row_order(
 
 def blocks_of(uids: Sequence[str | None], group_size: int) -> list[list[int]]:
     """The rows of each block: a group and the padding that fills it up, then blocks of padding alone."""
-    groups: dict[str, list[int]] = {}
-    padding = []
+    groups: dict[str | None, list[int]] = {None: []}
     for row, uid in enumerate(uids):
-        if uid is None:
-            padding.append(row)
-        else:
-            groups.setdefault(uid, []).append(row)
-    blocks = []
+        groups.setdefault(uid, []).append(row)
+    padding, blocks = groups.pop(None), []
     for rows in groups.values():
         missing = group_size - len(rows)
         blocks.append(rows + padding[:missing])

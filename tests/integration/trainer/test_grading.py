@@ -9,7 +9,7 @@ import torch
 
 from pacs.integration.trainer import grading
 from pacs.integration.trainer.grading import Grading
-from pacs.rewards.health import VerifierFailure
+from pacs.rewards.verdict import VerifierFailure
 
 #: Tokens of each response; the longest there may be has 8.
 LENGTHS = [3, 8, 7, 8, 1]
