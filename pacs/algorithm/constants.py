@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -11,7 +12,6 @@ from pacs.algorithm.log_ratio import credited_objectives
 from pacs.algorithm.method import Method
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, row_losses
 from pacs.algorithm.rows import Constants, Rows, TrainBatch
-from pacs.algorithm.token_weights.base import Tokens
 
 
 def batch_constants(
@@ -81,10 +81,8 @@ def constants_of(
     if mask is None:
         raise ValueError(f"method.token_weight.name={method.token_weight.name} weighs tokens: it needs response_mask")
     mask = mask & counted.rows[:, None]
-    advantages = None
-    if weight.NEEDS_ADVANTAGES:
-        advantages = _advantages_at_reference(method, targets, groups, counted, mask, constants, read)
-    weights = weight.weights(Tokens(mask, read, advantages)).to(targets.dtype)
+    advantages = partial(_advantages_at_reference, method, targets, groups, counted, mask, constants, read)
+    weights = weight.weights(mask, read, advantages).to(targets.dtype)
     return replace(constants, token_weights=torch.where(mask, weights, 1))
 
 

@@ -12,11 +12,7 @@ from pacs.algorithm.aggregated import Dapo, Grpo
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.kit_case import random_case
 from pacs.algorithm.nft import Nft
-from pacs.algorithm.token_weights import TokenWeightConfig
-from pacs.algorithm.token_weights.base import Tokens
-from pacs.algorithm.token_weights.entropy_top import EntropyTop
-from pacs.algorithm.token_weights.position import Position
-from pacs.algorithm.token_weights.steer import Steer
+from pacs.algorithm.token_weights import EntropyTop, Position, Steer, TokenWeightConfig
 
 WEIGHTS: dict[str, dict[str, Any]] = {
     "steer": {"name": "steer"},
@@ -172,7 +168,7 @@ def test_steer_divides_by_no_less_than_its_floor() -> None:
     advantages, mask = torch.tensor([[1e-6, -2e-6]]), torch.ones(1, 2, dtype=torch.bool)
     streams = {"old_log_probs": torch.full((1, 2), -1.0), "entropy": torch.full((1, 2), 2.0)}
     omega = 2e-6 * (1 - math.exp(-1))
-    found = Steer(least=0.5).weights(Tokens(mask, streams, advantages))
+    found = Steer(least=0.5).weights(mask, streams, lambda: advantages)
     assert found[0, 1].item() == pytest.approx(math.exp(math.log(0.5) * omega / 0.02), rel=1e-6)
     assert found[0, 0].item() > found[0, 1].item()
 
@@ -204,8 +200,8 @@ def test_steer_takes_the_advantage_of_each_token() -> None:
 def test_without_a_token_nothing_is_weighed() -> None:
     none = torch.zeros(2, 3, dtype=torch.bool)
     streams = {"entropy": torch.zeros(2, 3)}
-    assert EntropyTop().weights(Tokens(none, streams)).tolist() == none.tolist()
-    assert Position().weights(Tokens(none, {})).isfinite().all()
+    assert EntropyTop().weights(none, streams, lambda: none).tolist() == none.tolist()
+    assert Position().weights(none, {}, lambda: none).isfinite().all()
 
 
 # Under the methods
@@ -277,15 +273,15 @@ def test_what_a_weight_needs_has_to_be_there() -> None:
     ("section", "message"),
     [
         ({"name": "ster"}, r"method.token_weight.name=ster is not known \(did you mean steer\?\): choose one of ste"),
-        ({"steer": {"least": 0.5}}, "steer.least=0.5: nothing reads it with method.token_weight.name=null; set "),
+        ({"steer": {"least": 0.5}}, "steer.least=0.5: nothing reads it; set method.token_weight.name=steer, or"),
         (
             {"name": "position", "steer": {"form": "exact"}},
-            "method.token_weight.steer.form=exact: nothing reads it with method.token_weight.name=position; set "
-            "method.token_weight.name=steer, or leave it out",
+            "method.token_weight.steer.form=exact: nothing reads it; set method.token_weight.name=steer, or leave it",
         ),
         ({"name": "steer", "steer": {"least": 1.0}}, "steer.least=1.0 must be less than 1: a weight below 1; the a"),
         ({"name": "steer", "steer": {"form": "exakt"}}, r"form=exakt is not known \(did you mean exact\?\)"),
-        ({"name": "entropy_top", "entropy_top": {"share": 0}}, "share=0 must be greater than 0: a share below 1"),
+        ({"name": "entropy_top", "entropy_top": {"share": 0}}, "share=0 must be greater than 0: a share above 0"),
+        ({"name": "entropy_top", "entropy_top": {"share": 1.5}}, "share=1.5 must be less than or equal to 1: a share"),
         ({"name": "entropy_top", "entropy_top": {"rho": 0.2}}, "rho is not a setting: method.token_weight.entropy_top"),
         (
             {"name": "probability", "probability": {"least": 1.5}},
