@@ -18,7 +18,8 @@ from pacs.rewards.verdict import Status
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "row", "update"}
+OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "token_weight_least", "weighted_tokens"}
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update"}
 
 #: What a verifier says of a response; any other word is counted as `OTHER`.
 STATUSES: tuple[str, ...] = get_args(Status)
@@ -71,6 +72,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
             token_weight         sum over tokens of `method.token_weight`
+            token_weight_least   smallest of these; 1 of a response without a token
+            weighted_tokens      tokens whose weight is not 0
             row                  the row's place in the train batch; not reduced
             update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
 

@@ -110,6 +110,8 @@ class MethodLoss:
         columns = {}
         if token_weights is not None:
             columns["token_weight"] = torch.where(mask, token_weights, 0).sum(dim=1)
+            columns["weighted_tokens"] = (mask & (token_weights != 0)).sum(dim=1)
+            columns["token_weight_least"] = torch.where(mask, token_weights, torch.inf).amin(dim=1).nan_to_num(posinf=1)
         if "entropy" in model_output:
             entropy = no_padding_2_padding(model_output["entropy"], data)
             columns["entropy"] = torch.where(mask, entropy, 0).sum(dim=1)

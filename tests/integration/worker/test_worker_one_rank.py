@@ -19,9 +19,9 @@ WAYS = [
 #: Under a token weight, which the trainer makes of the whole batch.
 WEIGHTED = [
     (config, split, "reference")
-    for config in ("pacs, steer", "grpo, entropy_top")
+    for config in ("pacs, steer", "grpo, entropy_top", "nft, probability", "credit for each token, surprisal_band")
     for split in ("grouped, two groups", "cached, four rows")
-]
+] + [("disco, position", "cached, four rows", "reference")]
 STEPS = ("grouped", "cached, two epochs")
 
 
@@ -52,12 +52,17 @@ def test_metrics_of_tokens_are_those_of_the_policys_own(results: dict) -> None:
 
 
 @pytest.mark.parametrize("way", WEIGHTED, ids=" - ".join)
-def test_the_mean_weight_of_a_token_is_logged(way: tuple[str, str, str], results: dict) -> None:
+def test_the_weights_of_tokens_are_logged(way: tuple[str, str, str], results: dict) -> None:
     weights = naive_token_weights(cases.ROWS, cases.METHODS[way[0]])
-    masked = [weights[i][t] for i, row in enumerate(cases.ROWS) for t, own in enumerate(row.mask) if own]
-    expected = float(torch.stack(masked).mean())
-    assert results[way]["metrics"]["pacs/token_weight/per_token"] == pytest.approx(expected, rel=1e-5)
-    assert expected < 1
+    masked = torch.stack([weights[i][t] for i, row in enumerate(cases.ROWS) for t, own in enumerate(row.mask) if own])
+    expected = {
+        "per_token": float(masked.mean()),
+        "carrying_per_token": float((masked > 0).float().mean()),
+        "least_min": float(masked.min()),
+    }
+    found = {name: results[way]["metrics"][f"pacs/token_weight/{name}"] for name in expected}
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert expected["per_token"] < 1
 
 
 @pytest.mark.parametrize("name", STEPS)

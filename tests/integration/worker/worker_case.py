@@ -205,7 +205,14 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
         for t, (log_prob, entropy) in enumerate(zip(rollout_log_probs(row), entropies(row), strict=True)):
             if row.mask[t]:
                 omega = advantage * (1 - math.exp(float(log_prob))) * float(log_prob + entropy)
-                known[i, t] = abs(omega) if name == "steer" else float(entropy)
+                places = [place for place in range(len(row.mask)) if row.mask[place]]
+                known[i, t] = {
+                    "steer": abs(omega),
+                    "entropy_top": float(entropy),
+                    "probability": math.tanh(2 * math.exp(float(log_prob))),
+                    "surprisal_band": -float(log_prob) / float(entropy),
+                    "position": 1 - 0.5 * places.index(t) / max(1, len(places) - 1),
+                }[name]
     weights = [torch.ones(len(row.response)) for row in rows]
     bound = sorted(known.values(), reverse=True)[round(0.2 * len(known)) - 1]
     for (i, t), value in known.items():
@@ -213,6 +220,10 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
             weights[i][t] = 0.8 ** (value / max(0.02, *known.values()))
         elif name == "entropy_top":
             weights[i][t] = float(value >= bound)
+        elif name == "surprisal_band":
+            weights[i][t] = float(0.5 <= value <= 1.55)
+        else:
+            weights[i][t] = max(0.2, value)
     return weights
 
 
