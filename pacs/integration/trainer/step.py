@@ -23,12 +23,10 @@ import transfer_queue as tq
 from tensordict import TensorDict
 from verl.utils.debug import marked_timer
 
+from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
 from pacs.integration.trainer.step_rows import fields_read, step_rows
 from pacs.integration.trainer.update import log, reset, update
-
-#: Streams that verl's pass of log pi_old writes.
-OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy"})
 
 
 def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float], prompts: int) -> Any:

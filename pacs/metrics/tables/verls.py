@@ -122,7 +122,8 @@ VERL_KEYS: dict[str, tuple[VerlKey, ...]] = {
             "Grows with the model only.",
             "Long: raise `actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes`."),
         VerlKey("timing_s/old_log_prob", CLOCK, SECONDS, "log-probabilities before the updates",
-            "A forward pass; with PACS only every `method.metrics.old_log_prob_every` steps."),
+            "A forward pass; with PACS only every `method.metrics.old_log_prob_every` steps, or where "
+            "`method.token_weight.name` reads the entropy."),
         VerlKey("timing_s/ref", CLOCK, SECONDS, "verl's pass of the reference",
             "Absent without a KL term, and with PACS."),
         VerlKey("timing_s/values", CLOCK, SECONDS, "PPO: the critic's forward pass", "About `timing_s/old_log_prob`."),
