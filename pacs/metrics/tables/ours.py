@@ -4,8 +4,7 @@ from pacs.metrics.entry import Metric
 
 # What a metric is reduced over. Of the update's rows, one a response:
 COUNTED = "rows in N"
-CORRECT = "correct rows in N"
-WRONG = "wrong rows in N"
+CORRECT, WRONG = "correct rows in N", "wrong rows in N"
 FRESH = "rows in N of the first mini-batch"
 MIXED = "rows in N of mixed groups"
 BIN = "rows of the bin"
@@ -21,10 +20,7 @@ GROUPS = "groups of two or more responses"
 # Of the step:
 UPDATES = "updates"
 # Units:
-SHARE = "share"
-NATS = "nats"
-PER_TOKEN = "nats a token"
-SCORE = "beta * nats"
+SHARE, NATS, PER_TOKEN, SCORE = "share", "nats", "nats a token", "beta * nats"
 
 CLASSES = (("correct", CORRECT), ("wrong", WRONG))
 
@@ -114,8 +110,7 @@ OURS: dict[str, tuple[Metric, ...]] = {
         Metric("pacs/gradient/critic_skipped_count", "", UPDATES, UPDATES, "PPO: the same of the critic's updates",
             "0.", "As above, with `critic.optim.lr`."),
         Metric("pacs/rows/not_finite_count", "not_finite", UPDATED, "rows",
-            "a value is not finite; other metrics leave the row out",
-            "0.",
+            "a value is not finite; other metrics leave the row out", "0.",
             "With skipped updates: policy or reference; `pacs inspect` says which. Without: rows not in N, or only "
             "entropy or vLLM's log-probabilities."),
         Metric("pacs/update/learning_rate_mean", "", UPDATES, "none", "the learning rate of the update",
@@ -163,17 +158,12 @@ OURS: dict[str, tuple[Metric, ...]] = {
         Metric("pacs/rollout_gap/worst_max", "rollout_gap_worst", FRESH, NATS, "the largest such difference of a token",
             "Far above the mean (quickstart 2e-5): unlikely tokens are imprecise.",
             "Growing alone: read `samples/` for repeated or foreign text."),
-        Metric("pacs/token_weight/per_token", "token_weight", COUNTED, "none",
-            "the weight of `method.token_weight`, where there is one",
-            "`entropy_top`: its `share`. `steer`: near 1.",
-            "1 throughout: the weight does nothing. Near 0: the gradient is hardly any token's."),
-        Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", COUNTED, SHARE,
-            "1 where that weight is not 0",
-            "`entropy_top`: its `share`. `surprisal_band`: the band's. Others: 1.",
-            "Far above `entropy_top`'s share: many tokens tie with the last of it, as where most entropies are 0."),
-        Metric("pacs/token_weight/least_min", "token_weight_least", COUNTED, "none", "the smallest such weight",
-            "`steer`: its `least`. `probability`: near its `least`.",
-            "`steer` near 1: no token changes the entropy by 0.02, so that it does next to nothing."),
+        Metric("pacs/token_weight/per_token", "token_weight", COUNTED, "none", "the weight by `method.token_weight`",
+            "`entropy_top`: its `share`. `steer`: near 1.", "1: it does nothing. Near 0: hardly a token is trained on."),
+        Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", COUNTED, SHARE, "1 where it is not 0",
+            "`entropy_top`: its `share`.", "Far above: many tokens tie with the last, as where most entropies are 0."),
+        Metric("pacs/token_weight/least_min", "token_weight_least", COUNTED, "none", "the smallest of a response",
+            "`steer`, `probability`: near their `least`.", "`steer`, near 1: hardly a token changes the entropy."),
     ),
     "Groups": (
         Metric("pacs/groups/mixed_fraction", "mixed", GROUPS, SHARE, "right and wrong responses in the group",
