@@ -7,8 +7,7 @@ COUNTED = "rows in N"
 CORRECT, WRONG = "correct rows in N", "wrong rows in N"
 FRESH = "rows in N of the first mini-batch"
 MIXED = "rows in N of mixed groups"
-BIN = "rows of the bin"
-UPDATED = "all rows"
+BIN, UPDATED = "rows of the bin", "all rows"
 # Of the sampled batch:
 SAMPLED = "all responses"
 RESPONSES = "responses with others in their group"
@@ -159,7 +158,7 @@ OURS: dict[str, tuple[Metric, ...]] = {
             "Far above the mean (quickstart 2e-5): unlikely tokens are imprecise.",
             "Growing alone: read `samples/` for repeated or foreign text."),
         Metric("pacs/token_weight/per_token", "token_weight", COUNTED, "none", "the weight by `method.token_weight`",
-            "`entropy_top`: its `share`. `steer`: near 1.", "1: it does nothing. Near 0: hardly a token is trained on."),
+            "`entropy_top`: its `share`. `steer`: near 1.", "1: it does nothing. Near 0: hardly a token is trained."),
         Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", COUNTED, SHARE, "1 where it is not 0",
             "`entropy_top`: its `share`.", "Far above: many tokens tie with the last, as where most entropies are 0."),
         Metric("pacs/token_weight/least_min", "token_weight_least", COUNTED, "none", "the smallest of a response",
