@@ -7,7 +7,7 @@ where the inputs are.
 
 from pacs.algorithm.conformance import check_method
 from pacs.algorithm.constants import batch_constants, credit_means
-from pacs.algorithm.correction import CorrectionConfig, scale_gradient, token_weights
+from pacs.algorithm.correction import CorrectionConfig, correction_weights, scale_gradient
 from pacs.algorithm.groups import check_whole_groups
 from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
 from pacs.algorithm.method import Method, MetricsConfig, UpdateConfig
@@ -39,6 +39,7 @@ __all__ = [
     "batch_constants",
     "check_method",
     "check_whole_groups",
+    "correction_weights",
     "credit_means",
     "credited_objectives",
     "method_loss",
@@ -48,5 +49,4 @@ __all__ = [
     "score_responses",
     "sequence_log_ratios",
     "surrogate_loss",
-    "token_weights",
 ]

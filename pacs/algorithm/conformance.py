@@ -15,7 +15,7 @@ def check_method(method: Method, *, detached: bool = False, seed: int = 0) -> No
 
     It is tried in float64 on 19 responses of 1 to 5 tokens to 6 prompts, from 1 to 5 a prompt:
 
-    - the gradient is that of finite differences of the loss;
+    - the gradient is that of finite differences of the loss, times `method.token_weight`;
     - by effective advantages (`method.update.strategy=cached`) it is the same as through whole groups (`grouped`);
     - a mini-batch split into micro-batches of whole groups has the same loss and gradient;
     - rows in another order, with other group ids, have the same loss and gradient;
@@ -35,7 +35,9 @@ def check_method(method: Method, *, detached: bool = False, seed: int = 0) -> No
     loss, gradient = case.loss(method, case.log_probs), case.gradient(method, case.log_probs)
     _same(gradient[~case.mask], torch.zeros(1, dtype=gradient.dtype), "the gradient of a masked token is 0", atol=0)
     if not detached:
-        _same(gradient, _finite_differences(case, method), "the gradient is that of finite differences", 1e-5, 1e-7)
+        weights = case.constants(method).token_weights
+        differences = _finite_differences(case, method) * (1 if weights is None else weights)
+        _same(gradient, differences, "the gradient is that of finite differences", 1e-5, 1e-7)
     _same(_cached(case, method), gradient, "the gradient by effective advantages is that through whole groups")
 
     if not method.whole_mini_batch:
@@ -100,7 +102,8 @@ def _cached(case: Case, method: Method) -> torch.Tensor:
         coefficients=constants.coefficients,
         credit=credit_means(constants.credit, case.mask),
     )
-    loss = advantage_loss(leaf, objectives, case.mask, scored, denominator=constants.shares.sum())
+    given = {"denominator": constants.shares.sum(), "token_weights": constants.token_weights}
+    loss = advantage_loss(leaf, objectives, case.mask, scored, **given)
     return torch.autograd.grad(loss, leaf)[0]
 
 

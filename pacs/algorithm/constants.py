@@ -1,13 +1,17 @@
-"""What a method makes of a whole train batch before it is split: who counts, coefficients and credit."""
+"""What a method makes of a whole train batch before it is split: who counts, coefficients, credit, token weights."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape, checked_labels
 from pacs.algorithm.groups import Groups, make_groups
+from pacs.algorithm.log_ratio import credited_objectives
 from pacs.algorithm.method import Method
-from pacs.algorithm.rows import Constants, TrainBatch
+from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, row_losses
+from pacs.algorithm.rows import Constants, Rows, TrainBatch
 
 
 def batch_constants(
@@ -20,19 +24,19 @@ def batch_constants(
     lengths: torch.Tensor | None = None,
     streams: Mapping[str, torch.Tensor] | None = None,
 ) -> Constants:
-    """Which rows of a whole train batch count in N, what each adds to it, and their coefficients and credit.
+    """Which rows of a whole train batch count in N, what each adds to it, their coefficients, credit and token weights.
 
     Args:
         labels: (B,) of any dtype, 0 or 1.
         group_ids: (B,) int64; whole groups.
         method: with its settings.
         row_mask: (B,) bool or number; rows that are 0 do not count.
-        response_mask: (B, T) bool or number, for credit that is a token's; None where the method gives none.
+        response_mask: (B, T) bool or number, for credit and weights that are a token's; None where there are none.
         lengths: (B,) tokens of each response, for `Method.shares`; by default those of `response_mask`, or 0.
-        streams: (B, T) each, those that `Method.READS` names; what they hold outside the mask is not read.
+        streams: (B, T) each, those that `Method.reads` names; what they hold outside the mask is not read.
 
     Returns:
-        `Constants`: coefficients and credit in float32 or float64.
+        `Constants`: coefficients, credit and token weights in float32 or float64.
 
     Raises:
         ValueError: shapes that differ, labels that the method does not take, a stream that is missing or is not finite.
@@ -42,19 +46,20 @@ def batch_constants(
     mask = None if response_mask is None else (response_mask != 0) & groups.rows[:, None]
     if lengths is None:
         lengths = torch.zeros_like(groups.index) if mask is None else mask.sum(dim=1)
-    return constants_of(method, targets, method.counted(targets, groups), lengths, mask, streams or {})
+    return constants_of(method, targets, groups, lengths, mask, streams or {})
 
 
 def constants_of(
     method: Method,
     targets: torch.Tensor,
-    counted: Groups,
+    groups: Groups,
     lengths: torch.Tensor,
     mask: torch.Tensor | None,
     streams: Mapping[str, torch.Tensor],
 ) -> Constants:
-    """`batch_constants` of (B,) labels that are checked, and of the groups of the rows that count."""
-    read = {name: _stream(name, streams, mask, method) for name in method.READS}
+    """`batch_constants` of (B,) labels that are checked, and of the groups of the rows that take part."""
+    counted = method.counted(targets, groups)
+    read = {name: _stream(name, streams, mask, method) for name in method.reads}
     coefficients = method.coefficients(targets, counted)
     credit = method.credit(TrainBatch(targets, counted, mask, read))
     if credit is not None:
@@ -69,7 +74,44 @@ def constants_of(
             credit = torch.where(mask & counted.rows[:, None], credit, 0)
             credited = (credit != 0).any(dim=1)
         coefficients = torch.where(credited, coefficients, 0)
-    return Constants(counted.rows, method.shares(lengths, counted), coefficients, credit)
+    constants = Constants(counted.rows, method.shares(lengths, counted), coefficients, credit)
+    weight = method.token_weight.chosen
+    if weight is None:
+        return constants
+    if mask is None:
+        raise ValueError(f"method.token_weight.name={method.token_weight.name} weighs tokens: it needs response_mask")
+    mask = mask & counted.rows[:, None]
+    advantages = partial(_advantages_at_reference, method, targets, groups, counted, mask, constants, read)
+    weights = weight.weights(mask, read, advantages).to(targets.dtype)
+    return replace(constants, token_weights=torch.where(mask, weights, 1))
+
+
+def _advantages_at_reference(
+    method: Method,
+    targets: torch.Tensor,
+    groups: Groups,
+    counted: Groups,
+    mask: torch.Tensor,
+    constants: Constants,
+    streams: Mapping[str, torch.Tensor],
+) -> torch.Tensor:
+    """(B, T) -N dL/dlog pi of each token under the mask where all log-ratios are 0: a function of labels and credit."""
+    agreeing = targets.new_zeros(mask.shape)
+    sums = likelihoods = None
+    if method.tokenwise:
+        sums = credited_objectives(agreeing, agreeing, mask, method, constants.credit).sum(dim=1)
+    if method.needs_log_likelihoods:
+        likelihoods = torch.where(mask, streams["old_log_probs"], 0).sum(dim=1).to(targets.dtype)
+    coefficients = torch.where(counted.rows, constants.coefficients, 0)
+    credit, lengths = credit_means(constants.credit, mask), mask.sum(dim=1)
+    rows = Rows(torch.zeros_like(targets), likelihoods, sums, lengths, targets, coefficients, credit, groups)
+    known = row_losses(method, rows, counted)[1]
+    if not method.tokenwise:
+        return torch.where(mask, known["effective_advantage"][:, None], 0)
+    each = known[TOKEN_ADVANTAGE][:, None]
+    if constants.credit is not None:
+        each = each * (constants.credit if constants.credit.dim() == 2 else constants.credit[:, None])
+    return torch.where(mask, known[SEQUENCE_ADVANTAGE][:, None] + each, 0)
 
 
 def credit_means(credit: torch.Tensor | None, mask: torch.Tensor) -> torch.Tensor | None:

@@ -19,7 +19,7 @@ class CorrectionConfig(Settings):
     cap: float = Field(default=2.0, gt=1, description="a ratio above 1, as 2.0")
 
 
-def token_weights(
+def correction_weights(
     old_log_probs: torch.Tensor, rollout_log_probs: torch.Tensor, mask: torch.Tensor, config: CorrectionConfig
 ) -> torch.Tensor:
     """Truncated or masked importance weights of tokens.
@@ -42,5 +42,5 @@ def token_weights(
 
 
 def scale_gradient(log_probs: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
-    """(B, T) `log_probs` as they are, whose gradient is multiplied by (B, T) constant `factors`."""
+    """(B, T) `log_probs` as they are, whose gradient is multiplied by (B, T) constant `factors`, finite everywhere."""
     return log_probs.detach() + factors * (log_probs - log_probs.detach())

@@ -24,7 +24,7 @@ class Case:
     mask: torch.Tensor  # (B, T) bool
     labels: torch.Tensor  # (B,)
     groups: torch.Tensor  # (B,)
-    stream: torch.Tensor  # (B, T), each of those that a method reads
+    stream: torch.Tensor  # (B, T) in [0, 1), of which those that a method reads are made
 
     def taking_part(self, method: Method) -> torch.Tensor:
         """(B,) bool: as in a run, a response whose group is too small for the method is left out."""
@@ -32,7 +32,10 @@ class Case:
 
     def constants(self, method: Method) -> Constants:
         """Those of all rows."""
-        streams = {name: self.stream * (1 + place) for place, name in enumerate(method.READS)}
+        streams = {
+            name: self.stream * (1 + place) - (1.5 if name.endswith("log_probs") else 0)  # unlike an entropy, below 0
+            for place, name in enumerate(method.reads)
+        }
         return batch_constants(
             self.labels, self.groups, method, self.taking_part(method), response_mask=self.mask, streams=streams
         )

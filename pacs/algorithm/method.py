@@ -10,6 +10,7 @@ from pacs.algorithm.correction import CorrectionConfig
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.rows import Rows, TrainBatch
+from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.typed_settings import Settings
 
 NEVER = "a whole number of steps, or null for never"
@@ -45,6 +46,8 @@ class Method(Settings, ABC):
     reference: ReferenceConfig = ReferenceConfig()
     #: How the gradient is taken.
     update: UpdateConfig = UpdateConfig()
+    #: What multiplies the gradient of each token.
+    token_weight: TokenWeightConfig = TokenWeightConfig()
     #: Which of the signals that cost something are calculated.
     metrics: MetricsConfig = MetricsConfig()
 
@@ -52,6 +55,12 @@ class Method(Settings, ABC):
     COLUMNS: ClassVar[tuple[str, ...]] = ()
     #: Names of the (B, T) streams that `credit` reads, as `rollout_log_probs`, `entropy` or `values`.
     READS: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """`READS`, and the streams of the token weight."""
+        weight = self.token_weight.chosen
+        return tuple(dict.fromkeys((*self.READS, *(() if weight is None else weight.reads))))
 
     @property
     def smallest_group(self) -> int:

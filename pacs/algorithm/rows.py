@@ -35,22 +35,24 @@ class Constants:
         shares: (B,) what each row adds to N: its sum over a mini-batch is the `denominator` of its micro-batches.
         coefficients: (B,) `Method.coefficients`; 0 in rows that have no loss.
         credit: (B,) or (B, T) `Method.credit`; None of a method that gives none.
+        token_weights: (B, T) what each token's gradient is multiplied by, 1 outside the mask; None: 1 everywhere.
     """
 
     counted: torch.Tensor
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
+    token_weights: torch.Tensor | None = None
 
     def of(self, rows: torch.Tensor) -> "Constants":
         """Those of some rows, chosen by index or mask."""
-        credit = None if self.credit is None else self.credit[rows]
-        return Constants(self.counted[rows], self.shares[rows], self.coefficients[rows], credit)
+        given = {name: values for name, values in vars(self).items() if values is not None}
+        return Constants(**{name: values[rows] for name, values in given.items()})
 
     def cut(self, tokens: int) -> "Constants":
         """The same for responses that are padded to fewer tokens, as those of a mini-batch may be."""
-        by_token = self.credit is not None and self.credit.dim() == 2
-        return replace(self, credit=self.credit[:, :tokens]) if by_token else self  # type: ignore[index]
+        by_token = {name: values for name, values in vars(self).items() if values is not None and values.dim() == 2}
+        return replace(self, **{name: values[:, :tokens] for name, values in by_token.items()})
 
 
 @dataclass(frozen=True)

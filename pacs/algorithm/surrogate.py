@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape
+from pacs.algorithm.correction import scale_gradient
 from pacs.algorithm.log_ratio import select
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 
@@ -55,6 +56,7 @@ def advantage_loss(
     columns: Mapping[str, torch.Tensor],
     *,
     denominator: float | torch.Tensor | None = None,
+    token_weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """`surrogate_loss` of any method: at the weights that gave `columns`, its gradient is `method_loss`'s.
 
@@ -65,7 +67,11 @@ def advantage_loss(
         response_mask: (B, T).
         columns: what `score_responses` says of the rows.
         denominator: as for `surrogate_loss`.
+        token_weights: (B, T) those of `Constants`.
     """
+    if token_weights is not None:
+        log_probs = scale_gradient(log_probs, token_weights)
+        objectives = None if objectives is None else scale_gradient(objectives, token_weights)
     counted = columns["counted"]
     if objectives is None:
         advantages = columns["effective_advantage"]

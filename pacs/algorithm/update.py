@@ -8,6 +8,7 @@ import torch
 
 from pacs.algorithm.checks import at_least_float32, check_shape, checked_labels
 from pacs.algorithm.constants import constants_of, credit_means
+from pacs.algorithm.correction import scale_gradient
 from pacs.algorithm.groups import make_groups
 from pacs.algorithm.log_ratio import credited_objectives, nan_if_not_finite, select, sequence_log_ratios
 from pacs.algorithm.method import Method
@@ -61,12 +62,15 @@ def method_loss(
         raise ValueError(f"log_probs has {len(log_probs)} rows, but group_ids has {len(group_ids)}")
     check_shape("response_mask", response_mask, log_probs.shape)
     mask = (response_mask != 0) & groups.rows[:, None]
+    lengths = mask.sum(dim=1)
+    targets = checked_labels(labels, groups, at_least_float32(log_probs, ref_log_probs), soft=method.soft_labels)
+    given = constants_of(method, targets, groups, lengths, mask, {}) if constants is None else constants
+    if given.token_weights is not None:
+        check_shape("token_weights", given.token_weights, log_probs.shape)
+        log_probs = scale_gradient(log_probs, given.token_weights)
     log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask, allow_not_finite=allow_not_finite)
     likelihoods = select(log_probs, mask, log_ratios.dtype).sum(dim=1) if method.needs_log_likelihoods else None
-    lengths = mask.sum(dim=1)
-    targets = checked_labels(labels, groups, log_ratios.dtype, soft=method.soft_labels)
     counted = method.counted(targets, groups)
-    given = constants_of(method, targets, counted, lengths, mask, {}) if constants is None else constants
     check_shape("coefficients", given.coefficients, group_ids.shape)
     coefficients = torch.where(counted.rows, given.coefficients.to(log_ratios.dtype), 0)
     sums = None
@@ -133,7 +137,7 @@ def score_responses(
     targets = checked_labels(labels, groups, log_ratios.dtype, soft=method.soft_labels)
     counted = method.counted(targets, groups)
     if coefficients is None:
-        constants = constants_of(method, targets, counted, lengths, None, {})
+        constants = constants_of(method, targets, groups, lengths, None, {})
         coefficients, credit = constants.coefficients, constants.credit
     check_shape("coefficients", coefficients, group_ids.shape)
     coefficients = torch.where(counted.rows, coefficients.detach().to(log_ratios.dtype), 0)

@@ -62,6 +62,7 @@ class RowFields(Packed):
         shares: (B,) float64, what the row adds to N.
         coefficients: (B,) float, `Method.coefficients`.
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
+        token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
     """
 
     row: torch.Tensor
@@ -73,13 +74,15 @@ class RowFields(Packed):
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
+    token_weights: torch.Tensor | None = None
 
     def constants(self) -> Constants:
-        """Those of the algorithm; credit of tokens padded to (B, T)."""
-        credit = self.credit
-        if credit is not None and credit.is_nested:
-            credit = credit.to_padded_tensor(0)
-        return Constants(self.counted, self.shares, self.coefficients, credit)
+        """Those of the algorithm; what is a token's is padded to (B, T)."""
+        credit, weights = (
+            values.to_padded_tensor(0) if values is not None and values.is_nested else values
+            for values in (self.credit, self.token_weights)
+        )
+        return Constants(self.counted, self.shares, self.coefficients, credit, weights)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ BASELINES = (
     "gspo", "cispo", "sapo", "clip_cov", "kl_cov", "dppo_tv", "dppo_kl", "opo",
 )  # fmt: skip
 
+#: Streams that verl's pass of log pi_old writes.
+OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy"})
+
 #: The environment variable with which verl's platform is chosen in every process.
 PLATFORM_VARIABLE = "VERL_PLATFORM"
 

@@ -100,6 +100,9 @@ METRICS = (
     Metric(ENTROPY, "entropy", COUNTED, reduced_by="per_token"),
     Metric("pacs/rollout_gap/per_token", "rollout_gap", FRESH),
     Metric("pacs/rollout_gap/worst_max", "rollout_gap_worst", FRESH),
+    Metric("pacs/token_weight/per_token", "token_weight", COUNTED),
+    Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", COUNTED),
+    Metric("pacs/token_weight/least_min", "token_weight_least", COUNTED),
     # Groups and responses.
     Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
     Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),

@@ -15,8 +15,9 @@ from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
-COLUMNS_OF_A_METHOD = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
-OPTIONAL_UPDATE_COLUMNS = COLUMNS_OF_A_METHOD | {"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
+OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
+OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "token_weight_least", "weighted_tokens"}
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update"}
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -47,9 +48,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     every metric is finite.
 
     Args:
-        tables: those of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number
-            type, with `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all. Values are those
-            at the weights the row's mini-batch was updated from:
+        tables: of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number type, with
+            `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all, at the weights before the update:
 
             counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
             correct              the label R; with others than 0 and 1, what is of right and wrong rows is left out
@@ -65,6 +65,9 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
+            token_weight         sum over tokens of `method.token_weight`
+            token_weight_least   smallest of these; 1 of a response without a token
+            weighted_tokens      tokens whose weight is not 0
             row                  the row's place in the train batch; not reduced
             update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
 

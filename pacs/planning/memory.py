@@ -143,7 +143,7 @@ def _generation(work: Workload) -> Phase:
 
 def _passes(work: Workload) -> Iterator[Phase]:
     """Passes without a gradient. FSDP2 keeps a reference in the host's memory, and brings each part as it is used."""
-    names = [name for name, there in (("reference pass", work.reference), ("policy pass", work.policy_pass)) if there]
+    names = [name for name, there in (("reference pass", work.reference), ("policy pass", work.policy_passes)) if there]
     models = [(name, work.policy) for name in names] + ([("values pass", work.critic)] if work.critic else [])
     for name, model in models:
         # What `cached` scores is scored within an update, whose optimizer is there.

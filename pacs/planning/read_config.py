@@ -58,12 +58,23 @@ def read_workload(
         policy=read_policy(config, architecture.parameters, architecture.vocab_size),
         critic=critic,
         reference=_reference(config, algorithm, one_update=mini_batches * keys.epochs_per_step(config) == 1),
-        policy_pass=strategy != "grouped",
+        policy_passes=_policy_passes(config, strategy),
         strategy=strategy,
         engine=read_engine(config),
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
     )
+
+
+def _policy_passes(config: DictConfig, strategy: Literal["grouped", "cached"] | None) -> int:
+    """As `Workload.policy_passes` has it."""
+    from pacs.integration.schema import OF_OLD_LOG_PROBS, method_in
+
+    if strategy is None:
+        return 1
+    # `cached` scores the rows of each mini-batch before its update, in every epoch.
+    scoring = keys.epochs_per_step(config) if strategy == "cached" else 0
+    return scoring + (not OF_OLD_LOG_PROBS.isdisjoint(method_in(config).reads))
 
 
 def _reference(config: DictConfig, algorithm: str, *, one_update: bool) -> Literal["model", "policy"] | None:

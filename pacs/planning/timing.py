@@ -21,9 +21,8 @@ def seconds(work: Workload) -> dict[str, float]:
         # The first mini-batch's are those of the update's own pass, unless a further epoch reads them again.
         share = 1 - 1 / work.mini_batches if not on_the_host and work.epochs == 1 else 1
         times["reference pass"] = share * pass_seconds(work, work.policy, from_host=on_the_host)
-    if work.policy_pass:
-        # `cached` scores the rows of each mini-batch before its update, in every epoch.
-        times["policy pass"] = pass_seconds(work, work.policy) * (work.epochs if work.strategy == "cached" else 1)
+    if work.policy_passes:
+        times["policy pass"] = work.policy_passes * pass_seconds(work, work.policy)
     if work.critic:
         times["values pass"] = pass_seconds(work, work.critic)
         times["critic update"] = update_seconds(work, work.critic)

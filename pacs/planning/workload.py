@@ -19,7 +19,7 @@ class Workload:
         sequence_parallel: ranks that share a sequence.
         response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
         lengths: of the rows, which time depends on.
-        policy_pass: the policy passes over all rows without a gradient: PPO's old log-probabilities, `cached`'s scores.
+        policy_passes: of the policy over all rows without a gradient: verl's old log-probabilities, `cached`'s scores.
         reference: what the rows' reference log-probabilities are of: a `model` of its own, or the `policy` before a
             step's first update (in one epoch only those of the other mini-batches take a pass); None: there is no such
             pass.
@@ -42,7 +42,7 @@ class Workload:
     policy: Trained
     critic: Trained | None
     reference: Literal["model", "policy"] | None
-    policy_pass: bool
+    policy_passes: int
     strategy: Literal["grouped", "cached"] | None
     engine: Engine
     steps: int | None

@@ -9,11 +9,11 @@ from transformers import PreTrainedModel
 from pacs.algorithm import Method, ReferenceSchedule, batch_constants, method_loss
 from pacs.algorithm.aggregated import Aggregated
 from recipes.laboratory.ppo import ADVANTAGES, Ppo, Values
-from recipes.laboratory.reading import log_probs
+from recipes.laboratory.reading import log_probs, mean_entropy_slopes
 from recipes.laboratory.rollouts import Batch
 from recipes.laboratory.sampling import Samples
 from recipes.laboratory.seconds import Clock
-from recipes.laboratory.settings import Settings
+from recipes.laboratory.settings import SLOPES, Settings
 from recipes.laboratory.signals import Updated
 
 #: |sigma(psi) - R| below which a row counts as saturated, as in a run of `pacs train`.
@@ -48,10 +48,7 @@ class Learner:
         Raises:
             ValueError: the policy has diverged: a log-probability is not finite.
         """
-        streams = {}
-        if self._values is not None:
-            streams[ADVANTAGES] = self._values.judge(batch.samples, batch.labels)
-        mask = batch.samples.response_mask
+        mask, streams = batch.samples.response_mask, self._streams(batch)
         constants = batch_constants(batch.labels, batch.groups, self._method, response_mask=mask, streams=streams)
         # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
         own_samples = self._settings.staleness == 0
@@ -83,6 +80,18 @@ class Learner:
             columns.append(known)
         rows_known = {name: torch.cat([known[name] for known in columns]) for name in columns[0]}
         return Updated(losses, norms, rows_known, self._reset(step, rows_known))
+
+    def _streams(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """What the method and its token weight may read of each token: of the policy that sampled, or of a critic."""
+        samples = batch.samples
+        streams = dict.fromkeys(("old_log_probs", "rollout_log_probs"), samples.log_probs)
+        streams["entropy"] = samples.entropies
+        if SLOPES in self._method.reads:
+            with torch.no_grad():
+                streams[SLOPES] = mean_entropy_slopes(self._policy, samples)
+        if self._values is not None:
+            streams[ADVANTAGES] = self._values.judge(samples, batch.labels)
+        return streams
 
     def _at_start(self, samples: Samples) -> torch.Tensor | None:
         """log pi of stale samples by the policy before the step's first update: the reference where `reset_every` is 1.

@@ -31,8 +31,11 @@ class Run:
     evaluation: Evaluation
 
     def asked(self) -> dict[str, Any]:
-        """It as JSON, with every setting of its method, also those left at their defaults: these may change."""
+        """It as JSON, with every setting of its method that acts, also those at their defaults: these may change."""
         options = {name: value for name, value in resolved(self.settings).items() if name not in OF_THE_STACK}
+        weight = options.pop("token_weight")
+        if (name := weight["name"]) is not None:  # the other weights' settings decide nothing
+            options["token_weight"] = {"name": name, name: weight[name]}
         settings = {**asdict(self.settings), "options": options}
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}
         evaluation = asdict(self.evaluation)

@@ -22,6 +22,18 @@ def log_probs(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
     return before_each_token(model.base_model, samples, of)
 
 
+def mean_entropy_slopes(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+    """(B, T) sum_k pi_k^2 (ln pi_k + H) over the vocabulary at each response token; 0 after its end."""
+
+    def of(hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        known = model.get_output_embeddings()(hidden).log_softmax(-1)
+        likely = known.exp()
+        slopes: torch.Tensor = (likely.square() * (known - (likely * known).sum(-1, keepdim=True))).sum(-1)
+        return slopes
+
+    return before_each_token(model.base_model, samples, of)
+
+
 def before_each_token(
     body: PreTrainedModel, samples: Samples, values: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:

@@ -21,6 +21,9 @@ LEAST = {
     "seed": 0,
 }
 
+#: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
+SLOPES = "mean_entropy_slope"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -80,6 +83,11 @@ class Settings:
             raise UserError(
                 "reference_is_sampler=true asks for staleness of at least 1 and for a method whose reference is "
                 "otherwise the policy before the step's first update (reset_every=1): leave it out"
+            )
+        if self.staleness and SLOPES in method.reads:
+            raise UserError(
+                "method.token_weight.steer.form=exact with staleness: its sum over the vocabulary would be another "
+                "policy's than the one that sampled: set form to public, or staleness to 0"
             )
         smallest = method.smallest_group
         if self.responses < smallest:

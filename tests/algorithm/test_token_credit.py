@@ -13,10 +13,10 @@ from pacs.algorithm import (
     advantages,
     batch_constants,
     check_method,
+    correction_weights,
     credited_objectives,
     method_loss,
     scale_gradient,
-    token_weights,
 )
 from pacs.algorithm.aggregated import Aggregated, Grpo
 from pacs.algorithm.kit_case import random_case
@@ -211,7 +211,7 @@ def test_the_weights_are_the_ratios_truncated_or_masked() -> None:
     near = [0.9048374180359595, 1.0, 1.1051709180756477]
     expected = {"truncate": [0.049787068367863944, *near, 1.5, 1.0], "mask": [0.0, *near, 0.0, 1.0]}
     for kind, weights in expected.items():
-        found = token_weights(old, rollout, mask, CorrectionConfig(kind=kind, cap=1.5))
+        found = correction_weights(old, rollout, mask, CorrectionConfig(kind=kind, cap=1.5))
         assert found[0].tolist() == pytest.approx(weights, rel=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Each method of ours but PACS itself, trained for real: three steps through Ray, FSDP2 and vLLM."""
+"""Each method of ours but PACS itself, and PACS under a token weight: for real, through Ray, FSDP2 and vLLM."""
 
 from pathlib import Path
 
@@ -41,3 +41,20 @@ def test_each_method_trains(method: str, task: Path, tmp_path: Path) -> None:
     assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
     assert len(run.optimizer(STEPS)) > 0
     assert read_checkpoint(run.checkpoints / f"global_step_{STEPS}").reference is None
+
+
+def test_tokens_are_weighed(task: Path, tmp_path: Path) -> None:
+    """By STEER, which reads verl's pass over what was sampled."""
+    words = ("trainer.total_training_steps=2", "trainer.val_before_train=false", "method.token_weight.name=steer")
+    run = RealRun(task, tmp_path / "steer", *words)
+    run.train("trainer.test_freq=2")
+    lines = [line for line in run.steps() if "timing_s/step" in line]
+    assert [line["step"] for line in lines] == [1, 2]
+    for line in lines:
+        assert {key for key in line if key != "step" and find(key) is None} == set()
+        assert line["timing_s/old_log_prob"] > 0
+        assert line["actor/grad_norm"] > 0
+        assert line["pacs/token_weight/carrying_per_token"] == 1
+        assert line["pacs/token_weight/least_min"] == pytest.approx(0.8)
+        assert 0.8 < line["pacs/token_weight/per_token"] < 1
+    assert not equal(run.policy(2), run.policy(1))

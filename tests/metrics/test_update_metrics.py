@@ -35,6 +35,9 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
                 "entropy": rng.uniform(0, 5),
                 "rollout_gap": rng.uniform(0, 0.1),
                 "rollout_gap_worst": rng.uniform(0, 0.05),
+                "token_weight": rng.uniform(0, 9),
+                "token_weight_least": rng.uniform(0, 1),
+                "weighted_tokens": float(rng.randrange(9)),
                 "row": float(len(rows)),
                 "update": float(rng.randrange(2)),
             }
@@ -101,6 +104,9 @@ def naive(rows: list[Row]) -> dict[str, float]:
         "pacs/grpo_fallback_fraction": mean([row["grpo_fallback"] for row in counted]),
         "pacs/rollout_gap/per_token": sum(r["rollout_gap"] for r in fresh) / sum(r["tokens"] for r in fresh),
         "pacs/rollout_gap/worst_max": max(row["rollout_gap_worst"] for row in fresh),
+        "pacs/token_weight/per_token": sum(row["token_weight"] for row in counted) / tokens,
+        "pacs/token_weight/carrying_per_token": sum(row["weighted_tokens"] for row in counted) / tokens,
+        "pacs/token_weight/least_min": min(row["token_weight_least"] for row in counted),
         "actor/entropy": sum(row["entropy"] for row in counted) / tokens,
     }
     for label, scores in (("correct", correct), ("wrong", wrong)):
@@ -117,7 +123,10 @@ def naive(rows: list[Row]) -> dict[str, float]:
 
 
 OF_PACS = set(Pacs.COLUMNS)
-OPTIONAL_METRICS = {"actor/entropy", "pacs/rollout_gap/per_token", "pacs/rollout_gap/worst_max"}
+OPTIONAL_METRICS = {
+    "actor/entropy", "pacs/rollout_gap/per_token", "pacs/rollout_gap/worst_max", "pacs/token_weight/per_token",
+    "pacs/token_weight/carrying_per_token", "pacs/token_weight/least_min",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(5))

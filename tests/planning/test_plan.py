@@ -81,6 +81,13 @@ def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig)
     assert "Adam" in phase(plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73727", adam), "policy pass").parts
 
 
+def test_a_token_weight_that_reads_the_entropy_takes_a_pass_more(config: DictConfig) -> None:
+    cached, weighed = f"{ACTOR}.ppo_max_token_len_per_gpu=73727", "method.token_weight.name=entropy_top"
+    assert plan(config, cached, weighed).seconds["policy pass"] == 2 * plan(config, cached).seconds["policy pass"]
+    assert plan(config, weighed).seconds["policy pass"] > 0
+    assert "policy pass" not in plan(config, "method.token_weight.name=probability").seconds
+
+
 def test_the_optimizer_s_own_memory_counts_where_passes_need_less() -> None:
     """Of one GPU: weights, gradient, two moments, and the roots of one of them."""
     one, eight = (compose_run("pacs", ["recipe=qwen3_8b", f"hardware=h200x{gpus}"])[0] for gpus in (1, 8))

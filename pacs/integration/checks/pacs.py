@@ -22,7 +22,7 @@ VERLS = {
     "actor.policy_loss.loss_mode": "vanilla",
     "actor.loss_agg_mode": "token-mean",
 }
-#: What a method may read of each token (`Method.READS`): by vLLM, and by verl's pass of log pi_old.
+#: What may be read of each token (`Method.reads`): by vLLM, and by verl's pass of log pi_old.
 STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
@@ -125,18 +125,29 @@ def _sampler_is_reference(method: Method) -> bool:
 
 def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
     """What is needed of each token, and would not be there."""
-    rollout, kind, name = config.actor_rollout_ref.rollout, "@method.update.correction.kind=", config.method.name
+    rollout, name, weight = config.actor_rollout_ref.rollout, config.method.name, method.token_weight.chosen
+    of_weight = () if weight is None else weight.reads
+    by_vllm = []
     if method.update.correction.kind is not None:
+        by_vllm.append("@method.update.correction.kind=")
         if method.reference.reset_every != 1:
             yield (
-                f"{kind}: its weights are of the policy that was sent to vLLM, which is kept where it is the reference "
-                "alone: set method.reference.reset_every=1, or leave the correction out."
+                f"{by_vllm[0]}: its weights are of the policy that was sent to vLLM, which is kept where it is the "
+                "reference alone: set method.reference.reset_every=1, or leave the correction out."
             )
+    if "rollout_log_probs" in of_weight:
+        by_vllm.append("@method.token_weight.name=")
+    for who in by_vllm:
         if not rollout.calculate_log_probs:
-            yield f"{kind} needs vLLM's own log-probabilities: set @rollout.calculate_log_probs=true."
+            yield f"{who} needs vLLM's own log-probabilities: set @rollout.calculate_log_probs=true."
         elif rollout.logprobs_mode != "processed_logprobs":
             mend = "set @rollout.logprobs_mode=processed_logprobs"
-            yield f"{kind}: vLLM's log-probabilities are to be those that it sampled with: {mend}."
+            yield f"{who}: vLLM's log-probabilities are to be those that it sampled with: {mend}."
+    if "mean_entropy_slope" in of_weight:
+        yield (
+            "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
+            "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
+        )
     for stream in method.READS:
         reads = f"method.name={name} reads {stream}"
         if stream not in STREAMS:

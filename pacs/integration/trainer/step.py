@@ -4,7 +4,7 @@
     grade       agent loops: text, verifier, score
                   | TransferQueue: a row a response
     arrange   trainer (this process): whole groups, filled up with padding, into mini-batches of like cost for each rank
-    score     trainer: labels, group ids, coefficients, credit and N of the whole batch
+    score     trainer: labels, group ids, coefficients, credit, token weights and N of the whole batch
                   | TransferQueue: `exchange.RowFields`; with the call: `exchange.StepSettings`
     update    workers, a process a GPU: log pi_ref where it is not known; of each mini-batch the loss and its gradient
                 (`worker/method_loss.py`), FSDP2's sum over ranks, AdamW
@@ -23,12 +23,10 @@ import transfer_queue as tq
 from tensordict import TensorDict
 from verl.utils.debug import marked_timer
 
+from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
-from pacs.integration.trainer.step_rows import step_rows
+from pacs.integration.trainer.step_rows import fields_read, step_rows
 from pacs.integration.trainer.update import log, reset, update
-
-#: Streams that verl's pass of log pi_old writes.
-OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy"})
 
 
 def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float], prompts: int) -> Any:
@@ -78,20 +76,21 @@ def sample(trainer: Any, metrics: dict[str, Any], prompts: int) -> Any:
 
 
 def wants_old_log_probs(trainer: Any) -> bool:
-    """Whether verl's pass of log pi_old is due: at its interval, for verl's metrics, or where the method reads it."""
+    """Whether verl's pass of log pi_old is due: at its interval, for verl's metrics, or for what `Method.reads`."""
     every = trainer.method.metrics.old_log_prob_every
     due = every is not None and trainer.global_steps % every == 0
-    return due or not OF_OLD_LOG_PROBS.isdisjoint(trainer.method.READS)
+    return due or not OF_OLD_LOG_PROBS.isdisjoint(trainer.method.reads)
 
 
 def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     """Grade the whole batch and write what the workers need of each row."""
     method, where = trainer.method, {"keys": batch.keys, "partition_id": batch.partition_id}
     grades = trainer.grading.grade(batch)
-    tokens = tq.kv_batch_get(select_fields=["response_mask", *method.READS], **where) if method.READS else None
+    fields = fields_read(method)
+    tokens = tq.kv_batch_get(select_fields=list(fields), **where) if fields else None
     rows, alone = step_rows(grades.group_ids, ~grades.sampled, grades.rewards, method, grades.tokens, tokens)
     metrics.update(trainer.grading.metrics(grades, alone))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
     none = torch.zeros(len(batch), 1)
-    fields = rows.pack() | {"advantages": none, "returns": none}
-    return tq.kv_batch_put(fields=TensorDict(fields, batch_size=len(batch)), **where)
+    written = rows.pack() | {"advantages": none, "returns": none}
+    return tq.kv_batch_put(fields=TensorDict(written, batch_size=len(batch)), **where)

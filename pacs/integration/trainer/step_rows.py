@@ -1,4 +1,4 @@
-"""A step's rows as a method sees them: which group each is in, whether it counts, its coefficient and its credit."""
+"""A step's rows as a method sees them: groups, who counts, coefficients, credit and token weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def step_rows(
         rewards: (B,) the reward function's scores.
         method: with its settings.
         lengths: (B,) tokens of each response.
-        tokens: jagged (B, T) each, `response_mask` and what `method.READS`; None of a method that reads nothing.
+        tokens: jagged (B, T) each, those of `fields_read`; None where there are none.
 
     Returns:
         What the workers need; and (B,) bool, responses of which too few others are left to compare them with
@@ -44,9 +44,11 @@ def step_rows(
     constants = batch_constants(
         labels, group_ids, method, row_mask, response_mask=mask, lengths=lengths, streams=streams
     )
-    credit = constants.credit
-    if tokens is not None and credit is not None and credit.dim() == 2:
-        credit = like(tokens["response_mask"], credit)
+    by_token = {"credit": constants.credit, "token_weights": constants.token_weights}
+    if tokens is not None:
+        for name, values in by_token.items():
+            if values is not None and values.dim() == 2:
+                by_token[name] = like(tokens["response_mask"], values)
     rows = RowFields(
         row=torch.arange(len(labels)),
         labels=labels,
@@ -56,9 +58,15 @@ def step_rows(
         counted=constants.counted,
         shares=constants.shares,
         coefficients=constants.coefficients,
-        credit=credit,
+        **by_token,
     )
     return rows, alone
+
+
+def fields_read(method: Method) -> tuple[str, ...]:
+    """verl's fields of tokens that a method's credit and token weight are made of; none where both have no need."""
+    by_token = method.reads or method.token_weight.name is not None
+    return ("response_mask", *method.reads) if by_token else ()
 
 
 def like(jagged: torch.Tensor, padded: torch.Tensor) -> torch.Tensor:

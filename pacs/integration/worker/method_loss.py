@@ -11,11 +11,11 @@ from pacs.algorithm import (
     Method,
     advantage_loss,
     check_whole_groups,
+    correction_weights,
     credited_objectives,
     method_loss,
     row_columns,
     scale_gradient,
-    token_weights,
 )
 from pacs.integration.exchange import REFERENCE, ROLLOUT, SCORED, TABLES, MiniBatch, RowFields, StepSettings
 
@@ -57,7 +57,14 @@ class MethodLoss:
             objectives = None
             if self.method.tokenwise:
                 objectives = credited_objectives(trained, reference, mask, self.method, constants.credit)
-            loss = advantage_loss(trained, objectives, mask, rows, denominator=mini_batch.denominator)
+            loss = advantage_loss(
+                trained,
+                objectives,
+                mask,
+                rows,
+                denominator=mini_batch.denominator,
+                token_weights=constants.token_weights,
+            )
         else:
             check_whole_groups(fields.group_ids, fields.group_sizes, fields.row_mask)
             loss, rows = method_loss(
@@ -75,7 +82,7 @@ class MethodLoss:
         # A loss may be infinite where its gradient is not, as the surrogate's at log pi = -inf.
         loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
         table = rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
-        table |= self._token_columns(model_output, data, log_probs.detach(), mask)
+        table |= self._token_columns(model_output, data, log_probs.detach(), mask, constants.token_weights)
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
         return loss * data["dp_size"], {TABLES: (tuple(table), values)}
@@ -88,14 +95,23 @@ class MethodLoss:
         if correction.kind is None:
             return log_probs
         rollout = data[ROLLOUT].to_padded_tensor(0)
-        return scale_gradient(log_probs, token_weights(old_log_probs, rollout, mask, correction))
+        return scale_gradient(log_probs, correction_weights(old_log_probs, rollout, mask, correction))
 
     @torch.no_grad()
     def _token_columns(
-        self, model_output: Mapping[str, torch.Tensor], data: Any, log_probs: torch.Tensor, mask: torch.Tensor
+        self,
+        model_output: Mapping[str, torch.Tensor],
+        data: Any,
+        log_probs: torch.Tensor,
+        mask: torch.Tensor,
+        token_weights: torch.Tensor | None,
     ) -> dict[str, torch.Tensor]:
-        """Columns that need each token: entropy if the pass gave it, the gap to vLLM where vLLM's values are there."""
+        """Columns that need each token: entropy, the gap to vLLM and token weights, each where it is there."""
         columns = {}
+        if token_weights is not None:
+            columns["token_weight"] = torch.where(mask, token_weights, 0).sum(dim=1)
+            columns["weighted_tokens"] = (mask & (token_weights != 0)).sum(dim=1)
+            columns["token_weight_least"] = torch.where(mask, token_weights, torch.inf).amin(dim=1).nan_to_num(posinf=1)
         if "entropy" in model_output:
             entropy = no_padding_2_padding(model_output["entropy"], data)
             columns["entropy"] = torch.where(mask, entropy, 0).sum(dim=1)

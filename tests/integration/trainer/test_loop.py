@@ -1,5 +1,6 @@
 """What the trainer adds to verl's loop, at values that are not the default: without Ray and without a model."""
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,9 @@ from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
-from pacs.algorithm import TrainBatch
+from pacs.algorithm import Pacs, TrainBatch
 from pacs.algorithm.aggregated import Grpo
+from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.run_folder import RunFolder
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
@@ -108,6 +110,18 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
     assert (metrics["pacs/rows/correct_count"], metrics["pacs/rows/wrong_count"]) == (2, 1)
 
 
+#: A right and a wrong response to one prompt, of two tokens and of one.
+TWO = Grades(
+    rewards=torch.tensor([1.0, 0.0]),
+    scores=torch.tensor([1.0, 0.0]),
+    group_ids=torch.tensor([0, 0]),
+    sampled=torch.tensor([True, True]),
+    tokens=torch.tensor([2.0, 1.0]),
+    truncated=torch.tensor([False] * 2),
+    infos=[{}] * 2,
+)
+
+
 class ByEntropy(Grpo):
     """Credit of each token: its entropy, of right responses."""
 
@@ -124,16 +138,7 @@ def test_what_a_method_reads_of_tokens_is_fetched_and_its_credit_is_written(
     made, put, asked = make_trainer(tmp_path), {}, []
     made.method, made.global_steps = ByEntropy(), 1
     assert step_module.wants_old_log_probs(made)
-    grades = Grades(
-        rewards=torch.tensor([1.0, 0.0]),
-        scores=torch.tensor([1.0, 0.0]),
-        group_ids=torch.tensor([0, 0]),
-        sampled=torch.tensor([True, True]),
-        tokens=torch.tensor([2.0, 1.0]),
-        truncated=torch.tensor([False] * 2),
-        infos=[{}] * 2,
-    )
-    monkeypatch.setattr(made.grading, "grade", lambda batch: grades)
+    monkeypatch.setattr(made.grading, "grade", lambda batch: TWO)
     rows = {"response_mask": jagged([[1.0, 0.0, 1.0], [1.0]]), "entropy": jagged([[0.5, 9.0, 2.0], [3.0]])}
 
     def get(select_fields: list[str], **_: Any) -> Any:
@@ -147,6 +152,41 @@ def test_what_a_method_reads_of_tokens_is_fetched_and_its_credit_is_written(
     assert [row.tolist() for row in put["pacs_credit"].unbind()] == [[0.5, 0.0, 2.0], [0.0]]
     assert put["pacs_coefficients"].tolist() == [1.0, 0.0]
     assert put["pacs_shares"].tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "passes", "weights"),
+    [
+        ("position", ["response_mask"], False, [[1.0, 1.0, 0.5], [1.0]]),
+        ("probability", ["response_mask", "rollout_log_probs"], False, [[0.2, 1.0, 0.46211717], [0.9640276]]),
+        ("entropy_top", ["response_mask", "entropy"], True, [[0.0, 1.0, 0.0], [1.0]]),
+    ],
+)
+def test_a_token_weight_is_made_of_what_it_reads(
+    name: Any, asked: list[str], passes: bool, weights: list[list[float]], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Of each response as long as it is, 1 at a tool's tokens; verl's pass is due only where the weight reads it."""
+    made, put, fetched = make_trainer(tmp_path), {}, []
+    made.method, made.global_steps = Pacs(token_weight=TokenWeightConfig(name=name)), 1
+    assert step_module.wants_old_log_probs(made) == passes
+    monkeypatch.setattr(made.grading, "grade", lambda batch: TWO)
+    rows = {
+        "response_mask": jagged([[1.0, 0.0, 1.0], [1.0]]),
+        "entropy": jagged([[0.5, 9.0, 2.0], [3.0]]),
+        "rollout_log_probs": jagged([[-9.0, 0.0, math.log(0.25)], [0.0]]),
+    }
+
+    def get(select_fields: list[str], **_: Any) -> Any:
+        fetched.extend(select_fields)
+        return tu.get_tensordict({field: rows[field] for field in select_fields})
+
+    monkeypatch.setattr(step_module.tq, "kv_batch_get", get)
+    monkeypatch.setattr(step_module.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
+    step_module.score(made, KVBatchMeta(partition_id="train", keys=["1-0_0_0", "1-0_1_0"], tags=[{}] * 2), {})
+    assert fetched == asked
+    found = [row.tolist() for row in put["pacs_token_weights"].unbind()]
+    assert found == [pytest.approx(row, rel=1e-6) for row in weights]
 
 
 def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real
+from pacs.algorithm.token_weights import SurprisalBand, TokenWeightConfig
 from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,
@@ -67,6 +68,13 @@ FAMILY: dict[str, Method] = {
     "reinforce_rej": ReinforceRej(clip_high=0.28, clip_dual=None),
     "pass_at_k": PassAtK(),
     "credit for each token": TokenCredit(),
+    "pacs, steer": Pacs(token_weight=TokenWeightConfig(name="steer")),
+    "grpo, entropy_top": Grpo(token_weight=TokenWeightConfig(name="entropy_top")),
+    "nft, probability": Nft(token_weight=TokenWeightConfig(name="probability")),
+    "disco, position": Disco(token_weight=TokenWeightConfig(name="position")),
+    "credit for each token, surprisal_band": TokenCredit(
+        token_weight=TokenWeightConfig(name="surprisal_band", surprisal_band=SurprisalBand(high=1.55))
+    ),
     "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5))),
 }
 STATIC = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}

@@ -1,12 +1,14 @@
 """A few ways of test_worker.py's through verl's real worker, on one rank: quick enough to be run after each change."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 import torch
 
+from pacs.algorithm.nft import Nft
 from tests.integration.worker import test_worker as cases
-from tests.integration.worker.worker_case import tiny_model, token_metrics
+from tests.integration.worker.worker_case import naive_token_weights, tiny_model, token_metrics
 
 CASE = "qwen3 packed"
 #: Either strategy in its simplest split; a reference of its own, and the policy.
@@ -16,6 +18,12 @@ WAYS = [
     for split in ("grouped, two groups", "cached, four rows")
     for reference in cases.REFERENCES
 ]
+#: Under a token weight, which the trainer makes of the whole batch.
+WEIGHTED = [
+    (config, split, "reference")
+    for config in ("pacs, steer", "grpo, entropy_top", "nft, probability", "credit for each token, surprisal_band")
+    for split in ("grouped, two groups", "cached, four rows")
+] + [("disco, position", "cached, four rows", "reference")]
 STEPS = ("grouped", "cached, two epochs")
 
 
@@ -24,11 +32,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder: Path = tmp_path_factory.mktemp("worker")
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
-    cases.write_cases(folder, 1, {CASE: WAYS}, STEPS)
+    cases.write_cases(folder, 1, {CASE: [*WAYS, *WEIGHTED]}, STEPS)
     return cases.run_ranks(folder, 1)[CASE]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=" - ".join)
+@pytest.mark.parametrize("way", [*WAYS, *WEIGHTED], ids=" - ".join)
 def test_the_gradient_is_that_of_one_whole_batch_pass(way: tuple[str, str, str], results: dict) -> None:
     config, _, reference = way
     family, _, temperature = cases.CASES[CASE]
@@ -43,6 +51,24 @@ def test_metrics_of_tokens_are_those_of_the_policys_own(results: dict) -> None:
     for split in ("grouped, two groups", "cached, four rows"):
         metrics = results["rloo", split, "reference"]["metrics"]
         assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("way", WEIGHTED, ids=" - ".join)
+def test_the_weights_of_tokens_are_logged(way: tuple[str, str, str], results: dict) -> None:
+    method = cases.METHODS[way[0]]
+    weights, classes = naive_token_weights(cases.ROWS, method), defaultdict(set)
+    for row in cases.ROWS:
+        classes[row.uid].add(row.label)
+    counted = [i for i, row in enumerate(cases.ROWS) if len(classes[row.uid]) == 2 or not isinstance(method, Nft)]
+    masked = torch.stack([weights[i][t] for i in counted for t, own in enumerate(cases.ROWS[i].mask) if own])
+    expected = {
+        "per_token": float(masked.mean()),
+        "carrying_per_token": float((masked > 0).float().mean()),
+        "least_min": float(masked.min()),
+    }
+    found = {name: results[way]["metrics"][f"pacs/token_weight/{name}"] for name in expected}
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert expected["per_token"] < 1
 
 
 @pytest.mark.parametrize("name", STEPS)

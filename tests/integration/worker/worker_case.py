@@ -16,7 +16,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
 from pacs.algorithm.aggregated import Grpo
 from pacs.integration.trainer.arrangement import padded_row_count, row_order
-from pacs.integration.trainer.step_rows import dense_ids, step_rows
+from pacs.integration.trainer.step_rows import dense_ids, fields_read, step_rows
 from tests.algorithm.naive import Batch, naive_loss
 from tests.algorithm.naive_family import NAIVE, groups_of
 
@@ -111,6 +111,8 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         {
             "response_mask": jagged([torch.tensor(row.mask) for row in batch]),
             "rollout_log_probs": jagged([rollout_log_probs(row) for row in batch]),
+            "old_log_probs": jagged([rollout_log_probs(row) for row in batch]),
+            "entropy": jagged([entropies(row) for row in batch]),
         },
         batch_size=len(batch),
     )
@@ -120,7 +122,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         torch.tensor([float(row.label) for row in batch]),
         config,
         torch.tensor([float(sum(row.mask)) for row in batch]),
-        tokens if config.READS else None,
+        tokens if fields_read(config) else None,
     )
     first = rank * len(parts[0])
     own = slice(first, first + len(parts[rank]))
@@ -181,6 +183,50 @@ def rollout_log_probs(row: Row) -> torch.Tensor:
     return torch.linspace(-3, -1, len(row.response)).where(torch.tensor(row.mask) == 1, torch.nan)
 
 
+def entropies(row: Row) -> torch.Tensor:
+    """As verl's pass would give them; at a tool's tokens they are not read."""
+    return torch.linspace(2.5, 0.5, len(row.response)).where(torch.tensor(row.mask) == 1, torch.nan)
+
+
+def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
+    """What `method.token_weight` multiplies the gradient of each token by, a token at a time; 1 at a tool's."""
+    name, known = config.token_weight.name, {}
+    for i, row in enumerate(rows):
+        others = [float(other.label) for other in rows if other.uid == row.uid]
+        right = sum(others)
+        if isinstance(config, Pacs):  # A where every score is 0: -(e_i - the mean e of the others)
+            classes = [right, len(others) - right]
+            mixed = all(classes)
+            e = [(len(others) / (2 * classes[label == 0]) if mixed else 1) * (0.5 - label) for label in others]
+            own = (len(others) / (2 * classes[not row.label]) if mixed else 1) * (0.5 - row.label)
+            advantage = -(own - (sum(e) - own) / (len(others) - 1))
+        else:
+            advantage = (float(row.label) - right / len(others)) / (float(torch.tensor(others).std()) + 1e-6)
+        for t, (log_prob, entropy) in enumerate(zip(rollout_log_probs(row), entropies(row), strict=True)):
+            if row.mask[t]:
+                omega = advantage * (1 - math.exp(float(log_prob))) * float(log_prob + entropy)
+                places = [place for place in range(len(row.mask)) if row.mask[place]]
+                known[i, t] = {
+                    "steer": abs(omega),
+                    "entropy_top": float(entropy),
+                    "probability": math.tanh(2 * math.exp(float(log_prob))),
+                    "surprisal_band": -float(log_prob) / float(entropy),
+                    "position": 1 - 0.5 * places.index(t) / max(1, len(places) - 1),
+                }[name]
+    weights = [torch.ones(len(row.response)) for row in rows]
+    bound = sorted(known.values(), reverse=True)[round(0.2 * len(known)) - 1]
+    for (i, t), value in known.items():
+        if name == "steer":
+            weights[i][t] = 0.8 ** (value / max(0.02, *known.values()))
+        elif name == "entropy_top":
+            weights[i][t] = float(value >= bound)
+        elif name == "surprisal_band":
+            weights[i][t] = float(0.5 <= value <= 1.55)
+        else:
+            weights[i][t] = max(0.2, value)
+    return weights
+
+
 def response_distributions(model: PreTrainedModel, row: Row, temperature: float) -> torch.Tensor:
     """log pi of every token at each place of the response, as sampled from at `temperature`: (T, V)."""
     logits = model(torch.tensor([row.prompt + row.response])).logits[0, len(row.prompt) - 1 : -1]
@@ -210,6 +256,9 @@ def loss_of(
     log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Method
 ) -> torch.Tensor:
     """The same, given log pi of each row's response, too."""
+    if config.token_weight.name is not None:
+        weights = naive_token_weights(rows, config)
+        log_probs = [(1 - w) * own.detach() + w * own for own, w in zip(log_probs, weights, strict=True)]
     ids = {uid: i for i, uid in enumerate(dict.fromkeys(row.uid for row in rows))}
     masks = [torch.tensor(row.mask, dtype=torch.bool) for row in rows]
     batch = Batch(

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import torch
 
+from pacs.algorithm import batch_constants
 from pacs.base.errors import UserError
-from recipes.laboratory import loop, rollouts
+from recipes.laboratory import learner, loop, rollouts
 from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.loop import run
 from recipes.laboratory.settings import Settings
@@ -85,6 +86,30 @@ def test_the_same_settings_give_the_same_record_however_often_it_is_evaluated(
     assert {**often, "evaluations": []} == {**once, "evaluations": []}
     other = without_seconds(run(start, Settings(**{**settings, "seed": 4}), EVALUATION, print))
     assert other["curve"] != once["curve"]
+
+
+@pytest.mark.parametrize(("method", "form"), [("pacs", "exact"), ("grpo", "public")])
+def test_a_token_weight_reads_the_policy_that_sampled(
+    method: str, form: str, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first update of its step; and weights change the gradient, not the loss."""
+    read: list[dict[str, torch.Tensor]] = []
+
+    def constants(*given: Any, streams: dict[str, torch.Tensor], **more: Any) -> Any:
+        read.append(streams)
+        return batch_constants(*given, streams=streams, **more)
+
+    monkeypatch.setattr(learner, "batch_constants", constants)
+    weight = {"name": "steer", "steer": {"form": form, "least": 0.01}}
+    recorded = Recorded(start, Settings(method=method, options={"token_weight": weight}, **SMALL))
+    for streams, samples in zip(read, recorded.samples, strict=True):
+        assert torch.equal(streams["entropy"], samples.entropies)
+        assert torch.equal(streams["old_log_probs"], samples.log_probs)
+        assert torch.equal(streams["rollout_log_probs"], samples.log_probs)
+        assert ("mean_entropy_slope" in streams) == (form == "exact")
+    plain = run(start, Settings(method=method, **SMALL), EVALUATION, print)["curve"][0]
+    assert recorded.result["curve"][0]["reward"] == plain["reward"]
+    assert recorded.result["curve"][0]["gradient_norm"] < 0.95 * plain["gradient_norm"]
 
 
 def test_the_record_says_what_was_sampled(start: Path) -> None:

@@ -55,6 +55,8 @@ def test_stale_arms_are_compared_with_fresh_ones_of_their_kind() -> None:
         ("resets", "k20", "pacs_paper"),
         ("resets", "never", "pacs_never"),
         ("settings", "as_it_is", "pacs_never"),
+        ("token_weights", "pacs", "pacs_authors"),
+        ("token_weights", "grpo", "grpo"),
     ],
 )
 def test_what_methods_has_run_is_not_run_again(question: str, ours: str, theirs: str) -> None:
@@ -63,6 +65,15 @@ def test_what_methods_has_run_is_not_run_again(question: str, ours: str, theirs:
     for make, seed in ((tuning_run, 100), (fresh_run, 0)):
         one, other = [make(each, "arithmetic_mixed", each.arms[name], 3e-5, seed) for each, name in asks]
         assert digest(one.asked()) == digest(other.asked())
+
+
+def test_a_token_weight_is_compared_with_its_method_without_one() -> None:
+    question = questions.read("token_weights")
+    kinds = ("entropy_top", "steer", "probability", "surprisal_band")
+    assert question.against() == {
+        "pacs": [*(f"pacs_{kind}" for kind in kinds), "grpo"],
+        "grpo": [f"grpo_{kind}" for kind in kinds],
+    }
 
 
 def test_each_arm_is_compared_with_each_baseline_and_two_baselines_once(

@@ -1,13 +1,15 @@
 """Responses that share their prompts' passes, beside each sequence read whole and by itself."""
 
+import math
 from collections.abc import Callable
 
+import pytest
 import torch
 from torch import nn
 
 from recipes.laboratory import reading
 from recipes.laboratory.ppo import Critic
-from recipes.laboratory.reading import log_probs
+from recipes.laboratory.reading import log_probs, mean_entropy_slopes
 from recipes.laboratory.sampling import Samples, sample
 from tests.recipes.laboratory.enumerated import Numbers, sharp_model, small_model
 
@@ -60,6 +62,24 @@ def test_log_probs_and_their_gradients_are_those_of_whole_sequences() -> None:
         return known.gather(-1, ids[1:, None])[-length:, 0]
 
     assert_as_whole_sequences(model, samples, lambda: log_probs(model, samples), alone)
+
+
+def test_mean_entropy_slopes_are_sums_over_the_vocabulary() -> None:
+    """And no gradient is asked for of them."""
+    model, tokenizer = sharp_model()
+    generator = torch.Generator().manual_seed(1)
+    samples = shuffled(sample(model, tokenizer, MESSAGES, samples=2, max_tokens=9, generator=generator))
+    with torch.no_grad():
+        found = mean_entropy_slopes(model, samples)
+        for row in range(len(samples)):
+            ids, length = samples.ids[row][samples.attention_mask[row].bool()], int(samples.response_mask[row].sum())
+            likely = model(input_ids=ids[None]).logits[0, -length - 1 : -1].double().softmax(-1)
+            for place in range(length):
+                entropy = -sum(p * math.log(p) for p in likely[place].tolist() if p > 0)
+                expected = sum(p * p * (math.log(p) + entropy) for p in likely[place].tolist() if p > 0)
+                assert float(found[row, place]) == pytest.approx(expected, abs=1e-4)
+            assert entropy == pytest.approx(float(samples.entropies[row, length - 1]), abs=1e-4)
+    assert not found[~samples.response_mask].any()
 
 
 def test_responses_of_one_token_are_read_too() -> None:

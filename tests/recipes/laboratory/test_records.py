@@ -57,6 +57,19 @@ def test_each_setting_is_part_of_the_key(name: str) -> None:
     assert key_of(other, START) != key_of(run, START)
 
 
+def test_a_token_weight_is_part_of_the_key_and_the_settings_of_the_others_are_not() -> None:
+    """Without one the key is what it was before there were any."""
+    asked = RUN.asked()["settings"]["options"]
+    assert "token_weight" not in asked
+    steer = {"token_weight": {"name": "steer", "steer": {"least": 0.5}}}
+    other = replace(RUN, settings=replace(RUN.settings, options=steer))
+    assert other.asked()["settings"]["options"]["token_weight"] == {
+        "name": "steer",
+        "steer": {"form": "public", "least": 0.5},
+    }
+    assert key_of(other, START) != key_of(RUN, START)
+
+
 def test_so_are_the_task_the_start_and_the_evaluation() -> None:
     evaluations = [replace(RUN.evaluation, samples=8), replace(RUN.evaluation, split="probe")]
     others = [replace(RUN, task="chain_sums"), replace(RUN, start_seed=1)]

@@ -41,6 +41,10 @@ from recipes.laboratory.settings import Settings
         ({"method": "pcas"}, "method=pcas is not known.*Did you mean pacs?"),
         ({"responses": 1}, "responses=1: pacs with these options compares at least 2 responses"),
         ({"responses": 2, "options": {"estimator": "grpo"}}, "responses=2: pacs .* at least 3"),
+        (
+            {"staleness": 1, "options": {"token_weight": {"name": "steer", "steer": {"form": "exact"}}}},
+            "form=exact with staleness: .* set form to public, or staleness to 0",
+        ),
         ({"options": {"betta": 1.0}}, "method.betta is not a setting .did you mean method.beta"),
     ],
 )
