@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
@@ -70,7 +72,8 @@ def compose_run(name: str, overrides: Sequence[str]) -> tuple[DictConfig, str | 
 
 def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
     """Hydra's or OmegaConf's complaint, with the nearest key for one that does not exist."""
-    algorithm = get_args_parser().parse_known_args(arguments)[0].config_name or "pacs"
+    chosen = get_args_parser().parse_known_args(arguments)[0].config_name
+    algorithm = "pacs" if chosen is None else chosen
     if isinstance(error, MissingConfigException) and error.missing_cfg_file == algorithm:
         known = algorithms()
         if algorithm in LEFT_OUT:
@@ -169,8 +172,7 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     """
     given = OverridesParser.create().parse_overrides(list(overrides))
     groups = [override for override in given if (config_dir() / str(override.key_or_group)).is_dir()]
-    plain = compose(name, overrides=[str(override.input_line) for override in groups])
-    move_old_section(plain)
+    plain = _defaults(config_dir(), name, tuple(str(override.input_line) for override in groups))
     problems = []
     own_class = "." in str(OmegaConf.select(config, METHOD))
     for key in dict.fromkeys(new_key(str(override.key_or_group)) for override in given if override not in groups):
@@ -185,6 +187,14 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
             yours = f", or a class of yours by {METHOD}=my.module.Loss" if key == METHOD else ""
             problems.append(f"{key}={value}: {_by_name(str(value), yours)}")
     return problems
+
+
+@cache
+def _defaults(_: Path, name: str, groups: tuple[str, ...]) -> DictConfig:
+    """The config without overrides of keys; a sweep asks for the same one for each of its runs."""
+    plain = compose(name, overrides=list(groups))
+    move_old_section(plain)
+    return plain
 
 
 def _by_name(algorithm: str, otherwise: str = "") -> str:
