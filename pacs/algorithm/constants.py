@@ -1,6 +1,7 @@
 """What a method makes of a whole train batch before it is split: who counts, coefficients and credit."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
@@ -19,6 +20,7 @@ def batch_constants(
     response_mask: torch.Tensor | None = None,
     lengths: torch.Tensor | None = None,
     streams: Mapping[str, torch.Tensor] | None = None,
+    equal_groups: bool = False,
 ) -> Constants:
     """Which rows of a whole train batch count in N, what each adds to it, and their coefficients and credit.
 
@@ -30,6 +32,8 @@ def batch_constants(
         response_mask: (B, T) bool or number, for credit that is a token's; None where the method gives none.
         lengths: (B,) tokens of each response, for `Method.shares`; by default those of `response_mask`, or 0.
         streams: (B, T) each, those that `Method.READS` names; what they hold outside the mask is not read.
+        equal_groups: weigh a row by 1/G, G its group's rows that count, so that no group pulls more for being larger:
+            L is then the mean over groups of the mean over each group's rows. The weights are 1 in the mean over rows.
 
     Returns:
         `Constants`: coefficients and credit in float32 or float64.
@@ -42,7 +46,13 @@ def batch_constants(
     mask = None if response_mask is None else (response_mask != 0) & groups.rows[:, None]
     if lengths is None:
         lengths = torch.zeros_like(groups.index) if mask is None else mask.sum(dim=1)
-    return constants_of(method, targets, method.counted(targets, groups), lengths, mask, streams or {})
+    counted = method.counted(targets, groups)
+    constants = constants_of(method, targets, counted, lengths, mask, streams or {})
+    if not equal_groups:
+        return constants
+    sizes, taking_part = counted.of_rows(counted.sizes).double(), (counted.sizes > 0).sum().clamp(min=1)
+    weights = torch.where(counted.rows, counted.rows.sum() / taking_part / sizes.clamp(min=1), 0)
+    return replace(constants, shares=constants.shares * weights, weights=weights)
 
 
 def constants_of(

@@ -35,17 +35,19 @@ class Constants:
         shares: (B,) what each row adds to N: its sum over a mini-batch is the `denominator` of its micro-batches.
         coefficients: (B,) `Method.coefficients`; 0 in rows that have no loss.
         credit: (B,) or (B, T) `Method.credit`; None of a method that gives none.
+        weights: (B,) factors of the rows' losses, which their shares have already; None: 1.
     """
 
     counted: torch.Tensor
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
+    weights: torch.Tensor | None = None
 
     def of(self, rows: torch.Tensor) -> "Constants":
         """Those of some rows, chosen by index or mask."""
-        credit = None if self.credit is None else self.credit[rows]
-        return Constants(self.counted[rows], self.shares[rows], self.coefficients[rows], credit)
+        credit, weights = (None if each is None else each[rows] for each in (self.credit, self.weights))
+        return Constants(self.counted[rows], self.shares[rows], self.coefficients[rows], credit, weights)
 
     def cut(self, tokens: int) -> "Constants":
         """The same for responses that are padded to fewer tokens, as those of a mini-batch may be."""

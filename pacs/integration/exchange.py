@@ -62,6 +62,7 @@ class RowFields(Packed):
         shares: (B,) float64, what the row adds to N.
         coefficients: (B,) float, `Method.coefficients`.
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
+        weights: (B,) float64, factors of the rows' losses; None: 1.
     """
 
     row: torch.Tensor
@@ -73,13 +74,14 @@ class RowFields(Packed):
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
+    weights: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; credit of tokens padded to (B, T)."""
         credit = self.credit
         if credit is not None and credit.is_nested:
             credit = credit.to_padded_tensor(0)
-        return Constants(self.counted, self.shares, self.coefficients, credit)
+        return Constants(self.counted, self.shares, self.coefficients, credit, self.weights)
 
 
 @dataclass(frozen=True)

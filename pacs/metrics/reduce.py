@@ -13,18 +13,11 @@ from pacs.metrics.entry import Metric
 from pacs.metrics.reductions import (
     BIN,
     CORRECT,
-    CORRECT_RESPONSES,
     COUNTED,
     FRESH,
-    GROUPS,
     MIXED,
-    OTHER,
-    RESPONSES,
-    SAMPLED,
-    STATUSES,
     UPDATED,
     WRONG,
-    WRONG_RESPONSES,
 )
 from pacs.metrics.registry import OURS
 
@@ -96,7 +89,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     _check_columns(names, tables)
     rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
     finite = torch.stack(list(rows.values())).isfinite().all(dim=0)
-    not_finite = _reduce({"not_finite": (~finite).double()}, {UPDATED: torch.ones_like(finite)})
+    not_finite = reduced({"not_finite": (~finite).double()}, {UPDATED: torch.ones_like(finite)})
     read = finite & (rows["counted"] != 0)
     rows = {name: column[read] for name, column in rows.items()}
 
@@ -108,7 +101,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     if "update" in rows:
         selections[FRESH] = rows["update"] == 0
     if "score" not in rows or not classes:
-        return not_finite | _reduce(rows, selections)
+        return not_finite | reduced(rows, selections)
     probability = torch.sigmoid(rows["score"])
     residual = (probability - rows["correct"]).abs()
     columns = rows | {
@@ -117,14 +110,14 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         "saturated": (residual < SATURATED_RESIDUAL).double(),
         "accurate": (1 + rows["score"].sign() * (2 * rows["correct"] - 1)) / 2,
     }
-    metrics = not_finite | _reduce(columns, selections)
+    metrics = not_finite | reduced(columns, selections)
     # What the score knows: a group of one class has nothing to tell apart, and scores of both signs.
     judged = {name: column[rows["mixed"] == 1] for name, column in columns.items()}
     bins = _bins(judged["probability"])
     judged["calibration_error"] = _calibration_errors(judged["probability"], judged["correct"], bins)
-    metrics |= _reduce(judged, {MIXED: torch.ones_like(bins, dtype=torch.bool)})
+    metrics |= reduced(judged, {MIXED: torch.ones_like(bins, dtype=torch.bool)})
     for number in range(CALIBRATION_BINS):
-        family = _reduce(judged, {BIN: bins == number})
+        family = reduced(judged, {BIN: bins == number})
         metrics |= {name.replace("*", str(number)): value for name, value in family.items()}
     return metrics
 
@@ -148,52 +141,6 @@ def gradient_metrics(norms: Sequence[float], clip: float) -> dict[str, float]:
     }
 
 
-def batch_metrics(
-    *,
-    group: torch.Tensor,
-    score: torch.Tensor,
-    tokens: torch.Tensor,
-    truncated: torch.Tensor,
-    alone: torch.Tensor,
-    status: Sequence[str] | None,
-    unfinished: Sequence[float] | None = None,
-) -> dict[str, float]:
-    """The metrics of a step's sampled batch, before any update.
-
-    A metric without a row (or group) to reduce is left out; counts are then 0. Right and wrong are only told apart
-    where all scores are 0 or 1: with any other score, the metrics of right and of wrong responses and of groups are
-    left out, counts among them, and `pacs/rows/graded_count` is above 0.
-
-    Args:
-        group: (B,) int64, any values: rows of one prompt have the same. Padding rows are not given.
-        score: (B,) the reward function's: the label R, 0 or 1, or a graded one. Finite.
-        tokens: (B,) tokens of the response.
-        truncated: (B,) 1 if the response was stopped by the limit on its length.
-        alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
-        status: B statuses of the verifier; None if it gives none.
-        unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
-
-    Returns:
-        Metric -> value.
-    """
-    kept = alone == 0
-    right = score == 1
-    graded = ~right & (score != 0)
-    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens}
-    if status is not None:
-        known = [word if word in STATUSES else OTHER for word in status]
-        columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
-    if unfinished is not None:
-        columns["unfinished"] = torch.tensor(unfinished)
-    selections = {SAMPLED: torch.ones_like(kept), RESPONSES: kept}
-    groups: dict[str, float] = {}
-    if not graded[kept].any():
-        columns |= {"correct": right, "wrong": ~right}
-        selections |= {CORRECT_RESPONSES: kept & right, WRONG_RESPONSES: kept & ~right}
-        groups = _reduce(*_group_table(group[kept], right[kept]))
-    return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
-
-
 def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]) -> None:
     missing, unknown = UPDATE_COLUMNS - names, names - UPDATE_COLUMNS - OPTIONAL_UPDATE_COLUMNS
     if missing or unknown:
@@ -201,15 +148,6 @@ def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]
     for table in tables:
         if table.keys() != names:
             raise ValueError(f"update tables of different columns: {sorted(names)} and {sorted(table)}")
-
-
-def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """One row a group: which of the two classes its (B,) responses have. A single response is no group to compare."""
-    index = group.unique(return_inverse=True)[1]
-    sizes = index.bincount()
-    right = index[correct].bincount(minlength=len(sizes))
-    kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
-    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 1}
 
 
 def _bins(probability: torch.Tensor) -> torch.Tensor:
@@ -225,7 +163,7 @@ def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor, bins: 
     return error[bins]
 
 
-def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:
+def reduced(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:
     """Every metric of ours over one of the selections: (B,) bool for (B,) float64 columns."""
     values = {
         metric.name: _value(metric, columns, selections[metric.over])

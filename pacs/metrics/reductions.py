@@ -15,6 +15,7 @@ UPDATED = "all rows"
 # Of the sampled batch:
 SAMPLED = "all responses"
 RESPONSES = "responses with others in their group"
+FIRST = "responses with others in their group, without DARS's further ones"
 CORRECT_RESPONSES = "correct responses with others in their group"
 WRONG_RESPONSES = "wrong responses with others in their group"
 SAID = "responses with a finite number"

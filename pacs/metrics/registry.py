@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 
 from pacs.metrics.entry import Metric, VerlKey
-from pacs.metrics.tables import batch, loss, update, verl_baselines, verl_time, verl_update
+from pacs.metrics.tables import batch, dars, loss, update, verl_baselines, verl_time, verl_update
 
 #: Title of a section -> our metrics, which `reduce.py` computes where they have a column, and the trainer else.
 OURS: dict[str, tuple[Metric, ...]] = {
@@ -14,6 +14,7 @@ OURS: dict[str, tuple[Metric, ...]] = {
     "The reference": update.REFERENCE,
     "The policy": update.POLICY,
     "Groups": batch.GROUPS_OF_BATCH,
+    "A second stage of rollouts (DARS)": dars.DARS,
     "Responses": batch.RESPONSES_OF_BATCH,
     "The verifier": batch.VERIFIER,
     "Validation": batch.VALIDATION,

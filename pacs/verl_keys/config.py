@@ -71,8 +71,18 @@ def epochs_per_step(config: DictConfig) -> int:
 
 
 def responses_per_prompt(config: DictConfig) -> int:
-    """Responses that are sampled to each prompt."""
+    """Responses that are sampled to each prompt; with DARS the first ones."""
     return int(config.actor_rollout_ref.rollout.n)
+
+
+def draws_more(config: DictConfig) -> bool:
+    """Whether hard prompts get more responses than that (DARS)."""
+    return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
+
+
+def most_responses(config: DictConfig) -> int:
+    """Responses that a prompt may have: the largest group."""
+    return int(config.run.rollouts.dars.most) if draws_more(config) else responses_per_prompt(config)
 
 
 def longest_prompt(config: DictConfig) -> int:

@@ -59,6 +59,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
         alone=torch.zeros(4),
         status=["correct"] * 4,
         unfinished=[0.0] * 4,
+        first=torch.ones(4),
         **batch,
     )
     declared = {metric.name for metrics in OURS.values() for metric in metrics if metric.column}

@@ -11,7 +11,13 @@ from pacs.integration.checks.rollout import cut_sampling
 from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, changed
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
-from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prompts_per_step, prompts_per_update
+from pacs.verl_keys.config import (
+    epochs_per_step,
+    longest_sequence_tokens,
+    most_responses,
+    prompts_per_step,
+    prompts_per_update,
+)
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
@@ -219,7 +225,7 @@ def _ignored_settings(config: DictConfig) -> Iterator[str]:
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:
     """Whole groups must fit where they are asked for."""
-    n = config.actor_rollout_ref.rollout.n
+    n = most_responses(config)
     if wanted(config) == "grouped":
         obstacle = why_not_grouped(config, n * longest_sequence_tokens(config))
         if method_in(config).whole_mini_batch:

@@ -35,6 +35,7 @@ SIZES = (
     "actor_rollout_ref.rollout.max_num_seqs",
     "actor_rollout_ref.rollout.max_num_batched_tokens",
     "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes",
+    "run.rollouts.dars.most",
 )
 
 

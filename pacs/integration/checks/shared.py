@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.bounds import value_problems
+from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import switch_problems
 from pacs.integration.patches.shown_config import logger_problem
@@ -28,6 +29,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
     yield from _reward_problems(config)
     yield from _verl_settings_problems(config)
     yield from rollout_problems(config)
+    yield from dars_problems(config)
     yield from switch_problems(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

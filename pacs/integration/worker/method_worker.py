@@ -37,6 +37,7 @@ class Sums:
     labels: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor
+    weights: torch.Tensor
     row_mask: torch.Tensor
     group_ids: torch.Tensor
     group_sizes: torch.Tensor
@@ -124,6 +125,7 @@ class MethodTrainingWorker(DurableTrainingWorker):
             labels=fields.labels,
             coefficients=constants.coefficients,
             credit=none if credit is None else credit,
+            weights=none if constants.weights is None else constants.weights,
             row_mask=fields.row_mask,
             group_ids=fields.group_ids,
             group_sizes=fields.group_sizes,
@@ -140,6 +142,7 @@ class MethodTrainingWorker(DurableTrainingWorker):
             row_mask=rows.row_mask,
             coefficients=rows.coefficients,
             credit=None if credit is None else rows.credit,
+            weights=None if constants.weights is None else rows.weights,
         )
         first = self.engine.get_data_parallel_rank() * len(data)
         return torch.stack([columns[name][first : first + len(data)] for name in row_columns(method)], dim=1).float()

@@ -3,6 +3,7 @@
 from pacs.metrics.entry import Metric
 from pacs.metrics.reductions import (
     CORRECT_RESPONSES,
+    FIRST,
     GENERATED,
     GROUPS,
     RESPONSES,
@@ -52,7 +53,8 @@ RESPONSES_OF_BATCH = (
         over=RESPONSES,
         formula="`R_i = 1`",
         unit="responses",
-        healthy="With the wrong and alone ones: train batch times `actor_rollout_ref.rollout.n`, less failed.",
+        healthy="With the wrong and alone ones: train batch times `actor_rollout_ref.rollout.n`, less failed; more "
+        "with DARS.",
         remedy="0: nothing to learn from.",
     ),
     Metric(
@@ -88,7 +90,7 @@ RESPONSES_OF_BATCH = (
         over=GENERATED,
         formula="tokens, also of groups that DAPO threw away; for `pacs report --over tokens`",
         unit="tokens",
-        healthy="Prompts times `actor_rollout_ref.rollout.n` times mean length.",
+        healthy="Prompts times `actor_rollout_ref.rollout.n` times mean length; more with DARS.",
         remedy="None needed.",
     ),
     Metric(
@@ -112,7 +114,7 @@ RESPONSES_OF_BATCH = (
     Metric(
         name="pacs/truncated_fraction",
         column="truncated",
-        over=RESPONSES,
+        over=FIRST,
         formula="stopped by `data.max_response_length`",
         unit=SHARE,
         healthy="Small. Truncated responses are wrong for their length: this teaches brevity.",
@@ -131,7 +133,7 @@ RESPONSES_OF_BATCH = (
     Metric(
         name="pacs/reasoning/unfinished_fraction",
         column="unfinished",
-        over=RESPONSES,
+        over=FIRST,
         formula="ended within its reasoning (`run.reasoning.delimiters`): no answer",
         unit=SHARE,
         healthy="0 without marked reasoning, else small.",
@@ -153,7 +155,7 @@ VERIFIER = tuple(
     Metric(
         name=f"pacs/verifier/{status}_fraction",
         column=f"status_{status}",
-        over=RESPONSES,
+        over=FIRST,
         formula=formula,
         unit=SHARE,
         healthy=healthy,

@@ -6,7 +6,8 @@ from pacs.metrics.tables.verl_words import OVER_RESPONSES, OVER_TOKENS, OVER_UPD
 OUTCOME = (
     VerlKey(
         name="critic/score/mean",
-        formula="the reward function's score; the pass rate if all are 0 or 1",
+        formula="the reward function's score; the pass rate if all are 0 or 1. With DARS, and in the next two, of the "
+        "first responses alone",
         unit=SHARE,
         reduction="mean " + OVER_RESPONSES,
         healthy="Rises, and jumps with the step's prompts.",

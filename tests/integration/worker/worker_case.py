@@ -15,7 +15,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
 from pacs.algorithm.aggregated import Grpo
-from pacs.integration.trainer.arrangement import padded_row_count, row_order
+from pacs.integration.trainer.arrangement import blocks_of, rows_of_ranks
+from pacs.integration.trainer.arrangement import groups_of as rows_of_groups
 from pacs.integration.trainer.step_rows import dense_ids, step_rows
 from tests.algorithm.naive import Batch, naive_loss
 from tests.algorithm.naive_family import NAIVE, groups_of
@@ -84,13 +85,17 @@ def make_rows(groups: int, seed: int) -> list[Row]:
     return rows
 
 
-def deal_out(rows: list[Row], *, groups_per_mini_batch: int, ranks: int, whole_groups: bool) -> list[list[Row]]:
-    """What each rank is given, padding included, as the trainer arranges it."""
-    layout = {"group_size": GROUP, "groups_per_mini_batch": groups_per_mini_batch}
-    total = padded_row_count([str(row.uid) for row in rows], **layout)
-    rows = rows + [PADDING] * (total - len(rows))
+def deal_out(
+    rows: list[Row], *, groups_per_mini_batch: int, ranks: int, whole_groups: bool, size: int = GROUP
+) -> list[list[Row]]:
+    """What each rank is given, padding included, as the trainer arranges it; larger blocks hold several groups."""
     lengths = [len(row.prompt) + len(row.response) for row in rows]
-    _, parts = row_order([row.uid for row in rows], lengths, ranks=ranks, whole_groups=whole_groups, **layout)
+    groups = list(rows_of_groups([str(row.uid) for row in rows]).values())
+    fewest = ranks if size > GROUP else None
+    blocks = blocks_of(groups, lengths, per_mini_batch=groups_per_mini_batch, size=size, ranks=fewest)
+    rows = rows + [PADDING] * (sum(len(block) for mini_batch in blocks for block in mini_batch) - len(rows))
+    costs = [len(row.prompt) + len(row.response) for row in rows]
+    parts = rows_of_ranks(blocks, costs, ranks, whole_groups=whole_groups)
     return [[rows[i] for i in part] for part in parts]
 
 
