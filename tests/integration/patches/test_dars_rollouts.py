@@ -75,6 +75,7 @@ class Loop:
             response_mask=[1, 1, 1],
             reward_score=float(REWARDS[kwargs["uid"]][kwargs["session_id"]]),
             metrics=AgentLoopMetrics(),
+            extra_fields={"reward_extra_info": {}},
         )
         return output if self.outputs == 1 else [output.model_copy(deep=True) for _ in range(self.outputs)]
 
