@@ -34,6 +34,8 @@ class Run:
         """It as JSON, with every setting of its method, also those left at their defaults: these may change."""
         options = {name: value for name, value in resolved(self.settings).items() if name not in OF_THE_STACK}
         settings = {**asdict(self.settings), "options": options}
+        if not settings["dars"]:  # an empty section, too, is off
+            del settings["dars"]
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}
         evaluation = asdict(self.evaluation)
         return {"task": self.task, "start_seed": self.start_seed, "settings": settings, "evaluation": evaluation}
