@@ -4,15 +4,23 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig
 
+from pacs.runs.settings import DarsSettings
 from pacs.verl_keys.config import draws_more, method, most_responses, responses_per_prompt
 
 
 def dars_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whose hard prompts are to get more responses; a sentence each."""
+    dars = config.run.rollouts.dars
     if not draws_more(config):
+        for name, default in DarsSettings():
+            if (value := dars.get(name)) not in (default, None):
+                yield (
+                    f"run.rollouts.dars.{name}={value} is not read without run.rollouts.dars.schedule: set that to "
+                    "equal or hardness, or leave this out."
+                )
         return
     n, most, rollout = responses_per_prompt(config), most_responses(config), config.actor_rollout_ref.rollout
-    given = f"run.rollouts.dars.schedule={config.run.rollouts.dars.schedule}"
+    given = f"run.rollouts.dars.schedule={dars.schedule}"
     if method(config) != "pacs":
         yield (
             f"{given}: verl's own algorithms, as {method(config)}, take mini-batches of actor_rollout_ref.rollout.n "

@@ -45,4 +45,14 @@ def test_what_it_cannot_go_with_is_refused(changes: dict[str, object], said: lis
     (problem,) = problems(**changes)
     assert [words for words in said if words not in problem] == []
     assert problem.endswith(".")
-    assert problems(**changes, **{"run.rollouts.dars.schedule": None}) == []
+
+
+def test_what_nothing_would_read_is_refused() -> None:
+    off = {"run.rollouts.dars.schedule": None}
+    assert problems(**off) == []
+    assert (
+        problems(**off, **{"trainer.v1.trainer_mode": "grpo", "actor_rollout_ref.actor.use_dynamic_bsz": False}) == []
+    )
+    for name, value in (("most", 64), ("scale", True)):
+        (problem,) = problems(**off, **{f"run.rollouts.dars.{name}": value})
+        assert problem.startswith(f"run.rollouts.dars.{name}={value} is not read without run.rollouts.dars.schedule")
