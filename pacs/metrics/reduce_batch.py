@@ -76,7 +76,7 @@ def _group_table(
     """
     index = group.unique(return_inverse=True)[1]
     sizes = index.bincount()
-    columns = {}
+    columns: dict[str, torch.Tensor] = {}
     if correct is not None:
         right = index[correct].bincount(minlength=len(sizes))
         columns |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
