@@ -21,7 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.table import format_table
 from pacs.base.arguments import positive
-from pacs.integration.patches.replacements import SECONDS_BETWEEN_LOOKS, pause_between_looks_for_messages
+from pacs.integration.patches.cpu_patches import (
+    SECONDS_BETWEEN_LOOKS,
+    waiting_for_the_engine_s_messages_leaves_the_cores_to_others,
+)
 
 WAYS = {"without a pause": False, f"a pause of {1e3 * SECONDS_BETWEEN_LOOKS:g} ms": True}
 
@@ -31,7 +34,7 @@ def read(connection: Connection, pause: bool, messages: int) -> None:
     from vllm.distributed.device_communicators import shm_broadcast
 
     if pause:
-        pause_between_looks_for_messages(shm_broadcast)
+        waiting_for_the_engine_s_messages_leaves_the_cores_to_others(shm_broadcast)
     queue = shm_broadcast.MessageQueue.create_from_handle(connection.recv(), rank=0)
     queue.wait_until_ready()
     delays = []

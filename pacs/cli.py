@@ -16,8 +16,8 @@ from pacs.base.suggestions import did_you_mean
 from pacs.base.terminal import named, piped, say
 
 #: Of one word or two -> its module in `pacs.commands`, which is imported when it is asked for, and what it does. The
-#: module has `DESCRIPTION`, `EXAMPLES` (or neither), `add_arguments(parser)` and `main(parsed arguments)`, which
-#: returns the exit status; `train` has Hydra read its arguments and gets them as they are.
+#: module has its help for a docstring (examples behind the line "examples:"), `add_arguments(parser)` and `main(parsed
+#: arguments)`, which returns the exit status; `train` has Hydra read its arguments and gets them as they are.
 COMMANDS = {
     "train": ("train", "train a policy (PACS by default)"),
     "data prepare": ("data_prepare", "turn a source of problems into verl's parquet"),
@@ -49,6 +49,8 @@ commands
 With eval "$(register-python-argcomplete pacs)" in ~/.bashrc or ~/.zshrc, Tab completes commands and their arguments.
 """
 
+#: How help is laid out: as it is written.
+AS_IT_IS = argparse.RawDescriptionHelpFormatter
 #: Exit statuses: of a refusal, of Ctrl-C, and what a shell reports of a program that SIGPIPE has ended.
 REFUSED, INTERRUPTED = 2, 130
 
@@ -94,7 +96,7 @@ def find(arguments: Sequence[str]) -> tuple[str, list[str]]:
         prog=f"pacs {asked}" if below else "pacs",
         usage="%(prog)s COMMAND ...",
         description=DESCRIPTION.format(commands="\n".join(f"  {name:{width}}  {shown[name][1]}" for name in shown)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=AS_IT_IS,
     )
     parser.add_argument("--version", action="version", version=f"pacs {pacs.__version__}")
     _, rest = parser.parse_known_args(arguments[1:] if below else arguments)
@@ -111,11 +113,9 @@ def module_of(name: str) -> ModuleType:
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of a command other than `train`."""
     command = module_of(name)
+    about, heading, examples = str(command.__doc__).partition("examples:\n")
     parser = argparse.ArgumentParser(
-        prog=f"pacs {name}",
-        description=getattr(command, "DESCRIPTION", COMMANDS[name][1]),
-        epilog=getattr(command, "EXAMPLES", None),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=f"pacs {name}", description=about, epilog=heading + examples, formatter_class=AS_IT_IS
     )
     command.add_arguments(parser)
     for action in parser._actions:

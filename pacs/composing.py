@@ -75,24 +75,24 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
         if algorithm in LEFT_OUT:
             return f"- --config-name {algorithm}: {LEFT_OUT[algorithm]}."
         return f"- --config-name {algorithm}: there are {', '.join(known)}.{did_you_mean(algorithm, known)}"
-    if lacking := re.search(
-        r"Could not find '([^'/]+)/([^']+)'\s+Available options in '\1':\n((?:\t\S+\n?)+)", str(error)
-    ):
+    options_of = r"Could not find '([^'/]+)/([^']+)'\s+Available options in '\1':\n((?:\t\S+\n?)+)"
+    if lacking := re.search(options_of, str(error)):
         group, name, options = lacking[1], lacking[2], lacking[3].split()
         return f"- {group}={name}: there are {', '.join(options)}.{did_you_mean(name, options)}"
     if ambiguous := re.search(r"Ambiguous value for argument '(([^=]+)=\S+)'", str(error)):
         word, key = ambiguous.groups()
         if is_secret(key):  # whatever it holds, commas included
             word = f"{key}={BLANK}"
-        return (
-            f"- {word}: for a list write {key}=[...], for a text put it in quotes, for a run of each value use "
-            f"`pacs sweep NAME {word}` (`pacs sweep` lists the names)."
-        )
+        sweep = f"for a run of each value use `pacs sweep NAME {word}` (`pacs sweep` lists the names)"
+        return f"- {word}: for a list write {key}=[...], for a text put it in quotes, {sweep}."
     cause = error.__cause__ or error
     unknown = re.search(r"full_key: (\S+)", str(cause))
     if unknown is None or "not in struct" not in str(cause):
         return f"- {error}"
     key = unknown.group(1)
+    if key == "method":  # a config of verl's own methods has no such section: the setting that was meant
+        written = (word.partition("=")[0].lstrip("+") for word in arguments)
+        key = next((word for word in written if word.startswith("method.")), key)
     method = next((word.split("=", 1)[1] for word in arguments if re.match(rf"\+*{METHOD}=", word)), "")
     if key == METHOD:
         of_ours = "a class of yours is trained with --config-name pacs."
@@ -118,10 +118,8 @@ def _of_another_method(key: str, algorithm: str) -> str | None:
     readers = [name for name, method in METHODS.items() if _field(key) in method.model_fields]
     if not readers or algorithm in readers or algorithm not in algorithms():
         return None
-    return (
-        f"{key} is a setting of {', '.join(readers)}, and --config-name {algorithm} does not read it: leave it out, or "
-        f"use --config-name {readers[0]}."
-    )
+    unread = f"{key} is a setting of {', '.join(readers)}, and --config-name {algorithm} does not read it"
+    return f"{unread}: leave it out, or use --config-name {readers[0]}."
 
 
 def _field(key: str) -> str | None:
@@ -195,10 +193,8 @@ def _by_name(algorithm: str, otherwise: str = "") -> str:
         return f"its settings are in a primary config: use --config-name {algorithm} instead."
     if algorithm in LEFT_OUT:
         return f"{LEFT_OUT[algorithm]}."
-    return (
-        f"there is none of this name; choose by --config-name one of {', '.join(known)}{otherwise}."
-        f"{did_you_mean(algorithm, known)}"
-    )
+    choice = f"choose by --config-name one of {', '.join(known)}{otherwise}"
+    return f"there is none of this name; {choice}.{did_you_mean(algorithm, known)}"
 
 
 def _other_kind(default: Any, value: Any) -> str | None:

@@ -34,7 +34,6 @@ def overrides(settings: dict[str, Any], model: Path) -> list[str]:
         f"{actor}.ppo_max_token_len_per_gpu={tokens}",
         # So small that the weights stay what they are, step after step.
         f"{actor}.optim.lr=1e-12",
-        f"{actor}.optim.total_training_steps=1000000",
     ]
     if settings["head"] != "model":
         run.append(f"{policy}.fused_kernel_options.impl_backend={settings['head']}")

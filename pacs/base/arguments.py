@@ -2,6 +2,8 @@
 
 import argparse
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 #: The largest seed: NumPy's generator, which each vLLM engine seeds with its own number added, takes 32 bits.
@@ -15,15 +17,19 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def positive_number(text: str) -> float:
-    """A finite number above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text}: give a number above 0, as 1e-4")
-    return number
+def number(words: str, is_right: Callable[[float], bool]) -> Callable[[str], float]:
+    """The type of a number of which something must hold, which the words say."""
+
+    def read(text: str) -> float:
+        with suppress(ValueError):
+            if is_right(value := float(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"{text}: give {words}")
+
+    return read
+
+
+positive_number = number("a number above 0, as 1e-4", lambda value: 0 < value < math.inf)
 
 
 def whole_seed(text: str) -> int:

@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,10 +29,13 @@ def check_not_of_a_run(out: Path, option: str = "--out") -> None:
         below = place.relative_to(folder).parts[:1]
         if not below or below[0] in RunFolder.FOLDERS:
             what = f"in {below[0]}/ of the folder" if below else "the folder"
-            raise UserError(
-                f"{option} {out} is {what} of a training run, which keeps its own files there: give a folder of "
-                f"its own, as {folder.with_name(folder.name + '-out')}"
-            )
+            mend = f"give a folder of its own, as {folder.with_name(folder.name + '-out')}"
+            raise UserError(f"{option} {out} is {what} of a training run, which keeps its own files there: {mend}")
+
+
+def nearest(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
 def check_folder(folder: Path, option: str = "--out") -> None:
@@ -40,7 +45,7 @@ def check_folder(folder: Path, option: str = "--out") -> None:
         UserError: It, or the nearest folder above it, is a file, or may not be written to; or it is a training run's.
     """
     check_not_of_a_run(folder, option)
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    there = nearest(folder)
     if not there.is_dir():
         what = "" if there == folder else f" ({there} is a file)"
         raise UserError(f"{option} {folder} is no folder{what}: give another")
@@ -63,7 +68,8 @@ def write_atomically(file: Path, content: str | bytes, *, private: bool = False)
     """
     aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
-        with open(aside, "wb", opener=_open_private if private else None) as stream:
+        private_opener = partial(os.open, mode=0o600) if private else None
+        with open(aside, "wb", opener=private_opener) as stream:
             # Half a surrogate pair, which JSON can name and UTF-8 cannot hold, is written as JSON names it.
             stream.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
             stream.flush()
@@ -71,10 +77,6 @@ def write_atomically(file: Path, content: str | bytes, *, private: bool = False)
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
-
-
-def _open_private(file: str, flags: int) -> int:
-    return os.open(file, flags, 0o600)
 
 
 def read_json(file: Path) -> dict[str, Any] | None:
@@ -95,10 +97,8 @@ def folder_bytes(folder: Path) -> int:
     total = 0
     for root, _, names in os.walk(folder):
         for name in names:
-            try:
+            with suppress(FileNotFoundError):
                 total += Path(root, name).lstat().st_size
-            except FileNotFoundError:
-                continue
     return total
 
 
@@ -119,6 +119,23 @@ def inside(folder: Path, *names: object) -> Path:
     if not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{path} is a link that leads out of {folder}")
     return path
+
+
+def told_apart(paths: Sequence[Path]) -> list[str]:
+    """The name of each path, or of those of one name as much of their ends as tells them from the others.
+
+    Raises:
+        UserError: one is given twice.
+    """
+    resolved = [Path(path).resolve() for path in paths]
+    for path, place in zip(paths, resolved, strict=True):
+        if resolved.count(place) > 1:
+            raise UserError(f"{path} is given twice: give each once")
+    names = [place.name for place in resolved]
+    for depth in range(2, max(len(place.parts) for place in resolved) + 1):
+        ends = [str(Path(*place.parts[-depth:])) for place in resolved]
+        names = [end if names.count(name) > 1 else name for name, end in zip(names, ends, strict=True)]
+    return names
 
 
 T = TypeVar("T")

@@ -11,13 +11,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose columns are padded to their widest cell, the first to the left and the others to the right."""
     lines = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in (header, *rows)]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    padded = [
-        [
-            cell.rjust(width) if i else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        for line in lines
-    ]
+    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
+    padded = [[side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True)] for line in lines]
     rule = ["-" * (width - 1) + ":" if i else "-" * width for i, width in enumerate(widths)]
     return "\n".join(f"| {' | '.join(line)} |" for line in (padded[0], rule, *padded[1:]))
 

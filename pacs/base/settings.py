@@ -1,7 +1,8 @@
 """Settings by their full names, as one writes them on the command line."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pacs.base.redaction import redacted
@@ -21,6 +22,13 @@ def shown(config: Mapping[str, Any]) -> dict[str, str]:
         key: value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
         for key, value in flatten(redacted(config)).items()
     }
+
+
+def short_names(keys: Iterable[str]) -> dict[str, str]:
+    """Each key -> its last part, where that is no other's."""
+    last = {key: key.lstrip("+").rsplit(".", 1)[-1] for key in keys}
+    count = Counter(last.values())
+    return {key: name if count[name] == 1 else key for key, name in last.items()}
 
 
 def differing(settings: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str | None]]:

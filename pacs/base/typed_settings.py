@@ -45,10 +45,8 @@ def _in_words(settings: type[Settings], error: ValidationError) -> str:
             hint = _hint(name, known, known)
             return f"{key} is not a setting{hint}: {parent} has {', '.join(section.model_fields)}"
         case "literal_error" if field is not None and get_args(field.annotation):
-            given_words = (
-                get_args(each) or (each,) for each in get_args(field.annotation)
-            )  # of a union, each member's
-            known_words = [word for words in given_words for word in words]
+            # Of a union, each member's.
+            known_words = [word for each in get_args(field.annotation) for word in get_args(each) or (each,)]
             words = {name: name for word in known_words if (name := "null" if word is type(None) else str(word))}
             return f"{key}={given} is not known{_hint(given, words, words)}: choose one of {', '.join(words)}"
         case "model_type":

@@ -84,9 +84,8 @@ def read_checkpoint(folder: Path, *, content: bool = True) -> Checkpoint:
     if about["reference"] is not None:
         reference = named(folder, folder.parent / REFERENCES, about["reference"])
         if not reference.is_dir():
-            raise BrokenCheckpoint(
-                f"{folder}: its reference, {reference}, is missing (a checkpoint is copied together with it)"
-            )
+            missing = f"its reference, {reference}, is missing"
+            raise BrokenCheckpoint(f"{folder}: {missing} (a checkpoint is copied together with it)")
         verified(reference, content)
     return Checkpoint(folder, about["step"], about["ranks"], reference, sum(about["files"].values()))
 

@@ -74,10 +74,8 @@ def merge(name: str, parts: Sequence[torch.Tensor], dtype: torch.dtype) -> torch
     sharded = [(axis, placement) for axis, placement in enumerate(placements) if type(placement) is Shard]
     copied = [placement for placement in placements if placement.is_replicate()]
     if len(parts) != mesh.numel() or len(sharded) > 1 or len(sharded) + len(copied) != len(placements):
-        raise UserError(
-            f"{name} lies on {mesh.numel()} ranks as {placements}, with {len(parts)} parts here: only what FSDP alone "
-            "has sharded can be exported"
-        )
+        lies = f"{name} lies on {mesh.numel()} ranks as {placements}, with {len(parts)} parts here"
+        raise UserError(f"{lies}: only what FSDP alone has sharded can be exported")
     if not sharded:
         return _cast(local[0], dtype).contiguous()
     axis, placement = sharded[0]
@@ -85,10 +83,8 @@ def merge(name: str, parts: Sequence[torch.Tensor], dtype: torch.dtype) -> torch
     row = mesh.movedim(axis, -1).reshape(-1, mesh.shape[axis])[0].tolist()
     whole = torch.cat([_cast(local[rank], dtype) for rank in row], dim=placement.dim)
     if whole.shape != first.shape:
-        raise UserError(
-            f"{name} should have the shape {tuple(first.shape)}, but its parts make up {tuple(whole.shape)}: the "
-            "ranks' files are not of one checkpoint"
-        )
+        shapes = f"{name} should have the shape {tuple(first.shape)}, but its parts make up {tuple(whole.shape)}"
+        raise UserError(f"{shapes}: the ranks' files are not of one checkpoint")
     return whole
 
 

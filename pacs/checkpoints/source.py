@@ -67,10 +67,8 @@ def find_source(path: Path) -> Source:
             raise UserError("; ".join([f"{RunFolder(path).checkpoints} has no complete checkpoint", *passed_over]))
         checkpoint = newest
     else:
-        raise UserError(
-            f"{path} is neither a checkpoint (a folder global_step_N) nor the folder of a run with "
-            f"{RunFolder.CHECKPOINTS}/"
-        )
+        run = f"the folder of a run with {RunFolder.CHECKPOINTS}/"
+        raise UserError(f"{path} is neither a checkpoint (a folder global_step_N) nor {run}")
     return Source(checkpoint, checkpoint.folder.parent.parent, _read_config(checkpoint.folder / CONFIG), passed_over)
 
 

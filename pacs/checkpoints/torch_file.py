@@ -73,11 +73,7 @@ def only_safe_loads() -> Iterator[None]:
 def _why(error: Exception) -> str:
     # The rest of torch's words advises to read it all the same.
     if named := re.search(r"GLOBAL (\S+)", str(error)):
-        return (
-            f"is refused: to read it would run code (it names {named.group(1)}), which nothing that a run writes does. "
-            "Take it from its source again, or do without it"
-        )
-    return (
-        "is refused: it is damaged, or none of torch's files of tensors, numbers and texts, which is all that a run "
-        f"writes ({type(error).__name__})"
-    )
+        why = f"to read it would run code (it names {named.group(1)}), which nothing that a run writes does"
+        return f"is refused: {why}. Take it from its source again, or do without it"
+    files = f"files of tensors, numbers and texts, which is all that a run writes ({type(error).__name__})"
+    return f"is refused: it is damaged, or none of torch's {files}"

@@ -25,10 +25,8 @@ def own_address(interface: str | None, *, alone: bool) -> str:
     if interface is not None:
         found = _addresses()
         if interface not in found:
-            raise ClusterError(
-                f"{INTERFACE}={interface}: {socket.gethostname()} has no such interface with an IPv4 address; it has "
-                f"{', '.join(sorted(found))}."
-            )
+            lacks = f"{socket.gethostname()} has no such interface with an IPv4 address"
+            raise ClusterError(f"{INTERFACE}={interface}: {lacks}; it has {', '.join(sorted(found))}.")
         return found[interface][0]
     for address in (_of_the_name(), _towards("192.0.2.1", 9)):  # one that no host has: only its route is asked for
         if address is not None and not ip_address(address).is_loopback:

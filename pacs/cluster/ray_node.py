@@ -12,9 +12,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from pacs.cluster.address import interface_of
+from pacs.runs.leftovers import SOCKET_CHARS, remove_segments, segments_there
 from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
-from pacs.runs.segments import remove_segments, segments_there
-from pacs.runs.temporary import SOCKET_CHARS
 
 #: Environment variable of every process of this node's Ray. `ray stop` would end those of other jobs as well.
 TOKEN = "PACS_CLUSTER_TOKEN"
@@ -22,15 +21,10 @@ TOKEN = "PACS_CLUSTER_TOKEN"
 ARGUMENTS = "PACS_RAY_ARGS"
 #: The system chooses all ports, so that two jobs on one node do not meet.
 PORTS = (
-    "--node-manager-port=0",
-    "--object-manager-port=0",
-    "--min-worker-port=0",
-    "--max-worker-port=0",
-    "--runtime-env-agent-port=0",
-    "--dashboard-agent-listen-port=0",
-    "--dashboard-agent-grpc-port=0",
+    "--node-manager-port=0", "--object-manager-port=0", "--min-worker-port=0", "--max-worker-port=0",
+    "--runtime-env-agent-port=0", "--dashboard-agent-listen-port=0", "--dashboard-agent-grpc-port=0",
     "--metrics-export-port=0",
-)
+)  # fmt: skip
 #: A machine that is gone without a word is given up after three checks of 10 s; Ray's own five take over a minute.
 HEALTH = {"RAY_health_check_failure_threshold": "3"}
 END_SECONDS = 10.0

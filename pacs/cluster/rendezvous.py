@@ -3,7 +3,6 @@
 It is on a file system that all nodes share, as the run's folder must be; each start of a job has its own.
 """
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
-from pacs.base.files import read_json, write_atomically
+from pacs.base.files import read_json, to_line, write_atomically
 from pacs.runs.state import this_host
 
 POLL_SECONDS = 0.5
@@ -19,6 +18,7 @@ POLL_SECONDS = 0.5
 NOTICE = "notice"
 #: The run's exit status, once it has ended.
 END = "end"
+NOT_SHARED = "this folder is not on a file system that all nodes share"
 
 
 class ClusterError(RuntimeError):
@@ -89,10 +89,8 @@ class Rendezvous:
             if self.ended() is not None:
                 raise ClusterError("the head has ended before its Ray was up; its log says why.")
             if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"no word from the head in {self.folder} within {seconds:.0f} s: it has not started Ray (see its "
-                    "log), or this folder is not on a file system that all nodes share."
-                )
+                late = f"no word from the head in {self.folder} within {seconds:.0f} s"
+                raise ClusterError(f"{late}: it has not started Ray (see its log), or {NOT_SHARED}.")
             time.sleep(POLL_SECONDS)
         return str(head["address"])
 
@@ -112,14 +110,10 @@ class Rendezvous:
         for node in range(1, self.nodes):
             member = self.member(node)
             if member is None:
-                lines.append(
-                    f"node {node}: no word from it in {self.folder}: it was not started, or this folder is not on a "
-                    "file system that all nodes share"
-                )
+                lines.append(f"node {node}: no word from it in {self.folder}: it was not started, or {NOT_SHARED}")
             elif member.state != "joined":
-                lines.append(
-                    f"node {node} ({member.host}): {member.problem or 'started, and not in Ray yet; see its log'}"
-                )
+                why = member.problem or "started, and not in Ray yet; see its log"
+                lines.append(f"node {node} ({member.host}): {why}")
         return lines
 
     def notice(self) -> bool:
@@ -143,4 +137,4 @@ class Rendezvous:
 
 
 def _write(file: Path, values: dict[str, Any]) -> None:
-    write_atomically(file, json.dumps(values) + "\n")
+    write_atomically(file, to_line(values))

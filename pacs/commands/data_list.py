@@ -1,14 +1,10 @@
-"""`pacs data list`."""
+"""List the sources of problems that `pacs data prepare` knows by name, with what each is for."""
 
 import argparse
 
 from pacs.base.tables import format_table
 from pacs.base.terminal import columns, print
 from pacs.data.sources import SOURCES
-
-DESCRIPTION = """\
-List the sources of problems that `pacs data prepare` knows by name, with what each is for.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

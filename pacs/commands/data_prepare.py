@@ -1,4 +1,15 @@
-"""`pacs data prepare NAME_OR_PATH --out DIR`."""
+"""Turn a source into verl's parquet with a manifest that says what was read, kept and dropped, and why. Dropped is
+what the verifier does not take for right when the gold answer is given as the answer, and a prompt of more than
+--max-prompt-length tokens of --model; from a training set also a problem that was there before, or that an
+evaluation set has: the same text, or 13 words in a row. DIR gets all of it or nothing. The same command again
+changes nothing.
+
+examples:
+  pacs data prepare math500 --out data/math500
+  pacs data prepare deepscaler --out data/deepscaler --model Qwen/Qwen3-8B
+  pacs data prepare problems.jsonl --question-column question --out data/mine --evaluation data/math500
+  pacs data prepare aime25 --from copies/aime25 --out data/aime25
+"""
 
 import argparse
 import sys
@@ -7,11 +18,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.files import check_not_of_a_run
 from pacs.base.terminal import print
 from pacs.data.columns import Columns
-from pacs.data.evaluation import EvaluationSet, find_evaluation_sets
+from pacs.data.filters import find_evaluation_sets
 from pacs.data.golds import math_gold, text_gold
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
 from pacs.data.load import FORMATS, local_revision
@@ -20,22 +32,6 @@ from pacs.data.request import Request, with_options
 from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, SOURCES, Source, find_source
 from pacs.data.tally import shown
 from pacs.rewards.registry import VERIFIERS
-
-DESCRIPTION = """\
-Turn a source into verl's parquet with a manifest that says what was read, kept and dropped, and why. Dropped is
-what the verifier does not take for right when the gold answer is given as the answer, and a prompt of more than
---max-prompt-length tokens of --model; from a training set also a problem that was there before, or that an
-evaluation set has: the same text, or 13 words in a row. DIR gets all of it or nothing. The same command again
-changes nothing.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs data prepare math500 --out data/math500
-  pacs data prepare deepscaler --out data/deepscaler --model Qwen/Qwen3-8B
-  pacs data prepare problems.jsonl --question-column question --out data/mine --evaluation data/math500
-  pacs data prepare aime25 --from copies/aime25 --out data/aime25
-"""
 
 # Options that say nothing about other sources.
 OF_LOCAL_FILES = ("question_column", "answer_column", "id_column", "difficulty_column", "verifier")
@@ -54,20 +50,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--instruction", metavar="TEXT", help='ends every prompt; "" for none (default: as the verifier needs it)')
     add("--system", metavar="TEXT", help='starts every prompt; "" for none (default: the source\'s own, if it has one)')
     add("--model", metavar="M", help="whose tokenizer and chat template measure the prompts (default: not measured)")
-    add("--max-prompt-length", type=int, metavar="N", help=f"tokens of --model (default: {MAX_PROMPT_LENGTH})")
+    add("--max-prompt-length", type=positive, metavar="N", help=f"tokens of --model (default: {MAX_PROMPT_LENGTH})")
     add("--no-thinking", action="store_true", help="measure with the chat template's enable_thinking=false")
-    add(
-        "--evaluation", nargs="+", type=Path, default=[], metavar="DIR",
-        help="prepared evaluation sets that a training set is kept apart from (default: those beside --out)",
-    )  # fmt: skip
+    about = "prepared evaluation sets that a training set is kept apart from (default: those beside --out)"
+    add("--evaluation", nargs="+", type=Path, default=[], metavar="DIR", help=about)
     known = parser.add_argument_group("known sources")
     known.add_argument("--from", type=Path, metavar="PATH", help="read this file, or copy of the repository, instead")
     known.add_argument("--revision", metavar="REV", help="of the repository (default: the pinned one)")
     known.add_argument("--release", choices=RELEASES, help=f"of livecodebench (default: {RELEASE})")
-    known.add_argument(
-        "--window", nargs=2, type=_day, metavar=("FIRST", "LAST"),
-        help=f"days of livecodebench's contests, both included (default: {WINDOW[0]} {WINDOW[1]})",
-    )  # fmt: skip
+    about = f"days of livecodebench's contests, both included (default: {WINDOW[0]} {WINDOW[1]})"
+    known.add_argument("--window", nargs=2, type=_day, metavar=("FIRST", "LAST"), help=about)
     files = parser.add_argument_group(f"local files ({', '.join(FORMATS)})")
     files.add_argument("--question-column", metavar="NAME", help="default: problem")
     files.add_argument("--answer-column", metavar="NAME", help="default: answer")
@@ -92,7 +84,14 @@ def main(args: argparse.Namespace) -> int:
         print(f"{request.out} is already prepared: {manifest['kept']:,} problems; --overwrite prepares it again")
         return 0
     if request.source.training:
-        _say_what_is_kept_apart(evaluation, request.out)
+        if evaluation:
+            print(f"kept apart from {', '.join(each.name for each in evaluation)}", flush=True)
+        else:
+            print(
+                f"WARNING: no evaluation set is given, and none is prepared beside {request.out}: no problem is "
+                "removed from this training set for being in one. Prepare them first, or give --evaluation.",
+                file=sys.stderr,
+            )
     # Not before the arguments are known to be right: `datasets` takes seconds to import.
     from pacs.data.prepare import prepare
 
@@ -134,8 +133,6 @@ def make_request(args: argparse.Namespace) -> Request:
         raise UserError("--evaluation is for training sets: the problems that those sets have are removed from them")
     if args.model is None and (args.max_prompt_length is not None or args.no_thinking):
         raise UserError("--max-prompt-length and --no-thinking are for measuring prompts: give --model too")
-    if args.max_prompt_length is not None and args.max_prompt_length < 1:
-        raise UserError(f"--max-prompt-length {args.max_prompt_length}: give a number of at least 1")
     if local is not None and args.revision is not None:
         raise UserError("--revision is of the repository: leave it out with --from")
     return Request(
@@ -167,22 +164,11 @@ def _with_split(source: Source, split: str | None) -> Source:
 def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:
     """A declaration for a local file."""
     verifier = args.verifier or "math"
-    columns = {
-        "question": "problem" if args.question_column is None else args.question_column,
-        "answer": "answer" if args.answer_column is None else args.answer_column,
-        "id": args.id_column,
-        "difficulty": args.difficulty_column,
-    }
-    source = Source(
-        name=Path(args.source).stem,
-        repo=Path(args.source).name,
-        split="train",
-        rows=None,
-        about="a local file",
-        read=Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True),
-        training=args.split != "test",
-        verifier=verifier,
-    )
+    given = {"question": "problem", "answer": "answer", "id": None, "difficulty": None}
+    columns = given | {name: text for name in given if (text := getattr(args, f"{name}_column")) is not None}
+    read, file = Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True), Path(args.source)
+    training = args.split != "test"
+    source = Source(file.stem, file.name, "train", None, "a local file", read, training=training, verifier=verifier)
     return source, {"columns": columns}
 
 
@@ -190,14 +176,3 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], what: str) -> None:
     for name in names:
         if getattr(args, name) is not None:
             raise UserError(f"--{name.replace('_', '-')} is for {what}: leave it out for {args.source}")
-
-
-def _say_what_is_kept_apart(evaluation: Sequence[EvaluationSet], out: Path) -> None:
-    if evaluation:
-        print(f"kept apart from {', '.join(each.name for each in evaluation)}", flush=True)
-    else:
-        print(
-            f"WARNING: no evaluation set is given, and none is prepared beside {out}: no problem is removed from "
-            "this training set for being in one. Prepare them first, or give --evaluation.",
-            file=sys.stderr,
-        )

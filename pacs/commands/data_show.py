@@ -1,21 +1,17 @@
-"""`pacs data show FILE`."""
+"""Print prompts as the model gets them, and their gold answers."""
 
 import argparse
 from itertools import islice
 from pathlib import Path
 
-from pacs.base.errors import UserError
+from pacs.base.arguments import positive
 from pacs.base.terminal import print
-
-DESCRIPTION = """\
-Print prompts as the model gets them, and their gold answers.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("path", type=Path, metavar="FILE", help="a parquet file in verl's schema, or its folder")
-    parser.add_argument("-n", type=int, default=3, metavar="N", help="how many, from the first on (default: 3)")
+    parser.add_argument("-n", type=positive, default=3, metavar="N", help="how many, from the first on (default: 3)")
     parser.add_argument("--model", metavar="M", help="whose chat template renders them (default: the bare messages)")
     parser.add_argument("--no-thinking", action="store_true", help="render with the template's enable_thinking=false")
 
@@ -26,8 +22,6 @@ def main(args: argparse.Namespace) -> int:
     from pacs.data.stats import read_rows, shorten
     from pacs.data.template import template_of
 
-    if args.n < 1:
-        raise UserError(f"-n {args.n}: give a number of at least 1")
     template = template_of(args.model, no_thinking=args.no_thinking)
     for row in islice(read_rows(args.path, args.n), args.n):
         info = row.get("extra_info") or {}

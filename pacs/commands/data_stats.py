@@ -1,13 +1,9 @@
-"""`pacs data stats FILE_OR_DIR`."""
+"""Lengths, kinds of answers, duplicates and difficulty of a problem set."""
 
 import argparse
 from pathlib import Path
 
 from pacs.base.terminal import print
-
-DESCRIPTION = """\
-Lengths, kinds of answers, duplicates and difficulty of a problem set.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,23 +1,33 @@
-"""`pacs diversity EVALUATION [EVALUATION] --out DIR`."""
+"""How different a model's responses to one problem are, from the samples of `pacs evaluate`: mean pairwise cosine
+distance of their embeddings, right responses only (the paper's Eq. 15); entropy of the final answers and of the
+tokens; distinct n-grams. Of two evaluations also what they differ by, with paired intervals, and both in one picture.
+
+Writes DIR/diversity.json, DIR/diversity.md and a picture a task. Embeddings are kept in DIR/embeddings.sqlite: a
+killed command goes on where it stopped.
+
+examples:
+  pacs diversity evaluations/pacs --out diversity
+  pacs diversity evaluations/base evaluations/pacs --task aime24 aime25 --out diversity
+  pacs diversity evaluations/base evaluations/pacs --embedding-model models/minilm --out diversity
+"""
 
 import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
-from pacs.base.files import check_folder, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.suggestions import nearest
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
-from pacs.diversity.distance import Array, unit_vectors
 from pacs.diversity.document import results_table, to_json, to_markdown
-from pacs.diversity.folders import labels, notes, read_tasks
-from pacs.diversity.measures import COSINE, Measured, difference, measure, select
+from pacs.diversity.folders import notes, read_tasks
+from pacs.diversity.measures import COSINE, Array, Measured, difference, measure, select, unit_vectors
 from pacs.evaluation.sample import GradedTask
 
 if TYPE_CHECKING:
@@ -27,73 +37,30 @@ EMBEDDING_MODEL = "Qwen/Qwen3-Embedding-0.6B"
 BATCH_SIZE = 8
 CACHE = "embeddings.sqlite"
 
-DESCRIPTION = """\
-How different a model's responses to one problem are, from the samples of `pacs evaluate`: mean pairwise cosine distance
-of their embeddings, right responses only (the paper's Eq. 15); entropy of the final answers and of the tokens;
-distinct n-grams. Of two evaluations also what they differ by, with paired intervals, and both in one picture.
-
-Writes DIR/diversity.json, DIR/diversity.md and a picture a task. Embeddings are kept in DIR/embeddings.sqlite: a
-killed command goes on where it stopped.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs diversity evaluations/pacs --out diversity
-  pacs diversity evaluations/base evaluations/pacs --task aime24 aime25 --out diversity
-  pacs diversity evaluations/base evaluations/pacs --embedding-model models/minilm --out diversity
-"""
-
 #: Problem -> the unit vectors of its selected responses.
 Units = dict[str, Array]
 
 
-class Result(NamedTuple):
-    """One task: of each model what was measured, and its embeddings."""
-
-    measured: list[Measured]
-    units: list[Units]
-
-
-class Picture(NamedTuple):
-    """One task's."""
-
-    title: str
-    file: str
-    png: bytes
+#: Of a task: the title, the file and the PNG.
+Picture = tuple[str, str, bytes]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two of `pacs evaluate`")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    parser.add_argument(
-        "--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations have in common)"
-    )
-    parser.add_argument(
-        "--responses",
-        choices=("correct", "all"),
-        default="correct",
-        help="which responses the distance is between (default: %(default)s)",
-    )
+    parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
+    about = "which responses the distance is between (default: %(default)s)"
+    parser.add_argument("--responses", choices=("correct", "all"), default="correct", help=about)
     parser.add_argument("--problem", metavar="ID", help="draw the responses to this problem alone (default: to all)")
     add = parser.add_argument_group("embedding").add_argument
-    add(
-        "--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help="id or folder (default: %(default)s)"
-    )
+    about = "id or folder (default: %(default)s)"
+    add("--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help=about)
     add("--max-tokens", type=positive, metavar="N", help="of a response, at most (default: as many as the model takes)")
-    add(
-        "--batch-size",
-        type=positive,
-        default=BATCH_SIZE,
-        metavar="N",
-        help="responses at a time (default: %(default)s)",
-    )
-    add(
-        "--dtype",
-        choices=("float32", "bfloat16", "float16"),
-        default="float32",
-        help="precision of the model (default: %(default)s; the others are faster on a GPU and add noise)",
-    )
+    about = "responses at a time (default: %(default)s)"
+    add("--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help=about)
+    about = "precision of the model (default: %(default)s; the others are faster on a GPU and add noise)"
+    add("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help=about)
     add("--cache", type=Path, metavar="FILE", help=f"where embeddings are kept (default: DIR/{CACHE})")
 
 
@@ -101,12 +68,12 @@ def main(args: argparse.Namespace) -> int:
     """Measure, draw, write and say where it is."""
     # torch and transformers take seconds to import.
     from pacs.diversity.embed import Embedder
-    from pacs.diversity.tokenizer import find_tokenizer
+    from pacs.diversity.measures import find_tokenizer
 
     args.cache = args.cache or args.out / CACHE
     if len(args.folders) > 2:
         raise UserError(f"{len(args.folders)} evaluations: give one, or two to compare")
-    names = labels(args.folders)
+    names = told_apart(args.folders)
     tasks = read_tasks(args.folders, args.task)
     if args.problem is not None:
         _check_problem(args.problem, tasks)
@@ -117,14 +84,14 @@ def main(args: argparse.Namespace) -> int:
     embedder = Embedder(args.embedding_model, batch_size=args.batch_size, dtype=args.dtype, max_tokens=args.max_tokens)
     for folder in (args.out, args.cache.parent):
         folder.mkdir(parents=True, exist_ok=True)
-    results = {}
+    measured: dict[str, list[Measured]] = {task: [] for task in tasks}
+    units: dict[str, list[Units]] = {task: [] for task in tasks}
     with Cache(args.cache) as cache:
         for task, models in tasks.items():
-            results[task] = Result([], [])
             for name, model in zip(names, models, strict=True):
-                units, cut = embed(embedder, cache, model, args.responses == "correct", f"{task} of {name}")
-                results[task].measured.append(measure(model, units, cut, tokenize))
-                results[task].units.append(units)
+                vectors, cut = embed(embedder, cache, model, args.responses == "correct", f"{task} of {name}")
+                measured[task].append(measure(model, vectors, cut, tokenize))
+                units[task].append(vectors)
     settings = {
         **{f"evaluation_{name}": str(folder) for name, folder in zip(names, args.folders, strict=True)},
         "responses_embedded": args.responses,
@@ -135,20 +102,16 @@ def main(args: argparse.Namespace) -> int:
         "distinct_n_over": unit,
         **(said := notes(args.folders, names)),
     }
-    pictures = draw_all(names, results, args.problem)
-    measured = {task: result.measured for task, result in results.items()}
-    places = {task: (picture.title, picture.file) for task, picture in pictures.items()}
-    for picture in pictures.values():
-        write_atomically(args.out / picture.file, picture.png)
+    pictures = draw_all(names, {task: (measured[task], units[task]) for task in tasks}, args.problem)
+    places = {task: (title, file) for task, (title, file, _) in pictures.items()}
+    for _, file, png in pictures.values():
+        write_atomically(args.out / file, png)
     page = to_markdown(settings, names, measured, places)
     whole = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
     write_atomically(args.out / "diversity.md", page)
     write_atomically(args.out / "diversity.json", whole)
-    for task in results:
-        print(f"{task}\n{results_table(names, measured[task])}\n")
-    for note in said.values():
-        print(f"{note}\n")
-    for file in ("diversity.json", "diversity.md", *(picture.file for picture in pictures.values())):
+    print("\n\n".join([f"{task}\n{results_table(names, measured[task])}" for task in tasks] + [*said.values()]) + "\n")
+    for file in ("diversity.json", "diversity.md", *(file for _, file in places.values())):
         print(args.out / file)
     return 0
 
@@ -163,12 +126,14 @@ def embed(embedder: "Embedder", cache: Cache, task: GradedTask, only_correct: bo
     return dict(zip(selected, parts, strict=True)), cut
 
 
-def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str | None) -> dict[str, Picture]:
+def draw_all(
+    names: Sequence[str], results: Mapping[str, tuple[list[Measured], list[Units]]], problem: str | None
+) -> dict[str, Picture]:
     """The picture of each task that has one.
 
     Args:
         names: the models'.
-        results: of each task.
+        results: of each task, what was measured of each model, and their embeddings.
         problem: draw this one alone; tasks without it get no picture.
     """
     # matplotlib is slow to import.
@@ -191,7 +156,7 @@ def draw_all(names: Sequence[str], results: Mapping[str, Result], problem: str |
             continue
         figure = draw(names, units, title)
         if figure is not None:
-            pictures[task] = Picture(title, file, render_png(figure))
+            pictures[task] = title, file, render_png(figure)
     return pictures
 
 

@@ -1,4 +1,17 @@
-"""`pacs doctor [--config-name NAME] [key=value ...]`."""
+"""Examine this machine before a run: driver and GPUs, versions against the pins, the C compiler and Python's headers, a
+Triton kernel and flash-attn's packed attention (each in a process of its own, on the first GPU), limits, shared
+memory, disks, Ray, the sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
+With a config or overrides also the model of that run, rows of its data, its reward function, how its model marks its
+reasoning, room for its checkpoints, and whether its packed or padded sequences, its fused head and its precision give
+the model's own log-probabilities: for that the policy is loaded once, on all ranks of this machine. Each finding that
+is not ok comes with its mend. Without GPUs the CPU stack is examined.
+Exit status: 0 nothing fails (there may be warnings), 1 something does, 2 the config is wrong.
+
+examples:
+  pacs doctor
+  pacs doctor recipe=qwen3_8b
+  pacs doctor --no-speed --json recipe=arithmetic
+"""
 
 import argparse
 import json
@@ -8,24 +21,6 @@ from dataclasses import asdict
 from pacs.base.terminal import named, print
 from pacs.doctor.finding import Finding
 from pacs.doctor.kernels import unusable_flash_attention
-
-DESCRIPTION = """\
-Examine this machine before a run: driver and GPUs, versions against the pins, the C compiler and Python's headers, a
-Triton kernel and flash-attn's packed attention (each in a process of its own, on the first GPU), limits, shared
-memory, disks, Ray, the sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
-With a config or overrides also the model of that run, rows of its data, its reward function, how its model marks its
-reasoning, room for its checkpoints, and whether its packed or padded sequences, its fused head and its precision give
-the model's own log-probabilities: for that the policy is loaded once, on all ranks of this machine. Each finding that
-is not ok comes with its mend. Without GPUs the CPU stack is examined.
-Exit status: 0 nothing fails (there may be warnings), 1 something does, 2 the config is wrong.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs doctor
-  pacs doctor recipe=qwen3_8b
-  pacs doctor --no-speed --json recipe=arithmetic
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,25 +1,4 @@
-"""`pacs evaluate MODEL --tasks ... --out DIR`, and the subcommands beside it."""
-
-import argparse
-import json
-import math
-import sys
-from dataclasses import fields
-from pathlib import Path
-from typing import cast
-
-from pacs.base.errors import UserError
-from pacs.base.terminal import print
-from pacs.evaluation.engine import EngineFailure, EngineOptions
-from pacs.evaluation.grading import HELP, OPTION, parse_given
-from pacs.evaluation.process import Stopped, StopRequest
-from pacs.evaluation.settings import Sampling
-from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
-from pacs.rewards.reasoning import EXAMPLE, check_named
-from pacs.runs.supervisor import FAILED, STOPPED
-
-DESCRIPTION = f"""\
-Sample a model with vLLM, grade each sample by the verifier of its row, and report pass@k. Of a training run, a
+"""Sample a model with vLLM, grade each sample by the verifier of its row, and report pass@k. Of a training run, a
 checkpoint of it or its export (`pacs export`), the verifiers have the settings that the run graded with.
 
 The same command goes on where it stopped: no sample is drawn twice, and none is left out. More samples and more
@@ -32,10 +11,6 @@ Beside it:
   pacs evaluate compare A B    models side by side
 (A model in a folder of such a name is given as ./show.)
 
-Tasks: {", ".join(NAMES)}
-"""
-
-EXAMPLES = """\
 examples:
   pacs evaluate Qwen/Qwen3-8B --tasks math500,amc23,aime24,aime25,beyondaime --out outputs/evaluation/qwen3_8b
   pacs evaluate outputs/pacs/qwen3_8b-pacs --tasks math500,aime24 --samples math500=16 --out outputs/trained
@@ -43,77 +18,67 @@ examples:
   pacs evaluate exported --tasks mine=data/mine/test.parquet --samples 8 --max-tokens 1024 --out outputs/mine
 """
 
+import argparse
+import json
+import math
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import cast
+
+from pacs.base.arguments import number, positive
+from pacs.base.terminal import print
+from pacs.evaluation.engine import EngineFailure, EngineOptions
+from pacs.evaluation.grading import HELP, OPTION, parse_given
+from pacs.evaluation.process import Stopped, StopRequest
+from pacs.evaluation.settings import Sampling
+from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
+from pacs.rewards.reasoning import EXAMPLE, check_named
+from pacs.runs.supervisor import FAILED, STOPPED
+
+_GO_ON = "What is finished is kept; the same command goes on from there."
+SHARE = number("a number above 0, up to 1", lambda value: 0 < value <= 1)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    default = Sampling()
+    default, tasks, ks = Sampling(), ", ".join(NAMES), ",".join(map(str, KS))
     add = parser.add_argument
     add("model", metavar="MODEL", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
-    add("--tasks", required=True, metavar="T,T,...", help="names, and NAME=FILE.parquet for files in verl's schema")
+    about = f"of {tasks}; or NAME=FILE.parquet for a file in verl's schema"
+    add("--tasks", required=True, metavar="T,T,...", help=about)
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the evaluation, new or to go on with")
-    add(
-        "--data",
-        type=Path,
-        default=Path("data"),
-        metavar="DIR",
-        help="where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)",
+    about = "where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)"
+    add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
+    about = f"of each problem; again for one task (default: {SAMPLES})"
+    add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
+    about = f"of pass@k; again for one task (default: {ks}, those up to the samples)"
+    add("--k", action="append", default=[], metavar="[TASK=]K,K,...", help=about)
+    add = parser.add_argument_group("sampling and grading (what a folder was made with is not changed)").add_argument
+    numbers = (
+        ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", ""),
+        ("--top-p", SHARE, "P", ""),
+        ("--max-tokens", positive, "N", "of a response; "),
+        ("--seed", int, "N", "every sample's own seed comes of it; "),
     )
-    add(
-        "--samples",
-        action="append",
-        default=[],
-        metavar="[TASK=]N",
-        help=f"of each problem; again for one task (default: {SAMPLES})",
+    for option, kind, metavar, about in numbers:
+        value = getattr(default, option[2:].replace("-", "_"))
+        add(option, type=kind, default=value, metavar=metavar, help=f"{about}default: {value}")
+    add("--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false")
+    about = (
+        f"the delimiters of the model's reasoning, in which no answer counts: '{EXAMPLE}', [] for none (default: as "
+        "the model's run named them, else what tokenizer, chat template and prompt say)"
     )
-    add(
-        "--k",
-        action="append",
-        default=[],
-        metavar="[TASK=]K,K,...",
-        help=f"of pass@k; again for one task (default: {','.join(map(str, KS))}, those up to the samples)",
-    )
-    how = parser.add_argument_group("sampling and grading (what a folder was made with is not changed)")
-    how.add_argument(
-        "--temperature", type=float, default=default.temperature, metavar="T", help=f"default: {default.temperature}"
-    )
-    how.add_argument("--top-p", type=float, default=default.top_p, metavar="P", help=f"default: {default.top_p}")
-    how.add_argument(
-        "--max-tokens",
-        type=int,
-        default=default.max_tokens,
-        metavar="N",
-        help=f"of a response (default: {default.max_tokens})",
-    )
-    how.add_argument(
-        "--seed", type=int, default=default.seed, metavar="N", help="every sample's own seed comes of it (default: 0)"
-    )
-    how.add_argument(
-        "--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false"
-    )
-    how.add_argument(
-        "--reasoning",
-        type=_delimiters,
-        metavar="JSON",
-        help=f"the delimiters of the model's reasoning, in which no answer counts: '{EXAMPLE}', [] for none (default: "
-        "as the model's run named them, else what tokenizer, chat template and prompt say)",
-    )
-    how.add_argument("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
-    how.add_argument(
-        "--dtype",
-        default="auto",
-        choices=("auto", "bfloat16", "float16", "float32"),
-        help="of the weights (default: auto, as they are stored)",
-    )
-    how.add_argument(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
-    where = parser.add_argument_group("engines (may change from start to start)")
-    where.add_argument("--engines", type=int, metavar="N", help="default: as many as GPUs allow; one on the CPU")
-    where.add_argument("--tensor-parallel", type=int, default=1, metavar="N", help="GPUs of one engine (default: 1)")
-    where.add_argument(
-        "--gpu-memory", type=float, default=0.9, metavar="SHARE", help="of a GPU, for vLLM (default: 0.9)"
-    )
-    where.add_argument(
-        "--ray-address", metavar="ADDRESS", help="a Ray cluster to join (default: RAY_ADDRESS, or one of its own)"
-    )
+    add("--reasoning", type=_delimiters, metavar="JSON", help=about)
+    add("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
+    about = "of the weights (default: auto, as they are stored)"
+    add("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"), help=about)
+    add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
+    add = parser.add_argument_group("engines (may change from start to start)").add_argument
+    add("--engines", type=positive, metavar="N", help="default: as many as GPUs allow; one on the CPU")
+    add("--tensor-parallel", type=positive, default=1, metavar="N", help="GPUs of one engine (default: 1)")
+    add("--gpu-memory", type=SHARE, default=0.9, metavar="SHARE", help="of a GPU, for vLLM (default: 0.9)")
+    add("--ray-address", metavar="ADDRESS", help="a Ray cluster to join (default: RAY_ADDRESS, or one of its own)")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -122,7 +87,6 @@ def main(args: argparse.Namespace) -> int:
     from pacs.evaluation.evaluate import Asked, evaluate
 
     try:
-        _check(args)
         sampling = Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
         options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
         tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
@@ -150,21 +114,3 @@ def _delimiters(text: str) -> list[list[str]] | None:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return cast("list[list[str]] | None", named)
-
-
-_GO_ON = "What is finished is kept; the same command goes on from there."
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Raise `UserError` if a number is out of its range."""
-    bounds = {
-        "temperature": (0 <= args.temperature < math.inf, "a number of at least 0"),
-        "top-p": (0 < args.top_p <= 1, "a number above 0, up to 1"),
-        "max-tokens": (args.max_tokens >= 1, "a number of at least 1"),
-        "engines": (args.engines is None or args.engines >= 1, "a number of at least 1"),
-        "tensor-parallel": (args.tensor_parallel >= 1, "a number of at least 1"),
-        "gpu-memory": (0 < args.gpu_memory <= 1, "a share above 0, up to 1"),
-    }
-    for name, (is_right, remedy) in bounds.items():
-        if not is_right:
-            raise UserError(f"--{name} {getattr(args, name.replace('-', '_'))}: give {remedy}")

@@ -1,4 +1,13 @@
-"""`pacs evaluate compare A [B ...]`."""
+"""Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap
+over problems. The tasks that all of them have are compared; their problems must be the same. `--reported` shows numbers
+of the paper beside: they have no interval, and no difference is computed to them.
+
+examples:
+  pacs evaluate compare eval/base eval/pacs
+  pacs evaluate compare eval/base eval/grpo eval/pacs --k 1,8,64 --out comparison.md
+  pacs evaluate compare eval/pacs --reported "Qwen3-8B Base" --reported "Qwen3-8B PACS"
+  pacs evaluate compare --reported list
+"""
 
 import argparse
 import json
@@ -11,20 +20,6 @@ from pacs.evaluation.compare import compare, comparison_json, comparison_page, n
 from pacs.evaluation.reported import reported, reported_names
 from pacs.evaluation.results import read_evaluations
 
-DESCRIPTION = """\
-Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap
-over problems. The tasks that all of them have are compared; their problems must be the same. `--reported` shows numbers
-of the paper beside: they have no interval, and no difference is computed to them.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs evaluate compare eval/base eval/pacs
-  pacs evaluate compare eval/base eval/grpo eval/pacs --k 1,8,64 --out comparison.md
-  pacs evaluate compare eval/pacs --reported "Qwen3-8B Base" --reported "Qwen3-8B PACS"
-  pacs evaluate compare --reported list
-"""
-
 LIST = "list"
 FORMATS = (".md", ".json")
 
@@ -32,9 +27,8 @@ FORMATS = (".md", ".json")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="--out folder of an evaluation")
-    parser.add_argument(
-        "--reported", action="append", default=[], metavar="NAME", help="a column of the paper; `list` shows the names"
-    )
+    about = "a column of the paper; `list` shows the names"
+    parser.add_argument("--reported", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument("--k", metavar="K,K,...", help="which pass@k (default: those of the evaluations)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to FILE.md or FILE.json (default: print)")
 

@@ -1,4 +1,7 @@
-"""`pacs evaluate grade OUT`: the verifier's word on all samples, once more."""
+"""Grade all samples of an evaluation again, from its folder alone: no GPU, no vLLM, no data. The verifiers have the
+settings that the folder was graded with, unless others are given, which are then the folder's. The grades are replaced
+once all samples are graded; settings.json, results.json and results.md are written again.
+"""
 
 import argparse
 from pathlib import Path
@@ -6,23 +9,12 @@ from pathlib import Path
 from pacs.base.terminal import print
 from pacs.evaluation.grading import OPTION, parse_given
 
-DESCRIPTION = """\
-Grade all samples of an evaluation again, from its folder alone: no GPU, no vLLM, no data. The verifiers have the
-settings that the folder was graded with, unless others are given, which are then the folder's. The grades are replaced
-once all samples are graded; settings.json, results.json and results.md are written again.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
-    parser.add_argument(
-        OPTION,
-        action="append",
-        default=[],
-        metavar="VERIFIER.SETTING=VALUE",
-        help="as of `pacs evaluate`; those not given stay as they are",
-    )
+    about = "as of `pacs evaluate`; those not given stay as they are"
+    parser.add_argument(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=about)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,4 +1,11 @@
-"""`pacs evaluate show DIR`: samples with their prompts and answers."""
+"""Print samples of an evaluation: the prompt, the right answer, the one that the verifier found, the response. An
+evaluation that is running, or was stopped, can be looked at too.
+
+examples:
+  pacs evaluate show outputs/trained --wrong
+  pacs evaluate show outputs/trained --task math500 --status no_answer -n 10
+  pacs evaluate show outputs/trained --task aime24 --problem 60 -n 128 | less
+"""
 
 import argparse
 from collections.abc import Iterator
@@ -6,24 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import get_args
 
+from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
 from pacs.evaluation.folder import read_grades, read_problems, read_samples
 from pacs.evaluation.sample import Grade, Problem, Sample
 from pacs.evaluation.settings import read_settings
 from pacs.rewards.verdict import Status
-
-DESCRIPTION = """\
-Print samples of an evaluation: the prompt, the right answer, the one that the verifier found, the response. An
-evaluation that is running, or was stopped, can be looked at too.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs evaluate show outputs/trained --wrong
-  pacs evaluate show outputs/trained --task math500 --status no_answer -n 10
-  pacs evaluate show outputs/trained --task aime24 --problem 60 -n 128 | less
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,19 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--right", action="store_true", help="only right ones")
     which.add_argument("--wrong", action="store_true", help="only those that are not right, for whatever reason")
     which.add_argument("--status", choices=get_args(Status), help="only those to which the verifier gave this status")
-    add("-n", type=int, default=3, metavar="N", help="how many (default: 3)")
+    add("-n", type=positive, default=3, metavar="N", help="how many (default: 3)")
 
 
 def main(args: argparse.Namespace) -> int:
     """Print the samples."""
-    if args.n < 1:
-        raise UserError(f"-n {args.n}: give a number of at least 1")
-    shown = 0
-    for text in islice(_matching(args), args.n):
+    found = _matching(args)
+    print(next(found, "no such samples"))
+    for text in islice(found, args.n - 1):
         print(text)
-        shown += 1
-    if not shown:
-        print("no such samples")
     return 0
 
 

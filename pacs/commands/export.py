@@ -1,4 +1,11 @@
-"""`pacs export CHECKPOINT --out DIR`."""
+"""Merge the shards of a checkpoint's policy into a Hugging Face folder that transformers and vLLM load: weights,
+config, tokenizer, chat template, generation config and a model card. Needs no GPU, whatever wrote the
+checkpoint, and memory for about one copy of the model. DIR is there as a whole or not at all.
+
+examples:
+  pacs export outputs/pacs/qwen3_8b-pacs --out exported
+  pacs export outputs/pacs/qwen3_8b-pacs/checkpoints/global_step_320 --out exported --dtype float32
+"""
 
 import argparse
 from pathlib import Path
@@ -9,38 +16,15 @@ from pacs.checkpoints.source import find_source
 from pacs.evaluation.results import card_section, find_evaluations
 from pacs.export.dtype import DTYPES, choose_dtype
 
-DESCRIPTION = """\
-Merge the shards of a checkpoint's policy into a Hugging Face folder that transformers and vLLM load: weights,
-config, tokenizer, chat template, generation config and a model card. Needs no GPU, whatever wrote the
-checkpoint, and memory for about one copy of the model. DIR is there as a whole or not at all.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs export outputs/pacs/qwen3_8b-pacs --out exported
-  pacs export outputs/pacs/qwen3_8b-pacs/checkpoints/global_step_320 --out exported --dtype float32
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument(
-        "checkpoint",
-        type=Path,
-        metavar="CHECKPOINT",
-        help="a folder global_step_N, or a run's folder: then its newest complete checkpoint",
-    )
+    about = "a folder global_step_N, or a run's folder: then its newest complete checkpoint"
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help=about)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to make; must not exist")
     parser.add_argument("--dtype", choices=DTYPES, help="of the weights; default: what vLLM sampled with in the run")
-    parser.add_argument(
-        "--evaluation",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="DIR",
-        help="--out of `pacs evaluate` of this checkpoint, for the model card; again for another (those of a sweep are "
-        "found)",
-    )
+    about = "--out of `pacs evaluate` of this checkpoint, for the model card; again for more (a sweep's are found)"
+    parser.add_argument("--evaluation", action="append", default=[], type=Path, metavar="DIR", help=about)
 
 
 def main(args: argparse.Namespace) -> int:

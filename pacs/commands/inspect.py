@@ -1,4 +1,12 @@
-"""`pacs inspect FILE`: what a run saw in the step that ended it for updates that were not finite."""
+"""Show what a run saved when it stopped for too many updates in a row whose gradient was not finite: the step, its
+gradient norms, how many rows were not finite and why, and the worst rows, those that are not finite first, then
+by the size of the log-ratio.
+
+examples:
+  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt
+  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt --rows 40
+  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt --row 17
+"""
 
 import argparse
 import math
@@ -6,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_cell, format_table
 from pacs.base.terminal import columns, print
@@ -13,19 +22,6 @@ from pacs.base.terminal import columns, print
 if TYPE_CHECKING:
     from pacs.integration.worker.not_finite import Evidence
 
-
-DESCRIPTION = """\
-Show what a run saved when it stopped for too many updates in a row whose gradient was not finite: the step, its
-gradient norms, how many rows were not finite and why, and the worst rows, those that are not finite first, then
-by the size of the log-ratio.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt
-  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt --rows 40
-  pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt --row 17
-"""
 
 #: Characters of a response in the table.
 BEGINNING = 40
@@ -51,7 +47,7 @@ Pass = dict[str, float]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="poison/step_N.pt in the run's folder")
-    parser.add_argument("--rows", type=int, default=10, metavar="N", help="how many rows to list (default: 10)")
+    parser.add_argument("--rows", type=positive, default=10, metavar="N", help="how many rows to list (default: 10)")
     parser.add_argument("--row", type=int, metavar="I", help="print one row in full instead")
 
 
@@ -59,8 +55,6 @@ def main(args: argparse.Namespace) -> int:
     """Print the summary and the table, or the row."""
     from pacs.integration.worker.not_finite import read_evidence  # torch takes seconds to import
 
-    if args.rows < 1:
-        raise UserError(f"--rows {args.rows}: give a number of at least 1")
     evidence = read_evidence(args.file)
     count = len(evidence.prompts)
     if args.row is None:

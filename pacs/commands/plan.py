@@ -1,4 +1,15 @@
-"""`pacs plan [--config-name NAME] [key=value ...]`."""
+"""Memory and time of a training step, from a model written down: parameters, gradients, Adam, activations, logits,
+vLLM and its cache, passes over tokens, bytes moved. The run is composed as `pacs train` composes it; neither Ray nor
+a GPU is needed. Where a phase does not fit, the settings are named that alone make it fit. The times are estimates:
+docs/scaling.md says what they assume, and what was measured.
+Exit status: 0 it fits, 1 it does not, 2 it cannot be planned.
+
+examples:
+  pacs plan recipe=qwen3_8b
+  pacs plan recipe=qwen3_8b trainer.nnodes=2 --mean-response-tokens 3000
+  pacs plan recipe=qwen3_8b --lengths outputs/evaluation/qwen3_8b
+  pacs plan --gpu h100 recipe=qwen3_8b actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384
+"""
 
 import argparse
 import json
@@ -13,22 +24,6 @@ from pacs.base.terminal import print
 if TYPE_CHECKING:
     from pacs.planning.plan import Plan
 
-DESCRIPTION = """\
-Memory and time of a training step, from a model written down: parameters, gradients, Adam, activations, logits,
-vLLM and its cache, passes over tokens, bytes moved. The run is composed as `pacs train` composes it; neither Ray nor
-a GPU is needed. Where a phase does not fit, the settings are named that alone make it fit. The times are estimates:
-docs/scaling.md says what they assume, and what was measured.
-Exit status: 0 it fits, 1 it does not, 2 it cannot be planned.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs plan recipe=qwen3_8b
-  pacs plan recipe=qwen3_8b trainer.nnodes=2 --mean-response-tokens 3000
-  pacs plan recipe=qwen3_8b --lengths outputs/evaluation/qwen3_8b
-  pacs plan --gpu h100 recipe=qwen3_8b actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
@@ -36,12 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu", help="h200, h100 or a100; default: what hardware= is named after")
     lengths = parser.add_mutually_exclusive_group()
     lengths.add_argument("--mean-response-tokens", type=float, metavar="N", help="default: half of the longest allowed")
-    lengths.add_argument(
-        "--lengths",
-        type=Path,
-        metavar="PATH",
-        help="lengths that were seen: an evaluation's folder, a run's, a file of one of them, or a file of numbers",
-    )
+    about = "lengths that were seen: an evaluation's folder, a run's, a file of one of them, or a file of numbers"
+    lengths.add_argument("--lengths", type=Path, metavar="PATH", help=about)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan there too")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
 
@@ -87,7 +78,7 @@ def as_json(plan: "Plan") -> dict[str, object]:
     return {
         "fits": plan.fits,
         "workload": asdict(work) | {"lengths": {"source": work.lengths.source} | told},
-        "generation": [asdict(engine) for engine in generation(work).engines] if plan.seconds else [],
+        "generation": asdict(generation(work)) if plan.seconds else {},
         "weight_sync": weight_sync_seconds(work) if plan.seconds else {},
         "phases": [asdict(phase) | {"total": phase.total, "fits": phase.fits} for phase in plan.phases],
         "seconds": plan.seconds,

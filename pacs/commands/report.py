@@ -1,16 +1,4 @@
-"""`pacs report RUN [RUN ...] --out DIR`."""
-
-import argparse
-from pathlib import Path
-
-from pacs.base.errors import UserError
-from pacs.base.files import check_folder
-from pacs.base.terminal import print
-from pacs.report import write_report
-from pacs.report.groups import AXES
-
-DESCRIPTION = """\
-Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores and lengths by
+"""Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores and lengths by
 verdict, the implicit critic and its calibration, effective advantage, groups, distance from the reference, the gap
 between vLLM and the trainer, what the update has to work with, gradient norm, verdicts and time by phase. The title of
 each figure says what its data show. A quantity that no run has logged is left out, so runs of PACS, PPO and GRPO go
@@ -23,9 +11,7 @@ Writes DIR/index.html, which holds everything it shows and can be sent as it is,
 
 Of the results.json of a sweep (`pacs sweep`) it writes DIR/index.html, DIR/results.md and DIR/results.png, from that
 file alone.
-"""
 
-EXAMPLES = """\
 examples:
   pacs report outputs/pacs/qwen3_8b-pacs --out report
   pacs report outputs/pacs/qwen3_8b-pacs outputs/pacs/qwen3_8b-grpo --out comparison
@@ -34,19 +20,23 @@ examples:
   pacs report outputs/sweeps/ablation_beta-qwen3_4b/results.json --out report
 """
 
+import argparse
+from pathlib import Path
+
+from pacs.base.errors import UserError
+from pacs.base.files import check_folder
+from pacs.base.terminal import print
+from pacs.report import write_report
+from pacs.report.groups import AXES
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="folder of a training run; or FILE.json of one sweep"
-    )
+    about = "folder of a training run; or FILE.json of one sweep"
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=about)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    parser.add_argument(
-        "--over",
-        choices=AXES,
-        default="steps",
-        help="horizontal axis: steps (default), or what they add up to: generated tokens, or seconds of training",
-    )
+    about = "horizontal axis: steps (default), or what they add up to: generated tokens, or seconds of training"
+    parser.add_argument("--over", choices=AXES, default="steps", help=about)
     parser.add_argument("--each", action="store_true", help="draw every run by itself, no means and bands")
 
 

@@ -1,4 +1,17 @@
-"""`pacs runs DIR [DIR ...]`."""
+"""List the training runs in and below each DIR: whether each runs, how far it is, the step that the same command
+would go on from (its newest complete checkpoint), its last metrics, size and time.
+
+A run is "died" if it says that it is running, and its launcher's process is gone. Whether a run on another host
+runs can only be told from the age of its progress. It is "copied" if its folder is a copy of that of a run that was
+training: it is not running itself, and `pacs train` goes on from its newest checkpoint. Links to folders are not
+followed.
+
+examples:
+  pacs runs outputs
+  pacs runs outputs/pacs /scratch/pacs
+  pacs runs outputs --watch
+  pacs runs outputs --json
+"""
 
 import argparse
 import json
@@ -10,42 +23,24 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 
+from pacs.base.arguments import number
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
 from pacs.base.terminal import clear_screen, columns, print
 from pacs.base.units import duration, size
 from pacs.runs.listing import ListedRun, list_runs
 
-DESCRIPTION = """\
-List the training runs in and below each DIR: whether each runs, how far it is, the step that the same command
-would go on from (its newest complete checkpoint), its last metrics, size and time.
-
-A run is "died" if it says that it is running, and its launcher's process is gone. Whether a run on another host
-runs can only be told from the age of its progress. It is "copied" if its folder is a copy of that of a run that was
-training: it is not running itself, and `pacs train` goes on from its newest checkpoint. Links to folders are not
-followed.
-"""
-
 #: Between two looks of `--watch`.
 WATCH_SECONDS = 5.0
-
-EXAMPLES = """\
-examples:
-  pacs runs outputs
-  pacs runs outputs/pacs /scratch/pacs
-  pacs runs outputs --watch
-  pacs runs outputs --json
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="a folder with runs below, or a run's own")
     parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
-    parser.add_argument(
-        "--watch", nargs="?", type=positive_seconds, const=WATCH_SECONDS, metavar="SECONDS",
-        help=f"list them again every so often (default: {WATCH_SECONDS:g}) until none runs any more; Ctrl-C ends it",
-    )  # fmt: skip
+    seconds = number("a number of seconds above 0", lambda value: 0 < value < math.inf)
+    about = f"list them again every so often (default: {WATCH_SECONDS:g}) until none runs any more; Ctrl-C ends it"
+    parser.add_argument("--watch", nargs="?", type=seconds, const=WATCH_SECONDS, metavar="SECONDS", help=about)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -56,14 +51,6 @@ def main(args: argparse.Namespace) -> int:
         while _show(args) and args.watch:
             time.sleep(args.watch)
     return 0
-
-
-def positive_seconds(text: str) -> float:
-    """An argument: a number of seconds above 0."""
-    with suppress(ValueError):
-        if 0 < (seconds := float(text)) < math.inf:
-            return seconds
-    raise argparse.ArgumentTypeError(f"{text}: give a number of seconds above 0")
 
 
 def _show(args: argparse.Namespace) -> bool:
@@ -89,11 +76,11 @@ def as_table(runs: Sequence[ListedRun]) -> Table:
     return {
         run.name: {
             "state": _state(run),
-            "step": _of(run.step, run.total_steps),
+            "step": None if run.step is None else f"{run.step}/{run.total_steps or '?'}",
             "resumable": run.resumable_from,
             "pass rate": run.pass_rate,
             "loss": run.loss,
-            "validation": _validation(run),
+            "validation": _validation([*run.validation.values()]) if run.validation else None,
             "s/step": None if run.step_seconds is None else f"{run.step_seconds:.1f}",
             "size": None if run.size_bytes is None else size(run.size_bytes),
             "started (UTC)": None if run.started is None else run.started[:16].replace("T", " "),
@@ -119,15 +106,8 @@ def _state(run: ListedRun) -> str:
     return f"running on {run.host} ({'no progress yet' if age is None else f'progress {duration(age)} ago'})"
 
 
-def _of(step: int | None, total: int | None) -> str | None:
-    return None if step is None else f"{step}/{'?' if total is None else total}"
-
-
-def _validation(run: ListedRun) -> str | None:
+def _validation(values: Sequence[float]) -> str:
     """The share of right answers; of several sets their mean, and of how many."""
-    values = list(run.validation.values())
-    if not values:
-        return None
     return f"{statistics.fmean(values):.3f}" + (f" (mean of {len(values)})" if len(values) > 1 else "")
 
 

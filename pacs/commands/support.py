@@ -1,4 +1,13 @@
-"""`pacs support BASE MODEL --out DIR`."""
+"""Which problems a trained model solves within k samples that its base model does not, and the other way round, from
+the samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
+2507.14843), and the entropy of answers beside that of tokens.
+
+Writes DIR/support.json, DIR/support.md and DIR/support.png.
+
+examples:
+  pacs support evaluations/base evaluations/pacs --out support
+  pacs support evaluations/base evaluations/pacs --k 8 64 --task aime24 --out support
+"""
 
 import argparse
 import json
@@ -7,26 +16,12 @@ from pathlib import Path
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
-from pacs.base.files import check_folder, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.terminal import print
-from pacs.diversity.folders import labels, notes, read_tasks
+from pacs.diversity.folders import notes, read_tasks
+from pacs.diversity.support import TaskSupport, compare
 from pacs.diversity.support_document import support_table, to_json, to_markdown
-from pacs.diversity.support_task import TaskSupport, compare
 from pacs.evaluation.sample import GradedTask
-
-DESCRIPTION = """\
-Which problems a trained model solves within k samples that its base model does not, and the other way round, from the
-samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
-2507.14843), and the entropy of answers beside that of tokens.
-
-Writes DIR/support.json, DIR/support.md and DIR/support.png.
-"""
-
-EXAMPLES = """\
-examples:
-  pacs support evaluations/base evaluations/pacs --out support
-  pacs support evaluations/base evaluations/pacs --k 8 64 --task aime24 --out support
-"""
 
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 
@@ -36,12 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", type=Path, metavar="BASE", help="evaluation of the base model")
     parser.add_argument("model", type=Path, metavar="MODEL", help="evaluation of the trained model")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    parser.add_argument(
-        "--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations have in common)"
-    )
-    parser.add_argument(
-        "--k", nargs="+", type=positive, metavar="K", help="samples of a problem that count (default: all)"
-    )
+    parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
+    about = "samples of a problem that count (default: all)"
+    parser.add_argument("--k", nargs="+", type=positive, metavar="K", help=about)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -51,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
     from pacs.report.figures import render_png
 
     check_folder(args.out)
-    names = labels([args.base, args.model])
+    names = told_apart([args.base, args.model])
     results: dict[str, TaskSupport] = {}
     for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
         results[task] = compare(base, model, _ks(task, args.k, names, (base, model)))

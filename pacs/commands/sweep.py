@@ -1,30 +1,4 @@
-"""`pacs sweep [NAME] [key=value ...]`."""
-
-import argparse
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pacs.base.errors import UserError
-from pacs.base.run_folder import RunFolder
-from pacs.base.terminal import columns, print
-from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
-from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
-
-if TYPE_CHECKING:
-    from pacs.sweeps.evaluate import Evaluation
-    from pacs.sweeps.grid import PlannedRun
-
-OUT = "outputs/sweeps"
-#: Where `pacs evaluate` has the tasks' files.
-DATA = Path("data")
-RESULTS, REPORT = "results.json", "report"
-
-DESCRIPTION = """\
-Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME: list the sweeps.
+"""Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME: list the sweeps.
 
 A sweep (configs/sweep/NAME.yaml) names algorithms, a recipe and the values of some keys; Hydra's multirun makes the
 grid. An override goes to every run; one of a key that is swept takes the place of its values (several, with commas
@@ -40,9 +14,7 @@ on those of --tasks.
 Writes to --out: a folder a run; after each run results.json and results.md (the table); at the end also results.png
 (the plot) and report/.
 Exit status: 0 all is done, 1 a run or its evaluation failed, 2 refused, 75 stopped on request.
-"""
 
-EXAMPLES = """\
 examples:
   pacs sweep
   pacs sweep ablation_beta --dry-run
@@ -52,6 +24,34 @@ examples:
   pacs sweep family --algorithms pacs,grpo data.seed=0
   pacs sweep family --results from_another_machine/results.json
 """
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacs.base.arguments import positive
+from pacs.base.errors import UserError
+from pacs.base.files import check_folder, write_atomically
+from pacs.base.locks import held
+from pacs.base.run_folder import RunFolder
+from pacs.base.stops import Stops
+from pacs.base.tables import Table, format_table
+from pacs.base.terminal import columns, print
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
+from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
+
+if TYPE_CHECKING:
+    from pacs.sweeps.grid import PlannedRun
+    from pacs.sweeps.train import Evaluation
+
+OUT = "outputs/sweeps"
+#: Where `pacs evaluate` has the tasks' files.
+DATA = Path("data")
+RESULTS, REPORT = "results.json", "report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     evaluation.add_argument("--tasks", metavar="T,T,...", help="as of `pacs evaluate`; none: do not evaluate")
     for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
         evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as of `pacs evaluate`")
-    evaluation.add_argument("--max-tokens", type=int, metavar="N", help="as of `pacs evaluate`")
+    evaluation.add_argument("--max-tokens", type=positive, metavar="N", help="as of `pacs evaluate`")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -87,8 +87,6 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    from pacs.base.tables import Table, format_table
-
     sweeps = [read_sweep(name) for name in sweep_files()]
     rows: Table = {
         sweep.name: {
@@ -105,16 +103,11 @@ def _list() -> int:
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from pacs.base.files import check_folder
-    from pacs.base.locks import held
-    from pacs.base.stops import Stops
     from pacs.evaluation.tasks import prepare_missing
-    from pacs.sweeps.check import check_configs, check_machine
-    from pacs.sweeps.elsewhere import take_results
-    from pacs.sweeps.evaluate import check_evaluations
+    from pacs.sweeps.check import check_configs, check_machine, take_results
     from pacs.sweeps.grid import plan_runs, recipe_of
     from pacs.sweeps.results import read
-    from pacs.sweeps.train import train_runs
+    from pacs.sweeps.train import check_evaluations, train_runs
 
     sweep = read_sweep(args.name)
     recipe = recipe_of(sweep, args.overrides)
@@ -138,12 +131,11 @@ def _sweep(args: argparse.Namespace) -> int:
     refused: dict[str, str] = {}
     with held(out, f"--out {out}", "a sweep"):
         with Stops() as stop:
-            status = train_runs(runs, evaluation, stop, refused, lambda: _write_results(sweep, runs, out, refused))
-        print(f"pacs sweep: writing the results of {_count(runs)}", flush=True)
-        if status > 128:  # ended at once, by a second signal: without what takes seconds
-            _write_results(sweep, runs, out, refused)
-        else:
-            _write(sweep, runs, out, refused)
+            status = train_runs(runs, evaluation, stop, refused, lambda: _write(sweep, runs, out, refused))
+        finished = sum(run.is_finished for run in runs)
+        print(f"pacs sweep: writing the results of {finished} of {len(runs)} runs", flush=True)
+        # Ended at once, by a second signal: without what takes seconds.
+        _write(sweep, runs, out, refused, whole=status <= 128)
     if status not in (FINISHED, FAILED):
         print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
     return status
@@ -173,11 +165,9 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     """
     from pacs.evaluation.settings import Sampling
     from pacs.evaluation.tasks import parse_tasks
-    from pacs.sweeps.evaluate import Evaluation
+    from pacs.sweeps.train import Evaluation
 
-    max_tokens = Sampling().max_tokens if args.max_tokens is None else args.max_tokens
-    if max_tokens < 1:
-        raise UserError(f"--max-tokens {max_tokens}: give a number of at least 1")
+    max_tokens = args.max_tokens or Sampling().max_tokens
     options = [
         word for option in ("samples", "k") for value in getattr(args, option) for word in (f"--{option}", value)
     ]
@@ -191,9 +181,10 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     return Evaluation(parse_tasks(given, DATA, args.samples, args.k), max_tokens, ["--tasks", given, *options])
 
 
-def _write_results(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> dict[str, Any]:
-    """Write what takes no time, results.json and its table; the results."""
-    from pacs.base.files import write_atomically
+def _write(
+    sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str], *, whole: bool = False
+) -> None:
+    """Write results.json and its table, which takes no time; with `whole` the plot and report/ too."""
     from pacs.sweeps import collect, render
     from pacs.sweeps.results import as_text
     from pacs.sweeps.table import results_page
@@ -201,15 +192,10 @@ def _write_results(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refuse
     results = collect.collect(sweep, runs, command=["pacs", *sys.argv[1:]], refused=refused)
     write_atomically(out / RESULTS, as_text(results))
     write_atomically(out / render.TABLE, results_page(results).encode())
-    return results
-
-
-def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mapping[str, str]) -> None:
-    from pacs.base.files import write_atomically
+    if not whole:
+        return
     from pacs.report import write_report
-    from pacs.sweeps import render
 
-    results = _write_results(sweep, runs, out, refused)
     files = render.render(results)
     if render.PLOT in files:
         write_atomically(out / render.PLOT, files[render.PLOT])
@@ -221,7 +207,3 @@ def _write(sweep: Sweep, runs: Sequence["PlannedRun"], out: Path, refused: Mappi
         except UserError as error:
             print(f"pacs sweep: no {REPORT}/: {error}", file=sys.stderr)
     print(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html", flush=True)
-
-
-def _count(runs: Sequence["PlannedRun"]) -> str:
-    return f"{sum(run.is_finished for run in runs)} of {len(runs)} runs"

@@ -1,48 +1,4 @@
-"""`pacs train [key=value ...]`: compose a run with Hydra, check it, start it."""
-
-import io
-import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stdout
-from functools import partial
-
-import hydra
-import yaml
-from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
-from pacs.base.errors import UserError
-from pacs.base.moved_keys import SECTIONS_NOTE, move_old_section, renamed
-from pacs.base.paths import config_dir
-from pacs.base.redaction import redact, redacted
-from pacs.base.stops import ended_by_ctrl_c
-from pacs.base.suggestions import did_you_mean
-from pacs.base.terminal import named, print
-from pacs.composing import (
-    algorithms,
-    composition_problem,
-    groups,
-    kind_problems,
-    override_problems,
-    without_dashes,
-)
-from pacs.verl_keys.names import RUN_NAME
-
-#: Options of ours and of Hydra's, and those that are followed by a word.
-OPTIONS = (
-    "--dry-run", "--verbose", "--help", "--config-name", "--config-dir", "--config-path", "--cfg", "--resolve",
-    "--package", "--info", "--hydra-help", "--version", "--experimental-rerun", "--run",
-)  # fmt: skip
-TAKES_A_WORD = ("--config-name", "-cn", "--config-dir", "-cd", "--config-path", "-cp", "--cfg", "-c", "--package", "-p",
-                "--info", "-i", "--experimental-rerun")  # fmt: skip
-VERBOSE = ("-v", "--verbose")
-
-HELP = """\
-usage: pacs train [--config-name NAME] [--dry-run] [-v] [--cfg job [--resolve]] [key=value ...]
+"""pacs train [--config-name NAME] [--dry-run] [-v] [--cfg job [--resolve]] [key=value ...]
 
 Train a policy. The run is composed by Hydra from configs/ and from verl's own defaults, checked, and started on Ray.
 
@@ -79,6 +35,40 @@ Exit status: 0 finished, 1 failed (the cause is printed, and in state.json), 2 r
 Hydra's own help: pacs train --hydra-help
 """
 
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+
+import hydra
+import yaml
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from pacs.base.errors import UserError
+from pacs.base.moved_keys import SECTIONS_NOTE, move_old_section, renamed
+from pacs.base.paths import config_dir
+from pacs.base.redaction import redact, redacted
+from pacs.base.stops import ended_by_ctrl_c
+from pacs.base.suggestions import did_you_mean
+from pacs.base.terminal import named, print
+from pacs.composing import algorithms, composition_problem, groups, kind_problems, override_problems, without_dashes
+from pacs.verl_keys.names import RUN_NAME
+
+#: Options of ours and of Hydra's, and those that are followed by a word.
+OPTIONS = (
+    "--dry-run", "--verbose", "--help", "--config-name", "--config-dir", "--config-path", "--cfg", "--resolve",
+    "--package", "--info", "--hydra-help", "--version", "--experimental-rerun", "--run",
+)  # fmt: skip
+TAKES_A_WORD = ("--config-name", "-cn", "--config-dir", "-cd", "--config-path", "-cp", "--cfg", "-c", "--package", "-p",
+                "--info", "-i", "--experimental-rerun")  # fmt: skip
+VERBOSE = ("-v", "--verbose")
+
 
 def main(arguments: Sequence[str]) -> int:
     """Compose, check and train; return the exit status.
@@ -88,7 +78,10 @@ def main(arguments: Sequence[str]) -> int:
     """
     arguments = list(arguments)
     if {"--help", "-h"} & set(arguments):
-        print(HELP.format(algorithms=", ".join(algorithms()), groups=_available()))
+        available = "\n".join(
+            f"  {group + '=':22}{', '.join(options)}" for group, options in groups().items() if options
+        )
+        print(f"usage: {__doc__}".format(algorithms=", ".join(algorithms()), groups=available))
         return 0
     if {"--multirun", "-m"} & set(arguments):
         raise _refusal(
@@ -116,11 +109,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             if move_old_section(config):
                 print(f"pacs: {SECTIONS_NOTE}", file=sys.stderr)
-            if dry_run:
-                with ended_by_ctrl_c("pacs train"):
-                    _dry_run(config)
-            else:
-                _train(config, verbose=verbose)
+            _run(config, dry_run=dry_run, verbose=verbose)
         except UserError as error:
             refused.append(error)
 
@@ -134,8 +123,10 @@ def main(arguments: Sequence[str]) -> int:
         raise _refusal(composition_problem(error, arguments)) from error
     except yaml.YAMLError as error:  # of a file in --config-dir
         raise _refusal(f"- a config cannot be read: {' '.join(str(error).split())}: mend the file.") from error
-    if refused:
-        raise refused[0]
+    for problem in refused:
+        from pacs.integration.checks import ConfigError
+
+        raise _refusal(str(problem)) if isinstance(problem, ConfigError) else problem
     return 0
 
 
@@ -165,38 +156,33 @@ def _show(application: Callable[[], None]) -> None:
     print(OmegaConf.to_yaml(OmegaConf.create(redacted(config))) if isinstance(config, dict) else redact(text), end="")
 
 
-def _train(config: DictConfig, *, verbose: bool) -> None:
+def _run(config: DictConfig, *, dry_run: bool, verbose: bool) -> None:
+    """Check the run, and train or say what it needs; ends the process where training fails."""
     with ended_by_ctrl_c("pacs train"):
         from pacs.integration import checks
         from pacs.integration.launch import launcher
 
-    try:
-        with ended_by_ctrl_c("pacs train"):
-            _check_overrides(config)
-            launcher.prepare(config)
-            checks.check_model(config)
-            checks.check_surroundings(config, _say)
-            _warn(config)
-        status = launcher.train(config, verbose=verbose)
-    except checks.ConfigError as error:
-        raise _refusal(str(error)) from error
-    if status != 0:
+        hydra_config = HydraConfig.get()
+        if problems := kind_problems(config, hydra_config.job.config_name, hydra_config.overrides.task):
+            raise checks.ConfigError(problems)
+        launcher.prepare(config)
+        checks.check_model(config)
+        if dry_run:
+            _say_what_it_needs(config)
+            return
+        checks.check_surroundings(config, _say)
+        _warn(config)
+    if status := launcher.train(config, verbose=verbose):
         sys.exit(status)
 
 
-def _dry_run(config: DictConfig) -> None:
+def _say_what_it_needs(config: DictConfig) -> None:
     from pacs.integration import checks, strategy
     from pacs.integration.checks import machine as surroundings
     from pacs.integration.checks.reasoning import reasoning_outlook
     from pacs.integration.launch import launcher
     from pacs.planning.report import outline
 
-    try:
-        _check_overrides(config)
-        launcher.prepare(config)
-        checks.check_model(config)
-    except checks.ConfigError as error:
-        raise _refusal(str(error)) from error
     given = [redact(word) for word in HydraConfig.get().overrides.task]
     print(f"run: {OmegaConf.select(config, RUN_NAME)}, {config.run.dir}")
     print(f"given: {' '.join(given) or 'nothing'} (`--cfg job` prints all settings)")
@@ -227,18 +213,5 @@ def _say(said: str) -> None:
     print(f"pacs: {named(redact(said))}", flush=True)
 
 
-def _check_overrides(config: DictConfig) -> None:
-    from pacs.integration.checks import ConfigError
-
-    hydra_config = HydraConfig.get()
-    if problems := kind_problems(config, hydra_config.job.config_name, hydra_config.overrides.task):
-        raise ConfigError(problems)
-
-
 def _refusal(problem: str) -> UserError:
     return UserError(f"the run cannot start:\n{problem}")
-
-
-def _available() -> str:
-    """The options of each config group, a line each."""
-    return "\n".join(f"  {group + '=':22}{', '.join(options)}" for group, options in groups().items() if options)

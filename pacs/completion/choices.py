@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from argcomplete.completers import FilesCompleter
@@ -59,28 +60,33 @@ def _folders(is_one: Callable[[Path], bool], *, files: str = "") -> Offer:
     return offer
 
 
-def algorithms(_: argparse.Namespace) -> list[str]:
-    """The primary configs."""
-    from pacs import composing
+def _names(place: str) -> Values:
+    """The names of a table, or that a function gives: `package.module:name`, imported when they are asked for."""
 
-    return composing.algorithms()
+    def values(_: argparse.Namespace) -> list[str]:
+        names = resolve_name(place)
+        return list(names() if callable(names) else names)
+
+    return values
+
+
+def _has_file(place: str) -> Callable[[Path], bool]:
+    """Whether a folder has the file of this name: `package.module:name`, imported when it is asked for."""
+    return lambda folder: (folder / resolve_name(place)).is_file()
+
+
+algorithms = _names("pacs.composing:algorithms")
+task_names = _names("pacs.evaluation.tasks:NAMES")
 
 
 def arms(args: argparse.Namespace) -> list[str]:
     """The algorithms of the sweep that is named; without one all."""
     if args.name is None:
-        return algorithms(args)
+        return list(algorithms(args))
     try:
         return list(read_sweep(args.name).algorithms)
     except UserError:  # there is none of that name
         return []
-
-
-def task_names(_: argparse.Namespace) -> list[str]:
-    """The tasks of `pacs evaluate` that have a name."""
-    from pacs.evaluation.tasks import NAMES
-
-    return list(NAMES)
 
 
 def offered_tasks(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
@@ -122,13 +128,6 @@ def reward_settings(_: argparse.Namespace) -> list[str]:
     ]
 
 
-def gpus(_: argparse.Namespace) -> list[str]:
-    """The GPUs that `pacs plan` knows."""
-    from pacs.planning.devices import GPUS
-
-    return list(GPUS)
-
-
 def columns_of_the_paper(_: argparse.Namespace) -> list[str]:
     """What an evaluation may be laid beside, and the word that lists it."""
     from pacs.commands.evaluate_compare import LIST
@@ -154,31 +153,12 @@ def tasks_of(*arguments: str) -> Values:
     return values
 
 
-def is_evaluation(folder: Path) -> bool:
-    """Whether it is --out of `pacs evaluate`."""
-    from pacs.evaluation.settings import FILE
-
-    return (folder / FILE).is_file()
-
-
-def is_prepared(folder: Path) -> bool:
-    """Whether it is --out of `pacs data prepare` of an evaluation set."""
-    from pacs.evaluation.tasks import FILE
-
-    return (folder / FILE).is_file()
-
-
 def is_trained(folder: Path) -> bool:
     """Whether it is a run, or a checkpoint."""
     return is_run(folder) or (folder / MARKER).is_file()
 
 
-def is_model(folder: Path) -> bool:
-    """Whether it is a model's folder, a checkpoint or a run."""
-    return is_trained(folder) or (folder / "config.json").is_file()
-
-
-_EVALUATION = _folders(is_evaluation)
+_EVALUATION = _folders(_has_file("pacs.evaluation.settings:FILE"))
 _ALGORITHM = {"config_name": _one_of(algorithms)}
 _GRADING = {"reward_kwargs": _one_of(reward_settings)}
 _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _one_of(before_number)}
@@ -186,12 +166,16 @@ _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _
 #: Command -> argument -> what is offered for it. An argument that is not here has its `choices`, else files.
 OFFERED: dict[str, dict[str, Offer]] = {
     "train": _ALGORITHM,
-    "data prepare": {"source": offered_sources, "evaluation": _folders(is_prepared)},
-    "plan": {**_ALGORITHM, "gpu": _one_of(gpus)},
+    "data prepare": {"source": offered_sources, "evaluation": _folders(_has_file("pacs.evaluation.tasks:FILE"))},
+    "plan": {**_ALGORITHM, "gpu": _one_of(_names("pacs.planning.devices:GPUS"))},
     "doctor": _ALGORITHM,
     "sweep": {"name": _one_of(lambda _: sweep_files()), "algorithms": _some_of(arms), **_EVALUATING},
     "runs": {"folders": _folders(is_run)},
-    "evaluate": {"model": _folders(is_model), **_EVALUATING, **_GRADING},
+    "evaluate": {
+        "model": _folders(lambda folder: is_trained(folder) or (folder / "config.json").is_file()),
+        **_EVALUATING,
+        **_GRADING,
+    },
     "evaluate show": {"out": _EVALUATION, "task": _one_of(tasks_of("out"))},
     "evaluate grade": {"out": _EVALUATION, **_GRADING},
     "evaluate compare": {"folders": _EVALUATION, "reported": _one_of(columns_of_the_paper)},

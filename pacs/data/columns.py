@@ -1,9 +1,10 @@
-"""Problems whose question and answer each stand in a column or within one: most sources, and local files."""
+"""The readers of rows: by the names of columns, as of most sources and local files; GPQA's; NuminaMath's marks."""
 
+import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pacs.data.golds import as_difficulty, boxed_gold, math_gold
 from pacs.data.problem import Dropped, Problem, Row
@@ -80,3 +81,54 @@ def at(row: Row, name: str) -> Any:
         else:
             return None
     return value
+
+
+SEED = 0
+LETTERS = "ABCD"
+RIGHT = "Correct Answer"
+WRONG = ("Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A reader of GPQA's rows. A question's order of choices depends on the seed and on the question alone."""
+
+    required: tuple[str, ...] = ("Question", RIGHT, *WRONG)
+
+    def __call__(self, row: Row, place: str) -> Problem:
+        """Read one row; see `Reader`."""
+        question, *choices = (str(row.get(column) or "").strip() for column in self.required)
+        if not question:
+            raise Dropped("empty question")
+        if not all(choices):
+            raise Dropped("empty answer")
+        order = random.Random(f"{SEED}:{question}").sample(range(len(choices)), len(choices))
+        shuffled = tuple(choices[i] for i in order)
+        listed = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, shuffled, strict=True))
+        return Problem(
+            question=question,
+            gold=LETTERS[order.index(0)],
+            id=str(row.get("Record ID") or place),
+            content=f"{question}\n\n{listed}",
+            choices=shuffled,
+        )
+
+
+#: A letter for an answer, and the choices in the problem.
+_LETTER: Final = re.compile(r"(?:\\(?:text\w*|mathrm|mathbf)\s*\{)?\(?([A-H])\)?\}?\.?")
+_CHOICES: Final = re.compile(r"(?<![A-Za-z])\(?A\s*[).:}].*?(?<![A-Za-z])\(?B\s*[).:}]", re.S)
+_PICTURE: Final = re.compile(r"!\[[^\]]*\]\(|<img\b|\\includegraphics")
+
+
+def unfit(row: Row, question: str, gold: str) -> str | None:
+    """Why a row is no problem to train on; None if it is one."""
+    for column in ("problem_is_valid", "solution_is_valid"):
+        if row.get(column, "Yes") != "Yes":
+            return f"{column} is not Yes"
+    if row.get("question_type") == "proof":
+        return "proof"
+    if row.get("question_type") == "MCQ" or (_LETTER.fullmatch(gold) and _CHOICES.search(question)):
+        return "multiple choice"
+    if _PICTURE.search(question):
+        return "a picture is missing"
+    return None

@@ -134,23 +134,17 @@ def explain(error: Exception, what: str | Path) -> NoReturn:
 
     first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
     hint = LOCAL_HINT.format(repo=what)
-    if isinstance(what, Path) or Path(what).exists():
-        message = f"{what} cannot be read: {first_line}"
-    elif isinstance(error, hub.GatedRepoError):
-        message = (
-            f"{what} is gated: accept its terms on {constants.ENDPOINT}/datasets/{what}, then set HF_TOKEN to a token "
-            "of that account"
-        )
-    elif isinstance(error, hub.OfflineModeIsEnabled):
-        message = f"{what}: HF_HUB_OFFLINE is set: unset it, or {hint}"
-    elif isinstance(error, hub.RevisionNotFoundError):
-        message = f"{what} has no such --revision"
-    elif isinstance(error, hub.RepositoryNotFoundError):
-        message = f"{what}: the Hugging Face Hub has no such dataset, or none that HF_TOKEN gives access to"
-    elif isinstance(error, hub.HfHubHTTPError):
-        message = f"{what}: the Hugging Face Hub answered: {first_line}"
-    elif isinstance(error, httpx.TransportError | ConnectionError):
-        message = f"{what}: the Hugging Face Hub cannot be reached ({first_line}): {hint}"
-    else:
-        message = f"{what} cannot be read: {first_line}"
+    terms = f"accept its terms on {constants.ENDPOINT}/datasets/{what}, then set HF_TOKEN to a token of that account"
+    absent = "the Hugging Face Hub has no such dataset, or none that HF_TOKEN gives access to"
+    meanings: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
+        (hub.GatedRepoError, f" is gated: {terms}"),
+        (hub.OfflineModeIsEnabled, f": HF_HUB_OFFLINE is set: unset it, or {hint}"),
+        (hub.RevisionNotFoundError, " has no such --revision"),
+        (hub.RepositoryNotFoundError, f": {absent}"),
+        (hub.HfHubHTTPError, f": the Hugging Face Hub answered: {first_line}"),
+        ((httpx.TransportError, ConnectionError), f": the Hugging Face Hub cannot be reached ({first_line}): {hint}"),
+    ]
+    is_local = isinstance(what, Path) or Path(what).exists()
+    meaning = next((said for kinds, said in meanings if isinstance(error, kinds) and not is_local), None)
+    message = f"{what}{meaning or f' cannot be read: {first_line}'}"
     raise UserError(message) from error

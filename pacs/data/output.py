@@ -6,9 +6,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,29 +21,23 @@ MANIFEST = "manifest.json"
 MARK = "settings_sha256"
 
 #: verl's schema. One for all sources, so that verl can concatenate their files.
+_TEXT = pa.string()
+_INFO = {
+    "index": pa.int64(), "split": _TEXT, "id": _TEXT, "source": _TEXT, "revision": _TEXT, "difficulty": pa.float64(),
+    "verifier": _TEXT, "choices": pa.list_(_TEXT),
+}  # fmt: skip
 SCHEMA = pa.schema(
     {
-        "data_source": pa.string(),
-        "prompt": pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
-        "ability": pa.string(),
-        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
-        "extra_info": pa.struct(
-            {
-                "index": pa.int64(),
-                "split": pa.string(),
-                "id": pa.string(),
-                "source": pa.string(),
-                "revision": pa.string(),
-                "difficulty": pa.float64(),
-                "verifier": pa.string(),
-                "choices": pa.list_(pa.string()),
-            }
-        ),
+        "data_source": _TEXT,
+        "prompt": pa.list_(pa.struct({"role": _TEXT, "content": _TEXT})),
+        "ability": _TEXT,
+        "reward_model": pa.struct({"style": _TEXT, "ground_truth": _TEXT}),
+        "extra_info": pa.struct(_INFO),
     }
 )
 
 
-class Output:
+class Output(ExitStack):
     """Writes beside `folder` and puts all in its place at the end; whatever happens before leaves nothing.
 
     Args:
@@ -55,6 +49,7 @@ class Output:
     """
 
     def __init__(self, folder: Path, split: str) -> None:
+        super().__init__()
         self._folder = folder.absolute()
         self._name = f"{split}.parquet"
         before = read_manifest(self._folder) or {"sha256": {}}
@@ -67,14 +62,13 @@ class Output:
             self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
         except OSError as error:
             raise UserError(f"--out {folder} cannot be written ({error.strerror}): choose another") from error
+        self.callback(shutil.rmtree, self._aside, ignore_errors=True)
         try:
             self._writer = pq.ParquetWriter(self._aside / self._name, SCHEMA, compression="zstd")
         except BaseException:  # Ctrl-C among them: it takes a moment
-            shutil.rmtree(self._aside)
+            self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
+        self.callback(self._writer.close)
 
     def write(self, rows: list[dict[str, Any]]) -> None:
         """Append rows of `SCHEMA`."""
@@ -100,14 +94,6 @@ class Output:
             self._aside.chmod(0o755)  # mkdtemp's folders are private
             self._folder.parent.mkdir(parents=True, exist_ok=True)
             self._aside.rename(self._folder)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._writer.close()
-        finally:
-            shutil.rmtree(self._aside, ignore_errors=True)
 
 
 def settings_sha256(settings: Mapping[str, Any]) -> str:

@@ -11,8 +11,7 @@ from tqdm import tqdm
 import pacs
 from pacs.base.errors import UserError
 from pacs.data.asking import without_asking
-from pacs.data.evaluation import EvaluationSet, read_overlap
-from pacs.data.filters import Duplicates, Overlap
+from pacs.data.filters import Duplicates, EvaluationSet, Overlap, read_overlap
 from pacs.data.load import hub_revision, source_rows
 from pacs.data.output import MARK, Output, settings_sha256
 from pacs.data.problem import Dropped, Problem, Row, prompt
@@ -21,8 +20,7 @@ from pacs.data.sources import ABILITIES
 from pacs.data.tally import Tally, shown
 from pacs.data.template import Template
 from pacs.data.verify import gold_problems
-from pacs.rewards.math import PLACEHOLDER, SENTENCE
-from pacs.rewards.placeholders import is_placeholder
+from pacs.rewards.math import PLACEHOLDER, SENTENCE, is_placeholder
 
 #: What is in memory at a time, and a row group of the file.
 BATCH_ROWS = 1000

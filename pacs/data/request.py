@@ -1,13 +1,13 @@
 """What is asked of `pacs data prepare`, and all of it that decides what is prepared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.data.evaluation import EvaluationSet
+from pacs.data.filters import EvaluationSet
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
 from pacs.data.sources import INSTRUCTIONS, MAX_PROMPT_LENGTH, Source, find_source
 
@@ -19,11 +19,11 @@ class Request:
     Attributes:
         given: the name or the path, as it was given.
         source: its declaration; that of a local file is made of the arguments.
-        local: file or folder to read in place of the hub.
-        revision: of the repository, None for the newest; of what is local, a hash.
-        options: what the source's reader was made with.
         out: folder to write.
         instruction: ends the user's message.
+        revision: of the repository, None for the newest; of what is local, a hash.
+        local: file or folder to read in place of the hub.
+        options: what the source's reader was made with.
         system: the system message in place of the source's; None for the source's own, if it has one.
         model: whose tokenizer and template measure the prompts; None for no measure.
         max_prompt_length: in tokens of the model.
@@ -32,15 +32,15 @@ class Request:
 
     given: str
     source: Source
-    local: Path | None
-    revision: str | None
-    options: Mapping[str, Any]
     out: Path
     instruction: str
-    system: str | None
-    model: str | None
-    max_prompt_length: int
-    thinking: bool
+    revision: str | None = None
+    local: Path | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    system: str | None = None
+    model: str | None = None
+    max_prompt_length: int = MAX_PROMPT_LENGTH
+    thinking: bool = True
 
     @property
     def split(self) -> str:
@@ -85,16 +85,4 @@ def with_options(
 def plain_request(name: str, out: Path) -> Request:
     """That of `pacs data prepare NAME --out OUT`, without another option, for a known source."""
     source, options = with_options(find_source(name))
-    return Request(
-        given=name,
-        source=source,
-        local=None,
-        revision=source.revision,
-        options=options,
-        out=out,
-        instruction=INSTRUCTIONS.get(source.verifier, ""),
-        system=None,
-        model=None,
-        max_prompt_length=MAX_PROMPT_LENGTH,
-        thinking=True,
-    )
+    return Request(name, source, out, INSTRUCTIONS.get(source.verifier, ""), source.revision, options=options)

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from pacs.base.errors import UserError
 from pacs.base.suggestions import did_you_mean
-from pacs.data.columns import Columns
+from pacs.data.columns import Choices, Columns, unfit
 from pacs.data.golds import boxed_gold, list_gold, number_gold, unsolved
-from pacs.data.gpqa import Choices
 from pacs.data.livecodebench import RELEASE, RELEASES, LiveCodeBench
-from pacs.data.numina import unfit
 from pacs.data.problem import Reader
 
 #: Of a prompt, in tokens: the data configs' own.
@@ -23,13 +21,7 @@ INSTRUCTIONS = {
     "countdown": "Please reason step by step, and put your expression of the numbers within \\boxed{}.",
 }
 #: verl's `ability`, by the verifier; of another verifier `general`.
-ABILITIES = {
-    "math": "math",
-    "exact_match": "general",
-    "multiple_choice": "general",
-    "code": "code",
-    "countdown": "math",
-}
+ABILITIES = {"math": "math", "code": "code", "countdown": "math"}
 
 
 @dataclass(frozen=True)
@@ -64,111 +56,63 @@ class Source:
 
 
 SOURCES = (
-    Source(
-        "deepscaler", "agentica-org/DeepScaleR-Preview-Dataset", "train", 40_315,
-        "AIME, AMC, Omni-MATH, STILL", Columns(solution="solution"),
-        revision="b6ae8c60f5c1f2b594e2140b91c49c9ad0949e29", training=True,
-    ),
-    Source(
-        "gsm8k", "openai/gsm8k", "train", 7473, "grade school word problems, answers as numbers",
+    Source("deepscaler", "agentica-org/DeepScaleR-Preview-Dataset", "train", 40_315, "AIME, AMC, Omni-MATH, STILL",
+        Columns(solution="solution"), revision="b6ae8c60f5c1f2b594e2140b91c49c9ad0949e29", training=True),
+    Source("gsm8k", "openai/gsm8k", "train", 7473, "grade school word problems, answers as numbers",
         Columns(question="question"), revision="740312add88f781978c0658806c59bc2815b9866", configs=("main",),
-        training=True,
-    ),
-    Source(
-        "dapo", "BytedTsinghua-SIA/DAPO-Math-17k", "train", 1_791_700,
+        training=True),
+    Source("dapo", "BytedTsinghua-SIA/DAPO-Math-17k", "train", 1_791_700,
         "17k problems, whole numbers for answers, each about 100 times",
         Columns(question="prompt.0.content", answer="reward_model.ground_truth", id="extra_info.index"),
-        revision="65877096c24ffa7abc4e4fa5edb95cf3413a5674", training=True,
-    ),
-    Source(
-        "openr1", "open-r1/OpenR1-Math-220k", "train", 93_733, "NuminaMath 1.5 with R1's solutions",
-        Columns(id="uuid", unfit=unfit), revision="e4e141ec9dea9f8326f4d347be56105859b2bd68",
-        configs=("default",), training=True,
-    ),
-    Source(
-        "numina", "AI-MO/NuminaMath-1.5", "train", 896_215, "competitions and school books",
-        Columns(unfit=unfit), revision="1b05109f9e5c1ad06c0663519502416c30b300f8", training=True,
-    ),
-    Source(
-        "numina_cot", "AI-MO/NuminaMath-CoT", "train", 859_494, "the one before, answers in solutions",
+        revision="65877096c24ffa7abc4e4fa5edb95cf3413a5674", training=True),
+    Source("openr1", "open-r1/OpenR1-Math-220k", "train", 93_733, "NuminaMath 1.5 with R1's solutions",
+        Columns(id="uuid", unfit=unfit), revision="e4e141ec9dea9f8326f4d347be56105859b2bd68", configs=("default",),
+        training=True),
+    Source("numina", "AI-MO/NuminaMath-1.5", "train", 896_215, "competitions and school books", Columns(unfit=unfit),
+        revision="1b05109f9e5c1ad06c0663519502416c30b300f8", training=True),
+    Source("numina_cot", "AI-MO/NuminaMath-CoT", "train", 859_494, "the one before, answers in solutions",
         Columns(answer="solution", gold=boxed_gold, unfit=unfit), revision="9d8d210c9f6a36c8f3cd84045668c9b7800ef517",
-        training=True,
-    ),
-    Source(
-        "big-math", "SynthLabsAI/Big-Math-RL-Verified", "train", 251_122, "ten sets, open-ended",
-        Columns(difficulty="llama8b_solve_rate", level=unsolved, unfit=unfit), training=True,
-    ),
-    Source(
-        "orz", "Open-Reasoner-Zero/orz_math_57k_collection", "train", 56_878, "AIME, MATH, NuminaMath and others",
-        Columns(question="0.value", answer="1.ground_truth.value", unfit=unfit), training=True,
-    ),
-    Source(
-        "deepmath", "zwhe99/DeepMath-103K", "train", 103_022, "mostly hard, kept apart from benchmarks",
+        training=True),
+    Source("big-math", "SynthLabsAI/Big-Math-RL-Verified", "train", 251_122, "ten sets, open-ended",
+        Columns(difficulty="llama8b_solve_rate", level=unsolved, unfit=unfit), training=True),
+    Source("orz", "Open-Reasoner-Zero/orz_math_57k_collection", "train", 56_878, "AIME, MATH, NuminaMath and others",
+        Columns(question="0.value", answer="1.ground_truth.value", unfit=unfit), training=True),
+    Source("deepmath", "zwhe99/DeepMath-103K", "train", 103_022, "mostly hard, kept apart from benchmarks",
         Columns(question="question", answer="final_answer", difficulty="difficulty"),
-        revision="5cf055d1fe3d7a2eb19719ac020211469736ae44", training=True,
-    ),
-    Source(
-        "math500", "HuggingFaceH4/MATH-500", "test", 500, "500 of the MATH test problems",
+        revision="5cf055d1fe3d7a2eb19719ac020211469736ae44", training=True),
+    Source("math500", "HuggingFaceH4/MATH-500", "test", 500, "500 of the MATH test problems",
         Columns(solution="solution", id="unique_id", difficulty="level"),
-        revision="6e4ed1a2a79af7d8630a6b768ec859cb5af4d3be",
-    ),
-    Source(
-        "amc23", "math-ai/amc23", "test", 40, "AMC 12 of 2023, answers as numbers",
-        Columns(question="question", id="id", gold=number_gold), revision="80815d37005feb82cd7f8fbc6901d5d3eff43057",
-    ),
-    Source(
-        "amc23", "zwhe99/amc23", "test", 40, "the same problems",
-        Columns(question="question", id="id", gold=number_gold),
-    ),
-    Source(
-        "aime24", "HuggingFaceH4/aime_2024", "train", 30, "AIME I and II of 2024",
-        Columns(solution="solution", id="id", gold=number_gold), revision="2fe88a2f1091d5048c0f36abc874fb997b3dd99a",
-    ),
-    Source(
-        "aime24", "Maxwell-Jia/AIME_2024", "train", 30, "the same problems",
-        Columns(question="Problem", answer="Answer", solution="Solution", id="ID", gold=number_gold),
-    ),
-    Source(
-        "aime25", "math-ai/aime25", "test", 30, "AIME I and II of 2025", Columns(id="id", gold=number_gold),
-        revision="563bb8404243c5f09de6ec262f2db674fe5bce9b",
-    ),
-    Source(
-        "aime25", "yentinglin/aime_2025", "train", 30, "the same problems",
-        Columns(solution="solution", id="id", gold=number_gold),
-    ),
-    Source(
-        "aime25", "opencompass/AIME2025", "test", 30, "the same problems, in two configs",
-        Columns(question="question", gold=number_gold), configs=("AIME2025-I", "AIME2025-II"),
-    ),
-    Source(
-        "beyondaime", "ByteDance-Seed/BeyondAIME", "test", 100, "harder than AIME, integers", Columns(gold=number_gold)
-    ),
-    Source(
-        "olympiadbench", "math-ai/olympiadbench", "test", 674, "olympiads: English, text only, open-ended",
+        revision="6e4ed1a2a79af7d8630a6b768ec859cb5af4d3be"),
+    Source("amc23", "math-ai/amc23", "test", 40, "AMC 12 of 2023, answers as numbers",
+        Columns(question="question", id="id", gold=number_gold), revision="80815d37005feb82cd7f8fbc6901d5d3eff43057"),
+    Source("amc23", "zwhe99/amc23", "test", 40, "the same problems",
+        Columns(question="question", id="id", gold=number_gold)),
+    Source("aime24", "HuggingFaceH4/aime_2024", "train", 30, "AIME I and II of 2024",
+        Columns(solution="solution", id="id", gold=number_gold), revision="2fe88a2f1091d5048c0f36abc874fb997b3dd99a"),
+    Source("aime24", "Maxwell-Jia/AIME_2024", "train", 30, "the same problems",
+        Columns(question="Problem", answer="Answer", solution="Solution", id="ID", gold=number_gold)),
+    Source("aime25", "math-ai/aime25", "test", 30, "AIME I and II of 2025", Columns(id="id", gold=number_gold),
+        revision="563bb8404243c5f09de6ec262f2db674fe5bce9b"),
+    Source("aime25", "yentinglin/aime_2025", "train", 30, "the same problems",
+        Columns(solution="solution", id="id", gold=number_gold)),
+    Source("aime25", "opencompass/AIME2025", "test", 30, "the same problems, in two configs",
+        Columns(question="question", gold=number_gold), configs=("AIME2025-I", "AIME2025-II")),
+    Source("beyondaime", "ByteDance-Seed/BeyondAIME", "test", 100, "harder than AIME, integers",
+        Columns(gold=number_gold)),
+    Source("olympiadbench", "math-ai/olympiadbench", "test", 674, "olympiads: English, text only, open-ended",
         Columns(question="question", answer="final_answer", id="id", gold=list_gold),
-        revision="4faaf1e6ec17d11a4218a9bf4c049ecaf954dd84",
-    ),
-    Source(
-        "olympiadbench", "Hothan/OlympiadBench", "train", 674, "the same problems",
+        revision="4faaf1e6ec17d11a4218a9bf4c049ecaf954dd84"),
+    Source("olympiadbench", "Hothan/OlympiadBench", "train", 674, "the same problems",
         Columns(question="question", answer="final_answer", id="id", gold=list_gold),
-        revision="91184b52131e7fc9455fef848035173aea8cc01a", configs=("OE_TO_maths_en_COMP",),
-    ),
-    Source(
-        "minerva", "math-ai/minervamath", "test", 272, "undergraduate science, with units and constants",
-        Columns(question="question"), revision="ee46ddc498933b1977577953250ca5c66be64f96",
-    ),
-    Source(
-        "gsm8k_test", "openai/gsm8k", "test", 1319, "grade school word problems, answers as numbers",
-        Columns(question="question"), revision="740312add88f781978c0658806c59bc2815b9866", configs=("main",),
-    ),
-    Source(
-        "gpqa_diamond", "Idavidrein/gpqa", "train", 198, "graduate science, four choices; gated", Choices(),
-        revision="83022cefff930aea54f654c0b282e74b9eeda5c6", configs=("gpqa_diamond",), verifier="multiple_choice",
-    ),
-    Source(
-        "livecodebench", "livecodebench/code_generation_lite", "test", None, "contest programs in a window of dates",
-        LiveCodeBench(), revision="0fe84c3912ea0c4d4a78037083943e8f0c4dd505", files=RELEASES[RELEASE], verifier="code",
-    ),
+        revision="91184b52131e7fc9455fef848035173aea8cc01a", configs=("OE_TO_maths_en_COMP",)),
+    Source("minerva", "math-ai/minervamath", "test", 272, "undergraduate science, with units and constants",
+        Columns(question="question"), revision="ee46ddc498933b1977577953250ca5c66be64f96"),
+    Source("gsm8k_test", "openai/gsm8k", "test", 1319, "grade school word problems, answers as numbers",
+        Columns(question="question"), revision="740312add88f781978c0658806c59bc2815b9866", configs=("main",)),
+    Source("gpqa_diamond", "Idavidrein/gpqa", "train", 198, "graduate science, four choices; gated", Choices(),
+        revision="83022cefff930aea54f654c0b282e74b9eeda5c6", configs=("gpqa_diamond",), verifier="multiple_choice"),
+    Source("livecodebench", "livecodebench/code_generation_lite", "test", None, "contest programs in a window of dates",
+        LiveCodeBench(), revision="0fe84c3912ea0c4d4a78037083943e8f0c4dd505", files=RELEASES[RELEASE], verifier="code"),
 )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,8 +21,8 @@ class Embedding(NamedTuple):
     """What is kept of a text."""
 
     vector: Vector
+    #: The text was longer than the model takes, and its end was left out.
     cut: bool
-    """The text was longer than the model takes, and its end was left out."""
 
 
 class Cache:
@@ -73,9 +72,7 @@ class Cache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _refused(self, error: sqlite3.Error) -> UserError:

@@ -1,17 +1,21 @@
 """Which problems two models solve within k samples, after "The Invisible Leash" (Wu et al., arXiv 2507.14843)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from itertools import chain
+from typing import NamedTuple
 
+import numpy as np
+
+from pacs.base.statistics import Estimate, estimate
+from pacs.diversity.measures import answer_entropy, token_entropy
 from pacs.evaluation.sample import Graded, GradedTask
 
 #: One minus the confidence with which an answer not seen in k samples is said to be rarer than `threshold`.
 ZETA = 0.05
 
 
-@dataclass(frozen=True)
-class Support:
+class Support(NamedTuple):
     """Problems by who solves them; a problem is the paper's "correct completion", all ways to its answer being one.
 
     Attributes:
@@ -27,28 +31,19 @@ class Support:
     neither: tuple[str, ...]
 
     @property
-    def retention_rate(self) -> float | None:
-        """SRR = P / (P + S): of what the base model solves, the share that is kept."""
-        return _ratio(len(self.kept), len(self.kept) + len(self.lost))
+    def metrics(self) -> dict[str, float | None]:
+        """The paper's four, None where nothing is divided by.
 
-    @property
-    def discovery_rate(self) -> float | None:
-        """NDR = E / (P + E): of what the trained model solves, the share that the base model does not."""
-        return _ratio(len(self.gained), len(self.kept) + len(self.gained))
-
-    @property
-    def dynamic_score(self) -> float | None:
-        """SDS = 2 SRR NDR / (SRR + NDR), the harmonic mean; 0 if both are."""
-        retained, discovered = self.retention_rate, self.discovery_rate
-        if retained is None or discovered is None:
-            return None
-        return _ratio(2 * retained * discovered, retained + discovered) or 0.0
-
-    @property
-    def change_rate(self) -> float | None:
-        """NSCR = (E - S) / (P + E + S): net expansion above 0, net shrinkage below."""
-        solved = len(self.kept) + len(self.gained) + len(self.lost)
-        return _ratio(len(self.gained) - len(self.lost), solved)
+        SRR = P / (P + S): of what the base model solves, the share that is kept. NDR = E / (P + E): of what the trained
+        model solves, the share that the base model does not. SDS = 2 SRR NDR / (SRR + NDR), the harmonic mean; 0 if
+        both are. NSCR = (E - S) / (P + E + S): net expansion above 0, net shrinkage below.
+        """
+        kept, gained, lost, _ = map(len, self)
+        retained, discovered = _ratio(kept, kept + lost), _ratio(gained, kept + gained)
+        score = None
+        if retained is not None and discovered is not None:
+            score = _ratio(2 * retained * discovered, retained + discovered) or 0.0
+        return {"SRR": retained, "NDR": discovered, "SDS": score, "NSCR": _ratio(gained - lost, kept + gained + lost)}
 
 
 def support(base: GradedTask, model: GradedTask, k: int) -> Support:
@@ -78,9 +73,8 @@ def right(samples: Sequence[Graded], k: int) -> int:
 
 def together(parts: Sequence[Support]) -> Support:
     """Several tasks as one."""
-    return reduce(
-        lambda a, b: Support(a.kept + b.kept, a.gained + b.gained, a.lost + b.lost, a.neither + b.neither), parts
-    )
+    kept, gained, lost, neither = (tuple(chain(*problems)) for problems in zip(*parts, strict=True))
+    return Support(kept, gained, lost, neither)
 
 
 def threshold(k: int) -> float:
@@ -94,3 +88,58 @@ def threshold(k: int) -> float:
 
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
+
+
+ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """The mean over problems of one entropy, in nats: of the base model, of the trained one, of their difference."""
+
+    base: Estimate
+    model: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class TaskSupport:
+    """What two models solve of a task.
+
+    Attributes:
+        at: k -> the problems by who solves them, k ascending.
+        right: problem -> how many of the first samples, as many as the largest k, are right: base model, trained model.
+        entropies: of those samples; an entropy that was not recorded is not there.
+    """
+
+    at: Mapping[int, Support]
+    right: Mapping[str, tuple[int, int]]
+    entropies: Mapping[str, Entropy]
+
+    @property
+    def k(self) -> int:
+        """The largest."""
+        return max(self.at)
+
+
+def compare(base: GradedTask, model: GradedTask, ks: Sequence[int]) -> TaskSupport:
+    """Compare two models on the same problems.
+
+    Args:
+        base, model: at least max(ks) samples of each problem.
+        ks: how many samples of a problem count, from the first on.
+    """
+    k = max(ks)
+    entropies = {}
+    for name, entropy in ENTROPIES.items():
+        pair = [[entropy(task.samples[problem][:k]) for problem in base.samples] for task in (base, model)]
+        if None not in pair[0] + pair[1]:
+            first, second = np.array(pair, dtype=np.float64)
+            entropies[name] = Entropy(estimate(first), estimate(second), estimate(second - first))
+    return TaskSupport(
+        at={k: support(base, model, k) for k in ks},
+        right={
+            problem: (right(base.samples[problem], k), right(model.samples[problem], k)) for problem in base.samples
+        },
+        entropies=entropies,
+    )

@@ -7,10 +7,8 @@ from typing import Any
 from pacs.base.markdown import ABSENT, table
 from pacs.base.terminal import visible
 from pacs.diversity.document import interval
-from pacs.diversity.support import ZETA, Support, threshold, together
-from pacs.diversity.support_task import TaskSupport
+from pacs.diversity.support import ZETA, Support, TaskSupport, threshold, together
 
-CATEGORIES = ("kept", "gained", "lost", "neither")
 #: Problems that the page lists of a category; all are in the JSON.
 LISTED = 20
 
@@ -21,16 +19,6 @@ solved by {0}, *neither*. SRR = kept / (kept + lost), NDR = gained / (kept + gai
 has at most the probability ε, with {2:.0%} confidence. docs/evaluation.md says what each number means."""
 
 ENTROPY_NAMES = {"answer_entropy": "answer entropy, nats", "token_entropy": "token entropy, nats"}
-
-
-def metrics(part: Support) -> dict[str, float | None]:
-    """The paper's four."""
-    return {
-        "SRR": part.retention_rate,
-        "NDR": part.discovery_rate,
-        "SDS": part.dynamic_score,
-        "NSCR": part.change_rate,
-    }
 
 
 def to_json(settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport]) -> dict[str, Any]:
@@ -46,9 +34,9 @@ def to_json(settings: Mapping[str, Any], names: Sequence[str], results: Mapping[
             "k": {
                 str(k): {
                     "epsilon": threshold(k),
-                    "counts": {name: len(getattr(part, name)) for name in CATEGORIES},
-                    "metrics": metrics(part),
-                    "problems": {name: list(getattr(part, name)) for name in CATEGORIES},
+                    "counts": {name: len(problems) for name, problems in part._asdict().items()},
+                    "metrics": part.metrics,
+                    "problems": {name: list(problems) for name, problems in part._asdict().items()},
                 }
                 for k, part in result.at.items()
             },
@@ -89,27 +77,22 @@ def support_table(results: Mapping[str, TaskSupport]) -> str:
     if len(results) > 1:
         common = set.intersection(*(set(result.at) for result in results.values()))
         rows += [_row("all", k, together([result.at[k] for result in results.values()])) for k in sorted(common)]
-    return table(["", "k", "ε", "problems", *CATEGORIES, "SRR", "NDR", "SDS", "NSCR"], rows)
+    return table(["", "k", "ε", "problems", *Support._fields, "SRR", "NDR", "SDS", "NSCR"], rows)
 
 
 def _row(name: str, k: int, part: Support) -> list[str]:
-    counts = [len(getattr(part, category)) for category in CATEGORIES]
+    counts = list(map(len, part))
     shares = [f"{count} ({count / sum(counts):.1%})" for count in counts]
-    values = [ABSENT if value is None else f"{value:.3f}" for value in metrics(part).values()]
+    values = [ABSENT if value is None else f"{value:.3f}" for value in part.metrics.values()]
     return [name, str(k), f"{threshold(k):.2g}", str(sum(counts)), *shares, *values]
 
 
 def _entropies(names: Sequence[str], results: Mapping[str, TaskSupport]) -> str:
-    rows = [
-        [
-            f"{task}: {ENTROPY_NAMES[name]}",
-            interval(entropy.base),
-            interval(entropy.model),
-            interval(entropy.difference, signed=True),
-        ]
-        for task, result in results.items()
-        for name, entropy in result.entropies.items()
-    ]
+    rows = []
+    for task, result in results.items():
+        for name, each in result.entropies.items():
+            values = interval(each.base), interval(each.model), interval(each.difference, signed=True)
+            rows.append([f"{task}: {ENTROPY_NAMES[name]}", *values])
     return table(["", *names, "difference"], rows)
 
 

@@ -2,24 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pacs.diversity.support import Support, together
-from pacs.diversity.support_task import ENTROPIES, TaskSupport
+from pacs.diversity.support import ENTROPIES, Support, TaskSupport, together
 from pacs.report.style import COLOURS, our_style
 
 WIDTH_INCHES = 6.6
 ROW_INCHES = 0.42
 TITLE_CHARS = 64
-#: Category -> colour and hatch: told apart without colour, too.
-LOOKS = {
-    "kept": ("#BBBBBB", ""),
-    "gained": (COLOURS[0], "//"),
-    "lost": (COLOURS[1], "\\\\"),
-    "neither": ("#FFFFFF", ""),
+#: Category -> how its bar is drawn: told apart without colour, too.
+LOOKS: dict[str, dict[str, Any]] = {
+    "kept": {"color": "#BBBBBB", "edgecolor": "#FFFFFF"},
+    "gained": {"color": COLOURS[0], "hatch": "//", "edgecolor": "#FFFFFF"},
+    "lost": {"color": COLOURS[1], "hatch": "\\\\", "edgecolor": "#FFFFFF"},
+    "neither": {"color": "#FFFFFF", "edgecolor": "#444444"},
 }
 #: A narrower share has no number in it.
 ROOM_FOR_NUMBER = 0.04
@@ -57,24 +57,12 @@ def _bars(axes: Axes, title: str, bars: Mapping[str, Support]) -> None:
     axes.set_title(title, pad=20, parse_math=False)
     for row, part in enumerate(bars.values()):
         left = 0.0
-        for category, (colour, hatch) in LOOKS.items():
-            count = len(getattr(part, category))
-            share = count / _problems(part)
-            edge = "#444444" if category == "neither" else "#FFFFFF"
-            label = category if row == 0 else None
-            axes.barh(
-                row,
-                share,
-                left=left,
-                color=colour,
-                hatch=hatch,
-                edgecolor=edge,
-                linewidth=0.6,
-                height=0.66,
-                label=label,
-            )
+        for category, problems in part._asdict().items():
+            share = len(problems) / _problems(part)
+            look = LOOKS[category] | {"linewidth": 0.6, "height": 0.66, "label": category if row == 0 else None}
+            axes.barh(row, share, left=left, **look)
             if share > ROOM_FOR_NUMBER:
-                axes.text(left + share / 2, row, str(count), ha="center", va="center", fontsize=7.5, bbox=PLATE)
+                axes.text(left + share / 2, row, str(len(problems)), ha="center", va="center", fontsize=7.5, bbox=PLATE)
             left += share
         axes.text(1.01, row, f"+{len(part.gained)} −{len(part.lost)}", va="center", fontsize=7.5)
     axes.set_yticks(range(len(bars)), list(bars), parse_math=False)
@@ -86,7 +74,7 @@ def _bars(axes: Axes, title: str, bars: Mapping[str, Support]) -> None:
 
 
 def _problems(part: Support) -> int:
-    return sum(len(getattr(part, category)) for category in LOOKS)
+    return sum(map(len, part))
 
 
 def _entropies(axes: Axes, names: Sequence[str], results: Mapping[str, TaskSupport]) -> None:

@@ -6,12 +6,10 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
-from pacs.doctor import gpus, machine, stack
+from pacs.doctor import gpus, machine, versions
 from pacs.doctor.finding import Finding, State
 from pacs.doctor.kernels import check_kernels
-from pacs.doctor.layout_check import check_layout
-from pacs.doctor.speed_check import check_speed
-from pacs.doctor.versions import check_versions, installed_stack
+from pacs.doctor.trials import check_layout, check_speed
 from pacs.planning.plan import make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.verl_keys import config as keys
@@ -38,24 +36,23 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
     gpu = bool(found) if config is None else keys.device(config) == "cuda"
     if gpu:
         yield from gpus.check_gpus(found, None if config is None else keys.ranks_per_node(config))
-        yield from stack.check_cuda()
+        yield from versions.check_cuda()
     else:
         yield Finding("GPUs", "ok", f"{len(found)}; examined for a CPU, and for the pins of the installed stack")
-    yield from stack.check_variables()
-    yield from check_versions("gpu" if gpu else installed_stack())
+    yield from versions.check_variables()
+    yield from versions.check_versions("gpu" if gpu else versions.installed_stack())
     yield from check_kernels(gpu=gpu, attention=keys.attention(config or OmegaConf.create()))
     yield from machine.check_limits(gpu=gpu)
     yield machine.check_shared_memory()
     yield machine.check_ray_disk()
     if config is not None:
-        sound = True
-        for finding in _check_run(config, hardware):
-            sound &= finding.state != "fail"
-            yield finding
+        found_of_run = list(_check_run(config, hardware))
+        yield from found_of_run
+        sound = all(finding.state != "fail" for finding in found_of_run)
         if probe and sound and (not gpu or len(found) >= keys.ranks_per_node(config)):
             yield from check_layout(config)
-    yield from stack.check_ray()
-    yield stack.check_sandbox()
+    yield from versions.check_ray()
+    yield versions.check_sandbox()
     if speed and (found or not gpu):
         ranks, name = (len(found), found[0].name) if gpu else (CPU_RANKS, None)
         yield from check_speed("cuda" if gpu else "cpu", ranks, name)

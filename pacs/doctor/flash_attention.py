@@ -3,16 +3,15 @@
 An error of any kind ends it with a traceback.
 """
 
-import sys
 from collections.abc import Callable
+from functools import partial
 
 import flash_attn
 import torch
 from flash_attn import flash_attn_varlen_func
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from pacs.base.terminal import print
-from pacs.doctor.kernels import NOT_TRIED
+from pacs.doctor.kernels import try_on_gpu
 
 #: Tokens of each sequence; query heads, key heads, and the width of a head, as Qwen3's.
 LENGTHS = (5, 130, 64)
@@ -52,29 +51,15 @@ def compare(attention: Callable[..., torch.Tensor], device: str) -> None:
     output = attention(*packed, ends, ends, max(LENGTHS), max(LENGTHS), causal=True)
     expected = plain(*exact)
     gradient = torch.randn_like(output)
-    pairs = {"values": (output, expected)} | {
-        f"gradient of {name}": pair
-        for name, *pair in zip(
-            ("query", "key", "value"),
-            torch.autograd.grad(output, packed, gradient),
-            torch.autograd.grad(expected, exact, gradient.float()),
-            strict=True,
-        )
-    }
-    for name, (ours, theirs) in pairs.items():
+    found = (output, *torch.autograd.grad(output, packed, gradient))
+    wanted = (expected, *torch.autograd.grad(expected, exact, gradient.float()))
+    names = ("values", "gradient of query", "gradient of key", "gradient of value")
+    for name, ours, theirs in zip(names, found, wanted, strict=True):
         error = float((ours.float() - theirs).abs().max() / theirs.abs().max())
         if not error <= TOLERANCE:
             raise ArithmeticError(f"flash-attn {flash_attn.__version__}: {name} differ from torch's by {error:.1%}")
 
 
-def main() -> None:
-    """Compare values and gradients; prints what was found."""
-    if not torch.cuda.is_available():
-        print(f"{flash_attn.__version__} can be imported; torch sees no GPU to try it on")
-        sys.exit(NOT_TRIED)
-    compare(flash_attn_varlen_func, "cuda")
-    print(f"{flash_attn.__version__}: packed attention has torch's values and gradients")
-
-
 if __name__ == "__main__":
-    main()
+    works = "packed attention has torch's values and gradients"
+    try_on_gpu(flash_attn.__version__, partial(compare, flash_attn_varlen_func, "cuda"), works)

@@ -3,17 +3,17 @@
 import csv
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pacs.doctor.finding import Finding, State
+from pacs.doctor.finding import Finding, State, answer_of, judged, last_line
 
 FIELDS = ("index", "name", "memory.total", "memory.used", "driver_version", "ecc.mode.current", "mig.mode.current")
 #: The oldest driver for CUDA 13 (NVIDIA's CUDA 13.0 release notes: 580.65.06).
 DRIVER = 580
 #: MiB that a GPU may have in use, by its driver alone.
 IDLE_MIB = 1024
+LIMIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -42,22 +42,18 @@ def query() -> str | None:
         if visible in ("", "-1", "NoDevFiles"):  # none; the last is Slurm's
             return ""
         command.append(f"--id={visible}")
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        raise OSError("nvidia-smi does not answer") from None
+    run = answer_of(command, LIMIT_SECONDS)
     if run.returncode:
-        said = (run.stdout + run.stderr).strip().splitlines() or [f"nvidia-smi: status {run.returncode}"]
-        raise OSError(said[-1])
+        raise OSError(last_line(run.stdout + run.stderr, f"nvidia-smi: status {run.returncode}"))
     return run.stdout
 
 
 def parse(text: str) -> list[Gpu]:
     """The lines of nvidia-smi."""
-    gpus = []
-    for index, name, total, used, driver, ecc, mig in csv.reader(text.splitlines(), skipinitialspace=True):
-        gpus.append(Gpu(int(index), name, _mib(total), _mib(used), driver, ecc, mig))
-    return gpus
+    return [
+        Gpu(int(index), name, _mib(total), _mib(used), driver, ecc, mig)
+        for index, name, total, used, driver, ecc, mig in csv.reader(text.splitlines(), skipinitialspace=True)
+    ]
 
 
 def _mib(text: str) -> int | None:
@@ -75,39 +71,22 @@ def check_gpus(gpus: list[Gpu], wanted: int | None) -> Iterator[Finding]:
         gpus: of this machine.
         wanted: `trainer.n_gpus_per_node`; None if there is no config.
     """
-    driver = gpus[0].driver if gpus else "none"
-    if gpus and int(driver.split(".")[0]) < DRIVER:
-        yield Finding(
-            "driver", "fail", driver, f"the GPU stack is built for CUDA 13: install a driver of {DRIVER} or later"
-        )
-    elif gpus:
-        yield Finding("driver", "ok", driver)
-    kinds = ", ".join(
-        f"{name} ({_size(total)} MiB)" for name, total in dict.fromkeys((g.name, g.total_mib) for g in gpus)
+    if gpus:
+        mend = f"the GPU stack is built for CUDA 13: install a driver of {DRIVER} or later"
+        yield judged("driver", gpus[0].driver, (int(gpus[0].driver.split(".")[0]) < DRIVER, "fail", mend))
+    kinds = dict.fromkeys(f"{gpu.name} ({_size(gpu.total_mib)} MiB)" for gpu in gpus)
+    fewer = f"lower trainer.n_gpus_per_node={wanted}, or run on a machine that has them"
+    yield judged(
+        "GPUs",
+        f"{len(gpus)} GPUs: {', '.join(kinds)}" if gpus else "no GPU",
+        (wanted is not None and len(gpus) < wanted, "fail", fewer),
+        (len(kinds) > 1, "warn", "ranks wait for the slowest: choose alike ones by CUDA_VISIBLE_DEVICES"),
     )
-    count = f"{len(gpus)} GPUs: {kinds}" if gpus else "no GPU"
-    if wanted is not None and len(gpus) < wanted:
-        mend = f"lower trainer.n_gpus_per_node={wanted}, or run on a machine that has them"
-        yield Finding("GPUs", "fail", count, mend)
-    elif len({(gpu.name, gpu.total_mib) for gpu in gpus}) > 1:
-        yield Finding("GPUs", "warn", count, "ranks wait for the slowest: choose alike ones by CUDA_VISIBLE_DEVICES")
-    else:
-        yield Finding("GPUs", "ok", count)
-    oddities: list[tuple[State, list[Gpu], str]] = [
-        ("fail", [gpu for gpu in gpus if gpu.mig == "Enabled"], "MIG is on: sudo nvidia-smi -i INDEX -mig 0"),
-        (
-            "warn",
-            [gpu for gpu in gpus if gpu.ecc == "Disabled"],
-            "ECC is off: sudo nvidia-smi -i INDEX -e 1; reboot",
-        ),
-        (
-            "warn",
-            [gpu for gpu in gpus if (gpu.used_mib or 0) > IDLE_MIB],
-            "in use by others: end what nvidia-smi lists",
-        ),
-    ]
-    for state, named, mend in oddities:
-        for gpu in named:
-            yield Finding(
-                f"GPU {gpu.index}", state, f"{_size(gpu.used_mib)} of {_size(gpu.total_mib)} MiB in use", mend
-            )
+    for gpu in gpus:
+        in_use = f"{_size(gpu.used_mib)} of {_size(gpu.total_mib)} MiB in use"
+        oddities: list[tuple[bool, State, str]] = [
+            (gpu.mig == "Enabled", "fail", "MIG is on: sudo nvidia-smi -i INDEX -mig 0"),
+            (gpu.ecc == "Disabled", "warn", "ECC is off: sudo nvidia-smi -i INDEX -e 1; reboot"),
+            ((gpu.used_mib or 0) > IDLE_MIB, "warn", "in use by others: end what nvidia-smi lists"),
+        ]
+        yield from (Finding(f"GPU {gpu.index}", state, in_use, mend) for there, state, mend in oddities if there)

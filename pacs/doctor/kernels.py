@@ -1,31 +1,41 @@
-"""flash-attn and Triton tried on the GPU, each in a process of its own: one of another ABI may end its process."""
+"""What compiles and runs kernels, tried: the C compiler, and flash-attn and Triton on the GPU.
 
+Each of the two is tried in a process of its own: one of another ABI may end its process.
+"""
+
+import os
 import shlex
+import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
-from pacs.doctor.compiler import NAME, check_compiler
-from pacs.doctor.finding import Finding
+from pacs.base.terminal import print
+from pacs.doctor.finding import Finding, answer_of, last_line
 
-#: Seconds in which torch is imported, CUDA starts and a kernel is compiled.
-LIMIT_SECONDS = 300.0
+#: Seconds in which torch is imported, CUDA starts and a kernel is compiled; and for a file of one line.
+LIMIT_SECONDS, COMPILER_SECONDS = 300.0, 60.0
 #: Exit status of a part that could import what it tries, but sees no GPU to try it on.
 NOT_TRIED = 3
 
-FLASH_ATTENTION, TRITON = "flash-attn", "Triton kernel"
+COMPILER, FLASH_ATTENTION, TRITON = "C compiler", "flash-attn", "Triton kernel"
 COMPILE_AGAIN = (
     "compile it against the installed torch: pip uninstall flash-attn, remove the environment's .pacs-environment, and "
     "run bash scripts/setup_gpu.sh; or do without it: pip uninstall flash-attn, and "
     "+actor_rollout_ref.model.override_config.attn_implementation=sdpa"
 )
-MENDS = {
-    FLASH_ATTENTION: COMPILE_AGAIN,
-    TRITON: "see the C compiler above; triton must be the one that torch asks for (bash scripts/setup_gpu.sh)",
+#: Part -> its module, and the mend.
+PARTS = {
+    FLASH_ATTENTION: ("pacs.doctor.flash_attention", COMPILE_AGAIN),
+    TRITON: (
+        "pacs.doctor.triton_kernel",
+        "see the C compiler above; triton must be the one that torch asks for (bash scripts/setup_gpu.sh)",
+    ),
 }
-PARTS = {FLASH_ATTENTION: "pacs.doctor.flash_attention", TRITON: "pacs.doctor.triton_kernel"}
 
 
 def check_kernels(*, gpu: bool, attention: str) -> Iterator[Finding]:
@@ -36,7 +46,7 @@ def check_kernels(*, gpu: bool, attention: str) -> Iterator[Finding]:
         attention: the run's `attn_implementation`.
     """
     if not gpu:
-        for name in (NAME, TRITON, FLASH_ATTENTION):
+        for name in (COMPILER, TRITON, FLASH_ATTENTION):
             yield Finding(name, "ok", "does not apply: the CPU stack does without")
         return
     yield check_compiler()
@@ -45,6 +55,36 @@ def check_kernels(*, gpu: bool, attention: str) -> Iterator[Finding]:
         yield try_part(FLASH_ATTENTION)
     else:
         yield Finding(FLASH_ATTENTION, "ok", f"does not apply: attn_implementation={attention}")
+
+
+def check_compiler() -> Finding:
+    """Compile a file that includes Python.h to a shared library, as Triton does: $CC, or gcc, or clang."""
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        mend = "install it (Debian, Ubuntu: apt-get install build-essential), or set CC to one: Triton compiles with it"
+        return Finding(COMPILER, "fail", "neither gcc nor clang is on the PATH, and CC is not set", mend)
+    # As Triton: Debian's own scheme names a folder without headers.
+    scheme = sysconfig.get_default_scheme()
+    headers = sysconfig.get_paths(scheme="posix_prefix" if scheme == "posix_local" else scheme)["include"]
+    if not (Path(headers) / "Python.h").is_file():
+        mend = (
+            f"install this Python's headers (Debian, Ubuntu: apt-get install python{sysconfig.get_python_version()}"
+            "-dev), or make the environment with a Python that has them: Triton compiles with them"
+        )
+        return Finding(COMPILER, "fail", f"there is no Python.h in {headers}", mend)
+    with tempfile.TemporaryDirectory(prefix="pacs-doctor-") as folder:
+        source = Path(folder) / "here.c"
+        source.write_text("#include <Python.h>\nlong here(void) { return PY_VERSION_HEX; }\n")
+        command = [compiler, str(source), "-O3", "-shared", "-fPIC", "-o", f"{folder}/here.so", f"-I{headers}"]
+        try:
+            run = answer_of(command, COMPILER_SECONDS)
+        except OSError as error:
+            mend = f"set CC to a C compiler that runs, or unset it (it is {compiler})"
+            return Finding(COMPILER, "fail", str(error), mend)
+    if run.returncode:
+        said = next((line for line in run.stderr.splitlines() if "error" in line), f"status {run.returncode}")
+        return Finding(COMPILER, "fail", f"{compiler}: {said.strip()}", f"see why: {shlex.join(command)}")
+    return Finding(COMPILER, "ok", f"{compiler} compiles with Python's headers")
 
 
 def unusable_flash_attention() -> Finding | None:
@@ -58,24 +98,36 @@ def unusable_flash_attention() -> Finding | None:
 
 def try_part(name: str) -> Finding:
     """Run one of `PARTS`; its last line says what was found."""
-    return _run(name, ["-m", PARTS[name]])
+    return _run(name, ["-m", PARTS[name][0]])
 
 
 def _run(name: str, arguments: list[str]) -> Finding:
     command = [sys.executable, *arguments]
+    _, mend = PARTS[name]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        mend = f"see where it hangs: {shlex.join(command)}"
-        return Finding(name, "fail", f"no answer in {LIMIT_SECONDS:.0f} s", mend)
+        run = answer_of(command, LIMIT_SECONDS)
+    except OSError as error:
+        return Finding(name, "fail", str(error), f"see where it hangs: {shlex.join(command)}")
     if run.returncode < 0:
-        ended = f"its process was ended by {signal.Signals(-run.returncode).name}"
-        return Finding(name, "fail", ended, MENDS[name])
-    said = ((run.stderr if run.returncode not in (0, NOT_TRIED) else run.stdout).strip().splitlines() or ["nothing"])[
-        -1
-    ]
-    if run.returncode == NOT_TRIED:
-        return Finding(name, "warn", said, "examine it where the GPUs are")
-    if run.returncode:
-        return Finding(name, "fail", said, MENDS[name])
-    return Finding(name, "ok", said)
+        return Finding(name, "fail", f"its process was ended by {signal.Signals(-run.returncode).name}", mend)
+    if run.returncode not in (0, NOT_TRIED):
+        return Finding(name, "fail", last_line(run.stderr, "nothing"), mend)
+    said = last_line(run.stdout, "nothing")
+    return Finding(name, "warn", said, "examine it where the GPUs are") if run.returncode else Finding(name, "ok", said)
+
+
+def try_on_gpu(version: str, attempt: Callable[[], None], works: str) -> None:
+    """What a part's process does: try, and print what was found; without a GPU it ends with `NOT_TRIED`.
+
+    Args:
+        version: of what is tried.
+        attempt: raises what is wrong.
+        works: what is said if nothing is.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        print(f"{version} can be imported; torch sees no GPU to try it on")
+        sys.exit(NOT_TRIED)
+    attempt()
+    print(f"{version}: {works}")

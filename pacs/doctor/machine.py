@@ -1,5 +1,6 @@
 """Limits, shared memory and disks of this machine."""
 
+import math
 import os
 import resource
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from pacs.doctor.finding import Finding, State
+from pacs.doctor.finding import Finding, State, judged
 
 GIB = 2**30
 #: Ray's documentation asks for this many open files on each node.
@@ -28,24 +29,24 @@ RAY_DISK_SHARE = 0.95
 
 def check_limits(*, gpu: bool) -> Iterator[Finding]:
     """ulimits: open files, processes, and on GPU machines locked memory."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if _enough(files, OPEN_FILES):
-        yield Finding("open files", "ok", _limit(files))
-    else:
-        state: State = "warn" if files >= 4096 else "fail"
-        yield Finding("open files", state, _limit(files), f"ulimit -n {OPEN_FILES} (or nofile in limits.conf)")
-    processes, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    if _enough(processes, PROCESSES):
-        yield Finding("processes", "ok", _limit(processes))
-    else:
-        yield Finding("processes", "warn", _limit(processes), f"ulimit -u {PROCESSES} or more: threads count, too")
+    files, processes, locked = map(_limit, (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_MEMLOCK))
+    mend = f"ulimit -n {OPEN_FILES} (or nofile in limits.conf)"
+    yield judged("open files", _said(files), (files < 4096, "fail", mend), (files < OPEN_FILES, "warn", mend))
+    mend = f"ulimit -u {PROCESSES} or more: threads count, too"
+    yield judged("processes", _said(processes), (processes < PROCESSES, "warn", mend))
     if gpu:
-        locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-        if locked == resource.RLIM_INFINITY:
-            yield Finding("locked memory", "ok", _limit(locked))
-        else:
-            mend = "ulimit -l unlimited: NCCL locks memory for InfiniBand, and fails or falls back to TCP without"
-            yield Finding("locked memory", "warn", f"{locked / 2**20:,.1f} MiB", mend)
+        found = f"{locked / 2**20:,.1f} MiB" if locked < math.inf else _said(locked)
+        mend = "ulimit -l unlimited: NCCL locks memory for InfiniBand, and fails or falls back to TCP without"
+        yield judged("locked memory", found, (locked < math.inf, "warn", mend))
+
+
+def _limit(kind: int) -> float:
+    limit, _ = resource.getrlimit(kind)
+    return math.inf if limit == resource.RLIM_INFINITY else limit
+
+
+def _said(limit: float) -> str:
+    return f"{limit:,}" if limit < math.inf else "unlimited"
 
 
 def check_shared_memory(folder: str = "/dev/shm") -> Finding:
@@ -57,15 +58,13 @@ def check_shared_memory(folder: str = "/dev/shm") -> Finding:
     total, wanted = usage.total, min(RAY_OBJECTS_SHARE * memory, RAY_OBJECTS_MOST)
     found = f"{folder} has {total / GIB:.1f} GiB"
     mend = f"enlarge it: docker run --shm-size={wanted / GIB:.0f}g, or mount -o remount,size=..."
-    if total <= DOCKER_SHARED_BYTES:
-        return Finding("shared memory", "fail", found, mend)
-    if total < wanted:
-        return Finding("shared memory", "warn", f"{found}; Ray would take {wanted / GIB:.1f}", mend)
-    if usage.free < wanted:
+    if total >= wanted > usage.free:
         state: State = "fail" if usage.free <= DOCKER_SHARED_BYTES else "warn"
         found = f"{found}, of which {usage.free / GIB:.1f} are free; Ray would take {wanted / GIB:.1f}"
         return Finding("shared memory", state, found, f"see what fills it (ls -l {folder}); end or remove that")
-    return Finding("shared memory", "ok", found)
+    too_small = total <= DOCKER_SHARED_BYTES
+    found += f"; Ray would take {wanted / GIB:.1f}" if total < wanted and not too_small else ""
+    return judged("shared memory", found, (too_small, "fail", mend), (total < wanted, "warn", mend))
 
 
 def check_disk(name: str, folder: Path, *, least: float, wanted: float, what: str, mend: str) -> Finding:
@@ -84,10 +83,8 @@ def check_disk(name: str, folder: Path, *, least: float, wanted: float, what: st
         return Finding(name, "fail", f"{there} cannot be written", mend)
     free = shutil.disk_usage(there).free
     found = f"{free / GIB:,.1f} GiB free for {folder}"
-    if free < wanted:
-        state: State = "fail" if free < least else "warn"
-        return Finding(name, state, f"{found}; {what}: {wanted / GIB:,.1f} GiB", mend)
-    return Finding(name, "ok", found)
+    found += f"; {what}: {wanted / GIB:,.1f} GiB" if free < wanted else ""
+    return judged(name, found, (free < least, "fail", mend), (free < wanted, "warn", mend))
 
 
 def check_ray_disk() -> Finding:
@@ -102,11 +99,3 @@ def check_ray_disk() -> Finding:
         found = f"the disk of {folder} is {share:.0%} full: Ray would store no more objects"
         return Finding("Ray's disk", "fail", found, mend)
     return check_disk("Ray's disk", folder, least=GIB, wanted=10 * GIB, what="logs and spilled objects", mend=mend)
-
-
-def _enough(limit: int, wanted: int) -> bool:
-    return limit == resource.RLIM_INFINITY or limit >= wanted
-
-
-def _limit(limit: int) -> str:
-    return "unlimited" if limit == resource.RLIM_INFINITY else f"{limit:,}"

@@ -1,6 +1,6 @@
 """Evaluations side by side, problem by problem, as Markdown and as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,13 +11,12 @@ from pacs.base.terminal import visible
 from pacs.evaluation.grading import NOT_RECORDED, differences
 from pacs.evaluation.reported import Reported, remarks
 from pacs.evaluation.results import Evaluation
-from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks, pass_at_values
+from pacs.evaluation.summary import pass_at_ks, pass_at_values
 
 #: Most problems that an error names.
 NAMED = 3
 EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
-DIFFERENCES = """\
-Differences are to {first}, problem by problem (the paired bootstrap), and marked `*` where the interval excludes 0."""
+DIFFERENCES = "Differences are to {first}, problem by problem (paired bootstrap); `*` where the interval excludes 0."
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,7 @@ def compare(evaluations: Sequence[Evaluation], ks: Sequence[int] | None = None) 
     Raises:
         UserError: no task in common, a task whose problems are not the same, a k larger than the samples.
     """
-    first, *others = evaluations
-    shared = [task for task in first.tasks if all(task in other.tasks for other in others)]
-    if not shared:
-        has = "; ".join(f"{evaluation.label} has {', '.join(evaluation.tasks)}" for evaluation in evaluations)
-        raise UserError(f"no task is in all evaluations: {has}")
+    shared = common_tasks({evaluation.label: evaluation.tasks for evaluation in evaluations})
     return [_compare_task(task, evaluations, ks) for task in shared]
 
 
@@ -68,7 +63,9 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
             f"--k {max(ks)} is more than the {samples} samples a problem of {task} in {fewest}: give a smaller k"
         )
     first, *others = results
-    counts = {label: _in_order_of(results[first], result, first, label) for label, result in results.items()}
+    by_id = {label: {count.id: count for count in result.problems} for label, result in results.items()}
+    check_same_problems(task, {label: {i: count.gold for i, count in own.items()} for label, own in by_id.items()})
+    counts = {label: [own[i] for i in by_id[first]] for label, own in by_id.items()}
     return TaskComparison(
         task=task,
         problems=len(counts[first]),
@@ -80,20 +77,44 @@ def _compare_task(task: str, evaluations: Sequence[Evaluation], ks: Sequence[int
     )
 
 
-def _in_order_of(first: TaskResult, other: TaskResult, first_label: str, label: str) -> list[ProblemCount]:
-    """The problems of `other` in the order of `first`, once they are known to be the same."""
-    ours, theirs = ({count.id: count for count in result.problems} for result in (first, other))
-    differing = {
-        f"only {first_label} has": [i for i in ours if i not in theirs],
-        f"only {label} has": [i for i in theirs if i not in ours],
-        "of another right answer": [i for i in ours if i in theirs and theirs[i].gold != ours[i].gold],
-    }
-    if any(differing.values()):
-        said = "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems)
-        raise UserError(
-            f"{first.task} has other problems in {label} than in {first_label} ({said}): evaluate both on one data file"
-        )
-    return [theirs[i] for i in ours]
+def common_tasks(tasks: Mapping[str, Iterable[str]]) -> list[str]:
+    """The tasks that all evaluations have.
+
+    Args:
+        tasks: of each evaluation, by its label.
+
+    Raises:
+        UserError: there is none.
+    """
+    first, *others = tasks.values()
+    common = [task for task in first if all(task in other for other in others)]
+    if not common:
+        has = "; ".join(f"{label} has {', '.join(own)}" for label, own in tasks.items())
+        raise UserError(f"no task in common: {has}")
+    return common
+
+
+def check_same_problems(task: str, golds: Mapping[str, Mapping[str, str]]) -> None:
+    """Hold the problems of a task in each evaluation against those of the first.
+
+    Args:
+        task: its name.
+        golds: label of an evaluation -> problem -> what is right, or its hash.
+
+    Raises:
+        UserError: they are not the same.
+    """
+    (first, ours), *others = golds.items()
+    for label, theirs in others:
+        differing = {
+            f"only {first} has": [i for i in ours if i not in theirs],
+            f"only {label} has": [i for i in theirs if i not in ours],
+            "of another right answer": [i for i in ours if i in theirs and theirs[i] != ours[i]],
+        }
+        if said := "; ".join(f"{what} {_some(problems)}" for what, problems in differing.items() if problems):
+            raise UserError(
+                f"{task} has other problems in {label} than in {first} ({said}): evaluate both on one data file"
+            )
 
 
 def _some(problems: Sequence[str]) -> str:
@@ -177,7 +198,7 @@ def comparison_page(
     for task in tasks:
         parts += [f"## {task.task}: {task.problems} problems", _block(task, columns)]
     if columns:
-        sources = [f"- {_reported(c)}: {c.source}, {', '.join(c.tables)}." for c in columns]
+        sources = [f"- {c.name} (reported): {c.source}, {', '.join(c.tables)}." for c in columns]
         parts += ["## Reported", "\n".join([*sources, *(f"- {remark}" for remark in remarks())])]
     return visible("\n\n".join(parts)) + "\n"
 
@@ -200,34 +221,30 @@ def comparison_json(
 def _pass_at_1(evaluations: Sequence[Evaluation], tasks: Sequence[TaskComparison], columns: Sequence[Reported]) -> str:
     """The paper's Table 1: benchmarks as columns, and their mean."""
     rows = [[e.label, *_with_mean([e.tasks[task.task].accuracy.mean for task in tasks])] for e in evaluations]
-    rows += [[_reported(c), *_with_mean([c.pass_at.get(task.task, {}).get(1) for task in tasks])] for c in columns]
+    rows += [
+        [f"{c.name} (reported)", *_with_mean([c.pass_at.get(task.task, {}).get(1) for task in tasks])] for c in columns
+    ]
     return table(["", *(task.task for task in tasks), "mean"], rows)
 
 
 def _with_mean(shares: Sequence[float | None]) -> list[str]:
-    known = [share for share in shares if share is not None]
-    mean = sum(known) / len(known) if len(known) == len(shares) else None
+    mean = None if None in shares else sum(share or 0 for share in shares) / len(shares)
     return [percent(share) for share in (*shares, mean)]
 
 
 def _block(task: TaskComparison, columns: Sequence[Reported]) -> str:
-    first = next(iter(task.pass_at))
+    rows, first = [], next(iter(task.pass_at))
     ks = list(task.pass_at[first])
-    rows = []
     for label, estimates in task.pass_at.items():
         rows.append([label, *(interval(estimates[k]) for k in ks)])
         if label in task.differences:
             rows.append([f"{label} − {first}", *(_difference(task.differences[label][k], task.problems) for k in ks)])
     for column in columns:
         at = column.pass_at.get(task.task, {})
-        rows.append([_reported(column), *(percent(at.get(k)) for k in ks)])
+        rows.append([f"{column.name} (reported)", *(percent(at.get(k)) for k in ks)])
     return table(["", *(f"pass@{k}" for k in ks)], rows)
 
 
 def _difference(value: Estimate, problems: int) -> str:
     low, mean, high = (f"{100 * share:+.2f}" for share in (value.low, value.mean, value.high))
     return f"{mean} [{low}, {high}]{' *' if value.excludes_zero and problems > 1 else ''}"
-
-
-def _reported(column: Reported) -> str:
-    return f"{column.name} (reported)"

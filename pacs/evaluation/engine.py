@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """A sample that was drawn; see `pacs.evaluation.sample.Sample`."""
+    """A sample that was drawn: the fields of `pacs.evaluation.sample.Sample` behind its seed, in their order."""
 
     id: str
     response: str
@@ -190,17 +190,13 @@ class Engine:
         response = output.outputs[0]
         count = len(response.token_ids)
         log_prob = response.cumulative_logprob
+        entropy = None if log_prob is None else -log_prob / max(count, 1)
         begins = self._settings.reasoning.of_tokens(
             self._tokenizer, output.prompt_token_ids, response.token_ids, response.text
         )
-        return Finished(
-            output.request_id,
-            response.text,
-            count,
-            response.finish_reason == "length",
-            None if log_prob is None else -log_prob / max(count, 1),
-            UNENDED if begins is None else begins,
-        )
+        answer_begins = UNENDED if begins is None else begins
+        truncated = response.finish_reason == "length"
+        return Finished(output.request_id, response.text, count, truncated, entropy, answer_begins)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the wait for an engine that is dead; outside of it, vLLM itself finds out at the next request."""

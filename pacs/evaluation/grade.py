@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -143,15 +144,11 @@ def _grade(out: Path, task: str, settings: Settings) -> list[Grade]:
     check_settings_work(list(problems.values()), settings.verifiers)
     samples = read_samples(out, task, settings.model.prefix)
     grades: list[Grade] = []
-    grader = Grader(settings.verifiers)
-    try:
-        with tqdm(desc=task, unit=" samples", disable=None) as progress:
-            while batch := list(islice(samples, BATCH)):
-                for sample in batch:
-                    grader.submit(task, problems[sample.problem], sample)
-                for _, grade in grader.graded(wait=True):
-                    grades.append(grade)
-                    progress.update()
-    finally:
-        grader.close()
+    with closing(Grader(settings.verifiers)) as grader, tqdm(desc=task, unit=" samples", disable=None) as progress:
+        while batch := list(islice(samples, BATCH)):
+            for sample in batch:
+                grader.submit(task, problems[sample.problem], sample)
+            for _, grade in grader.graded(wait=True):
+                grades.append(grade)
+                progress.update()
     return grades

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
 from pacs.base.files import file_sha256
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
@@ -108,8 +108,7 @@ def context_and_dtype(model: Model) -> tuple[int, str]:
         config = AutoConfig.from_pretrained(model.folder).get_text_config()
         length = int(config.max_position_embeddings)
     except (OSError, ValueError, AttributeError) as error:
-        why = " ".join(str(error).split())
-        raise UserError(f"{model.given}: its config.json is of no language model: {why}") from error
+        raise UserError(f"{model.given}: its config.json is of no language model: {one_line(error)}") from error
     rope: dict[str, Any] = getattr(config, "rope_parameters", None) or {}
     if "original_max_position_embeddings" in rope:
         length = max(length, int(rope["original_max_position_embeddings"] * rope.get("factor", 1)))

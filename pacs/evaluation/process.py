@@ -28,9 +28,15 @@ from pacs.base.files import check_folder
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
+from pacs.runs.leftovers import (
+    TEMPORARY,
+    make_temporary,
+    remove_segments,
+    remove_temporary,
+    segments_there,
+    temporary_folder,
+)
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
-from pacs.runs.segments import remove_segments, segments_there
-from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder
 
 #: Between two looks at which processes there are.
 WATCH_SECONDS = 1.0

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pacs.base.errors import UserError
-from pacs.base.files import file_sha256, write_atomically
+from pydantic import TypeAdapter
+
+from pacs.base.errors import UserError, one_line
+from pacs.base.files import file_sha256, told_apart, write_atomically
 from pacs.base.markdown import interval, number, percent, table
 from pacs.base.settings import flatten, shown
 from pacs.base.terminal import visible
@@ -23,6 +25,8 @@ JSON_FILE = "results.json"
 PAGE_FILE = "results.md"
 #: Where a sweep evaluates a run, below its folder.
 FOLDER = "evaluation"
+#: As JSON has them.
+RESULTS = TypeAdapter(list[TaskResult])
 EXPLANATION = """\
 In percent, with the 95% interval of the bootstrap over problems. pass@k is the unbiased estimate from all samples of a
 problem; maj@k the probability that the majority of k of them is right (ties shared, no vote without an answer)."""
@@ -80,7 +84,7 @@ def write_results(out: Path, settings: Mapping[str, Any], results: Sequence[Task
         OSError: If they cannot be written.
     """
     date = datetime.now(UTC).date().isoformat()
-    content = {"date": date, "settings": settings, "tasks": [result.to_dict() for result in results]}
+    content = {"date": date, "settings": settings, "tasks": RESULTS.dump_python(list(results), mode="json")}
     write_atomically(out / JSON_FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     write_atomically(out / PAGE_FILE, results_page(settings, results, date))
 
@@ -94,28 +98,23 @@ def read_results(out: Path) -> tuple[dict[str, Any], list[TaskResult]]:
     file = out / JSON_FILE
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return dict(content["settings"]), [TaskResult.from_dict(task) for task in content["tasks"]]
+        return dict(content["settings"]), RESULTS.validate_python(content["tasks"])
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{out} has no {JSON_FILE}: give the --out folder of an evaluation that is done") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{file} cannot be read ({error}): `pacs evaluate grade` writes it again") from error
+        raise UserError(f"{file} cannot be read ({one_line(error)}): `pacs evaluate grade` writes it again") from error
 
 
 def read_evaluations(folders: Sequence[Path]) -> list[Evaluation]:
-    """The evaluations in these folders, named after them (by their whole paths where two have one name).
+    """The evaluations in these folders, by `told_apart`'s names.
 
     Raises:
         UserError: a folder without results, or given twice.
     """
-    for i, folder in enumerate(folders):
-        if folder.resolve() in [other.resolve() for other in folders[:i]]:
-            raise UserError(f"{folder} is given twice: give each evaluation once")
-    names = [folder.resolve().name for folder in folders]
-    labels = names if len(set(names)) == len(names) else [str(folder) for folder in folders]
     read = [read_results(folder) for folder in folders]
     return [
         Evaluation(label, folder, settings, _by_task(results))
-        for label, folder, (settings, results) in zip(labels, folders, read, strict=True)
+        for label, folder, (settings, results) in zip(told_apart(folders), folders, read, strict=True)
     ]
 
 

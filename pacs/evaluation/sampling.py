@@ -1,20 +1,99 @@
-"""What is missing in an evaluation's folder, and filling it: generation, and grading beside it."""
+"""What is missing in an evaluation's folder, and filling it: generation, grading beside it, progress and times."""
 
+import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
+
+from tqdm import tqdm
 
 from pacs.base.terminal import print
 from pacs.evaluation.engine import EngineFailure, EngineSettings, Finished, Request
-from pacs.evaluation.folder import LOGS, Store, read_grades, within
+from pacs.evaluation.folder import LOGS, Store, Timing, read_grades, read_timing, within, write_timing
 from pacs.evaluation.grade import Grader
 from pacs.evaluation.process import StopRequest
-from pacs.evaluation.progress import Clock, Progress
-from pacs.evaluation.sample import Problem, Sample, sample_seed
+from pacs.evaluation.sample import Grade, Problem, Sample, sample_seed
 from pacs.evaluation.settings import Settings
+
+#: Between two lines where they do not replace each other.
+LOG_SECONDS = 30.0
+#: Between two writes of the times; a start that is killed loses as much.
+WRITE_SECONDS = 5.0
+
+
+class Progress:
+    """Samples of all, tokens a second, the share that is right, the time left.
+
+    Args:
+        total: samples that there will be.
+        done: that there are.
+        right, graded: of those that were graded before.
+    """
+
+    def __init__(self, total: int, done: int, right: int, graded: int) -> None:
+        interval = 0.5 if sys.stderr.isatty() else LOG_SECONDS
+        self._bar = tqdm(total=total, initial=done, unit=" samples", mininterval=interval, smoothing=0.05)
+        self._right, self._graded, self._tokens, self._started = right, graded, 0, time.monotonic()
+
+    def sampled(self, tokens: int) -> None:
+        """A sample has come."""
+        self._tokens += tokens
+        self._bar.update()
+
+    def graded(self, grade: Grade) -> None:
+        """A grade has come."""
+        self._graded += 1
+        self._right += grade.status == "correct"
+        rate = self._tokens / (time.monotonic() - self._started)
+        self._bar.set_postfix_str(f"{rate:,.0f} tokens/s, {self._right / self._graded:.1%} right", refresh=False)
+
+    def close(self) -> None:
+        """End the line."""
+        self._bar.close()
+
+
+class Clock:
+    """The time between two ticks goes to the tasks whose tokens came in it.
+
+    Args:
+        out: the evaluation's folder, where earlier starts have left their times.
+        tasks: names.
+    """
+
+    def __init__(self, out: Path, tasks: list[str]) -> None:
+        self._out = out
+        self._timings = {task: read_timing(out, task) for task in tasks}
+        self._tokens: Counter[str] = Counter()
+        self._ticked = self._written = 0.0
+
+    def start(self) -> None:
+        """Count from now on."""
+        self._ticked = self._written = time.monotonic()
+
+    def sampled(self, task: str, tokens: int) -> None:
+        """A sample has come."""
+        self._tokens[task] += tokens
+
+    def tick(self) -> None:
+        """Attribute the time since the last one in which tokens had come; write, now and then."""
+        now = time.monotonic()
+        if total := self._tokens.total():
+            for task, tokens in self._tokens.items():
+                before, share = self._timings[task], tokens / total
+                self._timings[task] = Timing(before.seconds + share * (now - self._ticked), before.tokens + tokens)
+            self._tokens.clear()
+            self._ticked = now
+        if now - self._written > WRITE_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Write all times."""
+        self._written = time.monotonic()
+        for task, timing in self._timings.items():
+            write_timing(self._out, task, timing)
+
 
 #: Between two looks for grades, once all samples are drawn.
 POLL_SECONDS = 0.2
@@ -56,9 +135,7 @@ class Work:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._grader.close()
         if self._progress:
             self._progress.close()
@@ -125,17 +202,7 @@ class Work:
 
     def _deliver(self, finished: Finished) -> None:
         task, problem, index = self._asked.pop(finished.id)
-        seed = self._seed(task, problem, index)
-        sample = Sample(
-            problem,
-            index,
-            seed,
-            finished.response,
-            finished.tokens,
-            finished.truncated,
-            finished.token_entropy,
-            finished.answer_begins,
-        )
+        sample = Sample(problem, index, self._seed(task, problem, index), *finished[1:])
         self._stores[task].add(sample)
         self._clock.sampled(task, sample.tokens)
         self._grader.submit(task, self._problems[task, problem], sample)

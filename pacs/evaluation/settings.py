@@ -105,8 +105,10 @@ def read_settings(out: Path) -> Settings:
     Raises:
         UserError: If there is none, or it cannot be read.
     """
+    file = out / FILE
     try:
-        values = json.loads((out / FILE).read_text(encoding="utf-8"))
+        # Not by pydantic: it refuses the halves of surrogate pairs that a stranger's file may have.
+        values = json.loads(file.read_text(encoding="utf-8"))
         tasks = {name: TaskSettings(**task | {"ks": tuple(task["ks"])}) for name, task in values["tasks"].items()}
         for name in tasks:
             inside(out, "samples", name)
@@ -116,7 +118,7 @@ def read_settings(out: Path) -> Settings:
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{out} is no evaluation (it has no {FILE}): give a folder of `pacs evaluate`") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UserError(f"{out / FILE} cannot be read ({error}): give another folder, or repair it") from error
+        raise UserError(f"{file} cannot be read ({error}): give another folder, or repair it") from error
 
 
 def joined(old: Settings, new: Settings, out: Path) -> Settings:

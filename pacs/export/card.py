@@ -1,6 +1,5 @@
 """The model card, from what the run's folder and the base model's say. What is missing there is left out."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,9 +18,7 @@ from pacs.verl_keys.metrics import SCORE, VALIDATION
 
 #: The methods by their primary configs: in words, and the paper.
 METHODS = {
-    "pacs": ("PACS, RLVR as supervised learning", "2509.02522"),
-    "pacs_paper": ("PACS, RLVR as supervised learning", "2509.02522"),
-    "pacs_authors": ("PACS, RLVR as supervised learning", "2509.02522"),
+    **dict.fromkeys(("pacs", "pacs_paper", "pacs_authors"), ("PACS, RLVR as supervised learning", "2509.02522")),
     "ppo": ("PPO", "1707.06347"),
     "grpo": ("GRPO", "2402.03300"),
     "dr_grpo": ("Dr. GRPO", "2503.20783"),
@@ -121,15 +118,10 @@ def _settings(source: Source) -> Iterator[tuple[str, str]]:
         yield from shown({"method": {name: value for name, value in method.items() if name != "metrics"}}).items()
     for key in names.ON_THE_CARD:
         if (value := source.setting(key)) is not None:
-            yield key, _shown(value)
+            yield from shown({key: value}).items()
     if (reward := reward_of(source.setting(names.REWARD_FUNCTION))) is not None:
         yield names.REWARD_FUNCTION, reward.function or "by each row's verifier"
         yield from shown({names.REWARD_ARGUMENTS: reward.settings or {}}).items()
-
-
-def _shown(value: Any) -> str:
-    """As in YAML."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _metrics(run: Run | None, last_step: int) -> Iterator[tuple[str, int, str]]:

@@ -94,10 +94,8 @@ def check_space(place: Path, model: PreTrainedModel, huggingface: Path) -> None:
     needed += sum(file.stat().st_size for file in copied) + SMALL_FILES_BYTES
     available = shutil.disk_usage(place).free
     if needed > available:
-        raise UserError(
-            f"{place}: the export needs {needed:,} bytes, and {available:,} are available: make room, or give an --out "
-            "on another disk"
-        )
+        short = f"the export needs {needed:,} bytes, and {available:,} are available"
+        raise UserError(f"{place}: {short}: make room, or give an --out on another disk")
 
 
 def verify(folder: Path, model: PreTrainedModel) -> None:

@@ -39,15 +39,13 @@ def check_shards(model: PreTrainedModel, shards: list[dict[str, torch.Tensor]]) 
     expected = own_parameters(model)
     found = {name: value for name, value in shards[0].items() if name not in tied}
     if expected.keys() != found.keys():
-        raise UserError(
-            f"the shards are not those of a {type(model).__name__}: {_some('missing', expected.keys() - found.keys())}"
-            f", {_some('unexpected', found.keys() - expected.keys())} (LoRA adapters cannot be exported)"
-        )
+        missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
+        differ = f"{_some('missing', missing)}, {_some('unexpected', more)} (LoRA adapters cannot be exported)"
+        raise UserError(f"the shards are not those of a {type(model).__name__}: {differ}")
     for name, value in expected.items():
         if value.shape != found[name].shape:
-            raise UserError(
-                f"{name} has the shape {tuple(found[name].shape)}, but by config.json it is {tuple(value.shape)}"
-            )
+            shape = tuple(found[name].shape)
+            raise UserError(f"{name} has the shape {shape}, but by config.json it is {tuple(value.shape)}")
     for name, other in tied.items():
         for shard in shards:
             if name in shard and not torch.equal(local_part(shard[name]), local_part(shard[other])):

@@ -12,11 +12,10 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pacs.integration.provenance import installed_versions
+from pacs.runs import leftovers
 from pacs.runs.processes import RUN_DIR, TOKEN, end_processes, processes_of
-from pacs.runs.segments import forget_segments, note_segments, remove_segments, segments_before
 from pacs.runs.stacks import dump_on_this_node
 from pacs.runs.state import read_state, this_host
-from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary
 
 #: Seconds in which the nodes are to have answered; one that hangs itself never does.
 SECONDS = 30.0
@@ -105,13 +104,15 @@ def clear_other_nodes(run_dir: Path) -> None:
 
 def prepare_other_nodes(run_dir: Path) -> None:
     """Have the other nodes note which shared memory they have before the run in `run_dir`."""
-    ray.get(on_nodes(other_nodes(), note_segments, run_dir), timeout=ANSWER_SECONDS)
+    ray.get(on_nodes(other_nodes(), leftovers.note_segments, run_dir), timeout=ANSWER_SECONDS)
 
 
 def make_temporary_folders() -> None:
     """Make the start's folder for temporary files where the launcher is not; in a process of the run."""
     if len(nodes := living_nodes()) > 1:
-        ray.get(on_nodes(nodes, make_temporary, Path(os.environ[TEMPORARY])), timeout=ANSWER_SECONDS)
+        ray.get(
+            on_nodes(nodes, leftovers.make_temporary, Path(os.environ[leftovers.TEMPORARY])), timeout=ANSWER_SECONDS
+        )
 
 
 def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
@@ -123,9 +124,9 @@ def _clear_this_node(run_dir: Path, token: str | None, temporary: str | None) ->
     """Without a token, of a folder whose state cannot be read, all that carries the folder's path."""
     carried, variable = (str(run_dir), RUN_DIR) if token is None else (token, TOKEN)
     own = processes_of(carried, variable, folder=run_dir)
-    before = segments_before(run_dir, [process.pid for process in own])
+    before = leftovers.segments_before(run_dir, [process.pid for process in own])
     end_processes(carried, variable=variable, folder=run_dir, grace_seconds=0)
-    remove_segments(before)
-    forget_segments(run_dir)
+    leftovers.remove_segments(before)
+    leftovers.forget_segments(run_dir)
     if token is not None:
-        remove_temporary(temporary, token)
+        leftovers.remove_temporary(temporary, token)

@@ -17,14 +17,10 @@ stacks.register()
 if ray.is_initialized():  # a worker of Ray's: verl is imported before the driver starts Ray
     signals.ignore()
     note_failures()
-registry.install_for_verl()
-if is_cpu_selected():
-    registry.install_for_verl_on_cpu()
+registry.install_for_verl(cpu=is_cpu_selected())
 
 
 def load_vllm() -> None:
     """Patch vLLM; be ready to say where a hung engine hangs."""
     stacks.register()
-    registry.install_for_vllm()
-    if is_cpu_selected():
-        registry.install_for_vllm_on_cpu()
+    registry.install_for_vllm(cpu=is_cpu_selected())

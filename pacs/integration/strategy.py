@@ -27,10 +27,8 @@ def outlook(config: DictConfig) -> str:
     group = most_responses(config) * longest_sequence_tokens(config)
     choice = choose(config, group)
     if wanted(config) == "auto" and choice.strategy == "cached" and why_not_grouped(config, 0) is None:
-        return (
-            f"update strategy auto: grouped in steps whose groups all fit {token_budget(config)} tokens ({BUDGET}), "
-            f"else cached; a group may have {group}"
-        )
+        fit = f"{token_budget(config)} tokens ({BUDGET}), else cached; a group may have {group}"
+        return f"update strategy auto: grouped in steps whose groups all fit {fit}"
     return f"update strategy {choice.strategy}: {choice.reason}"
 
 
@@ -64,17 +62,13 @@ def why_not_grouped(config: DictConfig, group_tokens: int) -> str | None:
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
     ranks, prompts = data_parallel_size(config), actor.ppo_mini_batch_size
     if prompts % ranks:
-        return (
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts cannot be dealt out to {ranks} "
-            "data-parallel ranks in whole groups"
-        )
+        dealt = f"cannot be dealt out to {ranks} data-parallel ranks in whole groups"
+        return f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts {dealt}"
     if actor.use_dynamic_bsz:
         budget = token_budget(config)
         if group_tokens > budget:
             return f"a group has up to {group_tokens} tokens, and a micro-batch holds {budget} ({BUDGET})"
-    elif actor.ppo_micro_batch_size_per_gpu % n:
-        return (
-            f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={actor.ppo_micro_batch_size_per_gpu} responses "
-            f"are not a multiple of rollout.n={n}"
-        )
+    elif (rows := actor.ppo_micro_batch_size_per_gpu) % n:
+        key = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"
+        return f"{key}={rows} responses are not a multiple of rollout.n={n}"
     return None

@@ -5,13 +5,11 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 
-from pacs.metrics.entry import Metric, VerlKey
+from pacs.metrics.entry import NOTHING, Entry, VerlKey
 from pacs.metrics.registry import SECTIONS
 
 START = "<!-- The tables are written by `python -m pacs.metrics docs/metrics.md` from pacs/metrics/tables/. -->\n"
 END = "<!-- End of the tables. -->\n"
-#: A remedy that is not printed.
-NOTHING = "None needed."
 #: Units that go without saying.
 PLAIN = ("none", "share", "responses", "rows", "groups", "tokens", "tokens; share", "messages", "calls", "updates",
          "resets", "steps", "epochs")  # fmt: skip
@@ -37,7 +35,7 @@ def tables() -> str:
     return START + "".join(f"\n### {title}\n\n{_table(entries)}\n" for title, entries in SECTIONS.items()) + "\n" + END
 
 
-def _table(entries: Iterable[Metric | VerlKey]) -> str:
+def _table(entries: Iterable[Entry]) -> str:
     """Above the table what most entries have in common; a row for entries that say the same."""
     entries = list(entries)
     unit, over = _most(_unit(entry) for entry in entries), _most(_over(entry) for entry in entries)
@@ -52,22 +50,22 @@ def _most(values: Iterable[str]) -> str:
     return value if times > 2 else ""
 
 
-def _unit(entry: Metric | VerlKey) -> str:
+def _unit(entry: Entry) -> str:
     return "" if entry.unit in PLAIN else entry.unit
 
 
-def _over(entry: Metric | VerlKey) -> str:
+def _over(entry: Entry) -> str:
     """How it is reduced, without what its name says of it: the suffix, and the label of the rows."""
     if isinstance(entry, VerlKey) or entry.reduced_by:
         return entry.reduction
     return "over " + re.sub("^(correct|wrong) ", "", entry.over)
 
 
-def _said(entry: Metric | VerlKey) -> tuple[str, ...]:
+def _said(entry: Entry) -> tuple[str, ...]:
     return entry.formula, entry.healthy, entry.remedy, _unit(entry), _over(entry)
 
 
-def _row(alike: list[Metric | VerlKey], known: set[str]) -> str:
+def _row(alike: list[Entry], known: set[str]) -> str:
     """The row of entries that say the same.
 
     Args:

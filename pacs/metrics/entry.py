@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 PREFIX = "pacs/"
+#: A remedy that is not printed.
+NOTHING = "None needed."
 
 #: The last part of a metric's name -> what is done, over which rows (or updates).
 SUFFIXES = {
@@ -33,40 +35,31 @@ def suffix_of(name: str) -> str:
     raise ValueError(f"{name} does not say how it is reduced: end it in one of {', '.join(SUFFIXES)}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A key, documented.
-
-    Attributes:
-        name: the key, or a glob for a family of keys.
-        formula: what it is, of one row or as a whole.
-        unit: of its value.
-        healthy: values to expect, and why.
-        remedy: what to do at others.
-    """
-
-    name: str
-    formula: str
-    unit: str
-    healthy: str
-    remedy: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric(Entry):
+@dataclass(frozen=True)
+class Metric:
     """A metric of ours.
 
     Attributes:
-        over: what it is reduced over; for a column, one of the selections of `reduce.py`.
+        name: the key, or a glob for a family of keys.
         column: the column that is reduced; empty where the trainer writes the number itself.
+        over: what it is reduced over; for a column, one of the selections of `reduce.py`.
+        unit: of its value.
+        formula: what it is, of one row or as a whole.
+        healthy: values to expect, and why.
+        remedy: what to do at others.
         reduced_by: the suffix of a name that cannot end in it, because it is verl's or a family's.
 
     Raises:
         ValueError: the suffix is not known, or a name that is not verl's lacks the prefix `pacs/`.
     """
 
+    name: str
+    column: str
     over: str
-    column: str = ""
+    unit: str
+    formula: str
+    healthy: str
+    remedy: str = NOTHING
     reduced_by: str = ""
 
     def __post_init__(self) -> None:
@@ -87,12 +80,16 @@ class Metric(Entry):
         return SUFFIXES[self.suffix].format(over=self.over)
 
 
-@dataclass(frozen=True, kw_only=True)
-class VerlKey(Entry):
-    """A key that verl writes.
+@dataclass(frozen=True)
+class VerlKey:
+    """A key that verl writes; as `Metric`, but for its `reduction`: how verl reduces it, in words."""
 
-    Attributes:
-        reduction: how verl reduces it, in words.
-    """
-
+    name: str
     reduction: str
+    unit: str
+    formula: str
+    healthy: str
+    remedy: str = NOTHING
+
+
+Entry = Metric | VerlKey

@@ -4,28 +4,26 @@ So no value depends on how the rows were split over micro-batches, mini-batches 
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from typing import get_args
 
 import torch
 
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics.entry import Metric
-from pacs.metrics.reductions import (
-    BIN,
-    CORRECT,
-    COUNTED,
-    FRESH,
-    MIXED,
-    UPDATED,
-    WRONG,
-)
-from pacs.metrics.registry import OURS
+from pacs.metrics.tables import over
+from pacs.metrics.tables.ours import OURS
+from pacs.rewards.verdict import Status
 
 #: What every update table holds.
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 COLUMNS_OF_A_METHOD = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OPTIONAL_UPDATE_COLUMNS = COLUMNS_OF_A_METHOD | {"entropy", "rollout_gap", "rollout_gap_worst", "row", "update"}
+
+#: What a verifier says of a response; any other word is counted as `OTHER`.
+STATUSES: tuple[str, ...] = get_args(Status)
+OTHER = "other"
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -89,19 +87,19 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     _check_columns(names, tables)
     rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
     finite = torch.stack(list(rows.values())).isfinite().all(dim=0)
-    not_finite = reduced({"not_finite": (~finite).double()}, {UPDATED: torch.ones_like(finite)})
+    not_finite = _reduce({"not_finite": (~finite).double()}, {over.UPDATED: torch.ones_like(finite)})
     read = finite & (rows["counted"] != 0)
     rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1
-    selections = {COUNTED: torch.ones_like(correct)}
+    selections = {over.COUNTED: torch.ones_like(correct)}
     classes = not bool((~correct & (rows["correct"] != 0)).any())
     if classes:
-        selections |= {CORRECT: correct, WRONG: ~correct}
+        selections |= {over.CORRECT: correct, over.WRONG: ~correct}
     if "update" in rows:
-        selections[FRESH] = rows["update"] == 0
+        selections[over.FRESH] = rows["update"] == 0
     if "score" not in rows or not classes:
-        return not_finite | reduced(rows, selections)
+        return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])
     residual = (probability - rows["correct"]).abs()
     columns = rows | {
@@ -110,14 +108,14 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         "saturated": (residual < SATURATED_RESIDUAL).double(),
         "accurate": (1 + rows["score"].sign() * (2 * rows["correct"] - 1)) / 2,
     }
-    metrics = not_finite | reduced(columns, selections)
+    metrics = not_finite | _reduce(columns, selections)
     # What the score knows: a group of one class has nothing to tell apart, and scores of both signs.
     judged = {name: column[rows["mixed"] == 1] for name, column in columns.items()}
     bins = _bins(judged["probability"])
     judged["calibration_error"] = _calibration_errors(judged["probability"], judged["correct"], bins)
-    metrics |= reduced(judged, {MIXED: torch.ones_like(bins, dtype=torch.bool)})
+    metrics |= _reduce(judged, {over.MIXED: torch.ones_like(bins, dtype=torch.bool)})
     for number in range(CALIBRATION_BINS):
-        family = reduced(judged, {BIN: bins == number})
+        family = _reduce(judged, {over.BIN: bins == number})
         metrics |= {name.replace("*", str(number)): value for name, value in family.items()}
     return metrics
 
@@ -141,6 +139,57 @@ def gradient_metrics(norms: Sequence[float], clip: float) -> dict[str, float]:
     }
 
 
+def batch_metrics(
+    *,
+    group: torch.Tensor,
+    score: torch.Tensor,
+    tokens: torch.Tensor,
+    truncated: torch.Tensor,
+    alone: torch.Tensor,
+    status: Sequence[str] | None,
+    unfinished: Sequence[float] | None = None,
+    first: torch.Tensor | None = None,
+) -> dict[str, float]:
+    """The metrics of a step's sampled batch, before any update.
+
+    A metric without a row (or group) to reduce is left out; counts are then 0. Right and wrong are only told apart
+    where all scores are 0 or 1: with any other score, the metrics of right and of wrong responses and of groups are
+    left out, counts among them, and `pacs/rows/graded_count` is above 0.
+
+    Args:
+        group: (B,) int64, any values: rows of one prompt have the same. Padding rows are not given.
+        score: (B,) the reward function's: the label R, 0 or 1, or a graded one. Finite.
+        tokens: (B,) tokens of the response.
+        truncated: (B,) 1 if the response was stopped by the limit on its length.
+        alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
+        status: B statuses of the verifier; None if it gives none.
+        unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
+        first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
+
+    Returns:
+        Metric -> value.
+    """
+    kept = alone == 0
+    right = score == 1
+    graded = ~right & (score != 0)
+    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens}
+    if status is not None:
+        known = [word if word in STATUSES else OTHER for word in status]
+        columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
+    if unfinished is not None:
+        columns["unfinished"] = torch.tensor(unfinished)
+    if first is not None:
+        columns["further"] = ~first
+    begun = kept if first is None else kept & first
+    selections = {over.SAMPLED: torch.ones_like(kept), over.RESPONSES: kept, over.FIRST: begun}
+    groups: dict[str, float] = {}
+    if not graded[kept].any():
+        columns |= {"correct": right, "wrong": ~right}
+        selections |= {over.CORRECT_RESPONSES: kept & right, over.WRONG_RESPONSES: kept & ~right}
+        groups = _reduce(*_group_table(group[kept], right[kept], None if first is None else first[kept]))
+    return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
+
+
 def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]) -> None:
     missing, unknown = UPDATE_COLUMNS - names, names - UPDATE_COLUMNS - OPTIONAL_UPDATE_COLUMNS
     if missing or unknown:
@@ -148,6 +197,19 @@ def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]
     for table in tables:
         if table.keys() != names:
             raise ValueError(f"update tables of different columns: {sorted(names)} and {sorted(table)}")
+
+
+def _group_table(
+    group: torch.Tensor, correct: torch.Tensor, first: torch.Tensor | None
+) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """One row a group: which of the two classes its (B,) responses have. A single response is no group to compare."""
+    index = group.unique(return_inverse=True)[1]
+    sizes = index.bincount()
+    right = index[correct].bincount(minlength=len(sizes))
+    kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
+    if first is not None:
+        kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
+    return {name: column.double() for name, column in kinds.items()}, {over.GROUPS: sizes > 1}
 
 
 def _bins(probability: torch.Tensor) -> torch.Tensor:
@@ -163,7 +225,7 @@ def _calibration_errors(probability: torch.Tensor, correct: torch.Tensor, bins: 
     return error[bins]
 
 
-def reduced(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:
+def _reduce(columns: Mapping[str, torch.Tensor], selections: Mapping[str, torch.Tensor]) -> dict[str, float]:
     """Every metric of ours over one of the selections: (B,) bool for (B,) float64 columns."""
     values = {
         metric.name: _value(metric, columns, selections[metric.over])

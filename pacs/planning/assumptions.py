@@ -1,4 +1,4 @@
-"""What nobody has measured for these runs yet: every number here is assumed. docs/scaling.md lists them."""
+"""The numbers that a plan assumes, some fitted to `pacs.planning.measured`. docs/scaling.md lists them all."""
 
 from dataclasses import dataclass
 
@@ -27,9 +27,11 @@ FORWARD_EFFICIENCY = Assumption(0.45, "share", "of the peak operations, in a pas
 TRAINING_EFFICIENCY = Assumption(0.40, "share", "of the peak operations, in forward and backward")
 DECODE_EFFICIENCY = Assumption(0.50, "share", "of the peak operations, in decoding")
 MEMORY_EFFICIENCY = Assumption(0.60, "share", "of the memory's bandwidth, in decoding and in copies of weights")
-DECODE_STEP_SECONDS = Assumption(3e-3, "seconds", "of a decoding step beside its arithmetic: launches, the host")
-DECODE_SEQUENCE_SECONDS = Assumption(
-    5e-6, "seconds", "of a sequence in a decoding step beside its arithmetic: scheduling, sampling, detokenizing"
+SMALL_KERNEL_BYTES = Assumption(
+    1000, "bytes", "moved a token, layer and hidden number in a pass by kernels that are no matrix product; fitted"
+)
+DECODE_STEP_SECONDS = Assumption(
+    2e-3, "seconds", "of a decoding step beside its arithmetic: launches, scheduling, sampling, the host; fitted"
 )
 MEAN_RESPONSE_SHARE = Assumption(0.5, "share", "mean response over the longest allowed (`--mean-response-tokens`)")
 RESPONSE_SPREAD = Assumption(
@@ -43,13 +45,13 @@ FURTHER_SHARE = Assumption(
     0.25, "share", "further responses to a prompt over the most it may get, beyond `rollout.n` (`run.rollouts.dars`)"
 )
 SYNC_TENSOR_SECONDS = Assumption(
-    1.5e-3, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader"
+    5e-4, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader; fitted"
 )
 SYNC_BUCKET_SECONDS = Assumption(10e-3, "seconds", "of handing a bucket of weights over: a socket, both sides wait")
 SYNC_SECONDS = Assumption(
-    0.5, "seconds", "of a weight sync beside its parts: Ray's calls, a barrier, emptying the allocators' caches"
+    0.1, "seconds", "of a weight sync beside its parts: Ray's calls, a barrier, emptying the allocators' caches; fitted"
 )
-MAPPED_BYTES_PER_SECOND = Assumption(100e9, "bytes/s", "of GPU memory that vLLM maps or unmaps, awake or asleep")
+MAPPED_BYTES_PER_SECOND = Assumption(1e12, "bytes/s", "of GPU memory that vLLM maps or unmaps, awake or asleep; fitted")
 LINK_EFFICIENCY = Assumption(0.70, "share", "of the bandwidth between GPUs, and between a GPU and its host")
 NODE_BYTES_PER_SECOND = Assumption(50e9, "bytes/s", "a GPU's part of the network between nodes (400 Gb/s)")
 DISK_BYTES_PER_SECOND = Assumption(2e9, "bytes/s", "into the run's folder, from all nodes together")

@@ -6,6 +6,7 @@ from pacs.base.tables import format_table
 from pacs.composing import compose_run
 from pacs.planning.assumptions import ASSUMPTIONS
 from pacs.planning.devices import GPUS
+from pacs.planning.measured import MEASURED, MeasuredStep
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import run_hours
 from pacs.verl_keys import names
@@ -22,6 +23,13 @@ HEAD = """\
 Printed by `python -m pacs.planning`; estimates with assumed lengths. Each phase fits. Hours are of
 the paper's 120 steps (4B) and 320 (8B). `pacs plan` prints the memory part by part.
 """
+MEASURED_HEAD = """\
+### Measured rates
+
+One GPU. Tokens are generated ones in generation, those of prompts and responses in passes and
+updates. The plan is for the same lengths and settings. A new measurement goes into
+`pacs/planning/measured.py`.
+"""
 ASSUMED = """\
 ## What is assumed
 
@@ -37,6 +45,8 @@ def tables() -> str:
         [
             HEAD,
             _block(format_table(runs, corner="run")),
+            MEASURED_HEAD,
+            _block(format_table(dict(_measured()), corner="GPU, model, phase")),
             ASSUMED,
             _block(format_table(dict(_assumed()), corner="assumption")),
             _block(format_table(dict(_gpus()), corner="GPU")),
@@ -63,6 +73,12 @@ def planned(algorithm: str, model: str, nodes: int = 1, hardware: str = "h200x8"
     return plan
 
 
+def planned_beside(step: MeasuredStep) -> Plan:
+    """The plan of a step that was measured."""
+    config, hardware = compose_run("pacs_paper", step.overrides)
+    return make_plan(config, hardware=hardware, lengths=step.lengths)
+
+
 def _plans() -> Iterator[tuple[str, Plan]]:
     """Title and plan of each run of the table."""
     for model in MODELS:
@@ -73,6 +89,16 @@ def _plans() -> Iterator[tuple[str, Plan]]:
     for gpu in GPUS:
         if gpu != "h200":
             yield f"{_short(model)}, 8 {GPUS[gpu].name}, pacs", planned("pacs", model, hardware=f"{gpu}x8")
+
+
+def _measured() -> Iterator[tuple[str, dict[str, str]]]:
+    for step in MEASURED:
+        plan = planned_beside(step)
+        for phase, seconds in step.seconds.items():
+            row = {"seconds": f"{seconds:.2f}", "planned": f"{plan.seconds[phase]:.2f}"}
+            if phase != "weight sync":
+                row["tokens/s"] = f"{step.tokens(phase) / seconds:,.0f}"
+            yield f"{GPUS[step.gpu].name}, {_short(step.model)}, {phase}", row | {"with": step.how}
 
 
 def _short(model: str) -> str:

@@ -92,7 +92,7 @@ def step_lengths(
 
 @lru_cache(maxsize=32)
 def _step(prompts: int, rows: int, mean: float, longest: int, longest_prompt: int, seen: Sample) -> Lengths:
-    """The same object for the same step, so that it is simulated once."""
+    """The same object for the same step, so that generation is calculated once."""
     mean_prompt = MEAN_PROMPT_SHARE.value * longest_prompt
     return Lengths(
         drawn(prompts, seen.prompts, longest_prompt)

@@ -7,6 +7,7 @@ from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
 from pacs.base.terminal import columns
 from pacs.planning.generation import generation
+from pacs.planning.measured import basis
 from pacs.planning.memory import Phase, cache_tokens, full_sequences
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.timing import saved_bytes
@@ -36,6 +37,7 @@ def full(plan: Plan) -> str:
         format_table(time_table(plan), corner="time", width=columns())
         if plan.seconds
         else "Time is not estimated for a CPU.",
+        *([basis(plan.work)] if plan.seconds else []),
         traffic_line(plan.work),
         verdict(plan),
     ]
@@ -88,7 +90,7 @@ def time_table(plan: Plan) -> Table:
 
 
 def engine_line(work: Workload) -> str:
-    """How many sequences vLLM has at once, and what its simulation says."""
+    """How many sequences vLLM has at once, and how fast it is."""
     line = (
         f"vLLM: a cache of {cache_tokens(work):,} tokens an engine: {full_sequences(work):,} sequences of full length "
         f"at once (limit {work.engine.max_sequences:,})"
@@ -96,11 +98,9 @@ def engine_line(work: Workload) -> str:
     if not work.device.flops:
         return line
     done = generation(work)
-    preempted = sum(engine.preemptions for engine in done.engines)
     return (
-        f"{line}. Simulated: up to {max(engine.most for engine in done.engines):,} at once, {preempted:,} preemptions, "
-        f"{done.tokens_per_second:,.0f} tokens/s in all; engines wait {done.idle:.1%} of their time for the last "
-        "(estimated)"
+        f"{line}. Up to {done.at_once:,} of these lengths at once, {done.tokens_per_second:,.0f} tokens/s in all; "
+        f"engines wait {done.idle:.1%} of their time for the last (estimated)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Seconds of each phase of a step, from operations, bytes and the assumed efficiencies."""
+"""Seconds of each phase of a step, from operations, bytes and what is assumed of both."""
 
 import math
 
@@ -44,20 +44,28 @@ def pass_flops(work: Workload, model: Trained) -> float:
     return float((token - head) * tokens.sum() + pair / 2 * (tokens**2).sum())
 
 
+def small_kernel_seconds(work: Workload) -> float:
+    """Of a pass over all rows: norms, rotary embeddings, activations and casts, whose time is that of their bytes."""
+    numbers = float(work.lengths.rows.sum()) * work.architecture.num_hidden_layers * work.architecture.hidden_size
+    return assumed.SMALL_KERNEL_BYTES.value * numbers / (work.ranks * work.device.bytes_per_second)
+
+
 def pass_seconds(work: Workload, model: Trained, *, from_host: bool = False) -> float:
-    """The longest of: operations; gathering the weights once a micro-batch; bringing a rank's part from its host."""
+    """The longest of: calculating; gathering the weights once a micro-batch; bringing a rank's part from its host."""
     compute = pass_flops(work, model) / (work.ranks * work.device.flops * assumed.FORWARD_EFFICIENCY.value)
+    compute += small_kernel_seconds(work)
     passes = _micro_batches(work, model.forward_tokens, 1)
     host = passes * shard_bytes(model) / host_speed(work)
     return max(compute, passes * gather_bytes(model) / link_speed(work), host if from_host else 0)
 
 
 def update_seconds(work: Workload, model: Trained) -> float:
-    """The longer of: operations (a forward pass, twice that backward, and one more where activations are calculated
+    """The longer of: calculating (a forward pass, twice that backward, and one more where activations are calculated
     again); traffic, for each micro-batch weights twice and gradients in float32 once. Offloaded state comes and goes.
     """
     passes = (4 if model.checkpointed else 3) * work.epochs
-    compute = passes * pass_flops(work, model) / (work.ranks * work.device.flops * assumed.TRAINING_EFFICIENCY.value)
+    products = pass_flops(work, model) / (work.ranks * work.device.flops * assumed.TRAINING_EFFICIENCY.value)
+    compute = passes * (products + small_kernel_seconds(work))
     micro_batches = work.epochs * _micro_batches(work, model.micro_batch_tokens, work.mini_batches)
     away = (model.shards - 1) / model.shards
     traffic = micro_batches * (2 * gather_bytes(model) + 4 * model.parameters * away)

@@ -1,12 +1,11 @@
 """From run folders to something worth showing: figures, one self-contained HTML page, plain-text tables.
 
 groups.py       runs that differ in their seeds -> one `Group`: a mean and a band
-panel.py        a `Panel`: one figure, as data
-panels.py       what is drawn: `PANELS`
+panels.py       what is drawn, as data: a `Panel` is one figure, `PANELS` are all
 trends.py       what a curve did, in words
 findings.py     what the title of a figure says (validation.py, calibration.py: of these two)
 style.py        colours, dashes, titles, legends
-draw.py         a panel's data over the training step (draw_calibration.py: the reliability diagram)
+draw.py         a panel's data over the training step, or as a reliability diagram
 figures.py      one figure a panel, and the overview
 page.py         groups, pictures, tables -> one HTML page, by page.html
 """

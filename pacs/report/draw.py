@@ -1,4 +1,4 @@
-"""A panel's data on an axes, over the training step or what is added up over it."""
+"""A panel's data on an axes: over the training step or what is added up over it, and the reliability diagram."""
 
 import math
 from collections.abc import Sequence
@@ -9,34 +9,24 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from pacs.report import style
+from pacs.report.calibration import Bin, pooled, steps_text, thirds
 from pacs.report.groups import Band, Group
-from pacs.report.panel import Curve, Panel
-from pacs.report.style import (
-    BAND_ALPHA,
-    COLOURS,
-    MARK_COLOUR,
-    RESET_COLOUR,
-    RESET_DASH,
-    REST_COLOUR,
-    for_density,
-    legend_above,
-    line_style,
-)
+from pacs.report.panels import Curve, Panel
+from pacs.report.style import COLOURS, DASHES, MARK_COLOUR, legend_above, line_style
 from pacs.report.trends import amount
 
+#: Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead.
 MAX_FULL_RESETS = 40
-"""Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead."""
+#: Two decades between the smallest and the largest value ask for a logarithmic axis.
 LOG_FROM_RATIO = 100.0
-"""Two decades between the smallest and the largest value ask for a logarithmic axis."""
+#: Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so.
+#: Of fewer than 20 points the second largest stands for the percentile.
 OUTLIER_RATIO = 3.0
-"""Seconds this many times above the 95th percentile (a first step, a checkpoint) are cut off, and said so.
-
-Of fewer than 20 points the second largest stands for the percentile.
-"""
+#: Of fewer none is an outlier.
 LEAST_POINTS = 4
-"""Of fewer none is an outlier."""
+#: A part of a total that has less than this share of it goes into what is left.
 SMALLEST_PART = 0.005
-"""A part of a total that has less than this share of it goes into what is left."""
 
 
 def draw_over_steps(
@@ -76,16 +66,16 @@ def _draw_lines(axes: Axes, panel: Panel, curves: Sequence[Curve], groups: Seque
             band = _band(group, curve)
             if not band.steps:
                 continue
-            style = line_style(number, index, len(groups))
-            _draw_band(axes, group, curve, band, style["color"])
-            axes.plot(band.places, band.mean, **for_density(style, len(band.steps)))
+            line = style.line_style(number, index, len(groups))
+            _draw_band(axes, group, curve, band, line["color"])
+            axes.plot(band.places, band.mean, **style.for_density(line, len(band.steps)))
             values += [*band.low, *band.high]
     _shape_axis(axes, panel, values)
     if len(curves) > 1:
-        styles = [line_style(0, index, len(groups)) for index in range(len(drawn))]
-        neutral = {"color": MARK_COLOUR, "marker": ""} if len(groups) > 1 else {}
-        handles = [Line2D([], [], **{**style, **neutral}) for style in styles]
-        legend_above(axes, handles, [curve.label for curve in drawn], width)
+        styles = [style.line_style(0, index, len(groups)) for index in range(len(drawn))]
+        neutral = {"color": style.MARK_COLOUR, "marker": ""} if len(groups) > 1 else {}
+        handles = [Line2D([], [], **{**line, **neutral}) for line in styles]
+        style.legend_above(axes, handles, [curve.label for curve in drawn], width)
 
 
 def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) -> None:
@@ -97,7 +87,7 @@ def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) 
         low, high = (tuple(edge[step] for step in steps) for edge in (below, above))
     if curve.spread or len(group.runs) > 1:
         places = [group.places[step] for step in steps]
-        axes.fill_between(places, low, high, color=colour, alpha=BAND_ALPHA, linewidth=0)
+        axes.fill_between(places, low, high, color=colour, alpha=style.BAND_ALPHA, linewidth=0)
 
 
 def _band(group: Group, curve: Curve) -> Band:
@@ -106,7 +96,7 @@ def _band(group: Group, curve: Curve) -> Band:
 
 def _shape_axis(axes: Axes, panel: Panel, values: Sequence[float]) -> None:
     if panel.baseline is not None:
-        axes.axhline(panel.baseline, color=MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
+        axes.axhline(panel.baseline, color=style.MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
     if panel.may_be_log and min(values) > 0 and max(values) / min(values) >= LOG_FROM_RATIO:
         axes.set_yscale("log")
     if panel.is_share:
@@ -129,36 +119,27 @@ def _draw_stack(axes: Axes, panel: Panel, group: Group, width: float) -> None:
         return
     layers = {label: [part.get(step, 0.0) for step in steps] for label, part in parts.items()}
     names = [curve.label for curve in panel.curves]  # a part has the same colour in every run
-    colours = {label: COLOURS[names.index(label) % len(COLOURS)] for label in layers}
+    colours = {label: style.COLOURS[names.index(label) % len(style.COLOURS)] for label in layers}
     if total:
         known = [sum(column) for column in zip(*layers.values(), strict=True)]
         layers["other"] = [max(0.0, total[step] - part) for step, part in zip(steps, known, strict=True)]
-        colours["other"] = REST_COLOUR
-    floor, edges = [0.0] * len(steps), _edges(group, steps)
-    areas = []
-    for label, layer in layers.items():
-        top = [low + value for low, value in zip(floor, layer, strict=True)]
-        areas.append(_draw_area(axes, edges, floor, top, colours[label]))
-        floor = top
+        colours["other"] = style.REST_COLOUR
+    edges = _edges(group, steps)
+    stacked = [[value for value in layer for _ in range(2)] for layer in layers.values()]  # at both edges of a step
+    areas = axes.stackplot(edges, stacked, colors=[colours[label] for label in layers], linewidth=0)
     axes.set_ylim(0, 1 if panel.is_share else None)
     if not panel.is_share:
-        _cut_outliers(axes, floor)
-    legend_above(axes, areas, list(layers), width)
+        _cut_outliers(axes, [sum(column) for column in zip(*layers.values(), strict=True)])
+    style.legend_above(axes, areas, list(layers), width)
 
 
 def _edges(group: Group, steps: Sequence[int]) -> list[float]:
-    """The left and the right edge of each step: half way to the next, or all that it adds."""
+    """The edges of each step, so that a single one can be seen: half way to the next, or all that it adds."""
     if group.axis.metric:
         before = dict(zip(group.places, [0.0, *group.places.values()], strict=False))
         return [edge for step in steps for edge in (before[step], group.places[step])]
     half = min((after - before for before, after in pairwise(steps)), default=1) / 2
     return [edge for step in steps for edge in (step - half, step + half)]
-
-
-def _draw_area(axes: Axes, edges: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> Any:
-    """Each step as wide as between its edges, so that a single one can be seen."""
-    bottom, top = ([value for value in values for _ in range(2)] for values in (low, high))
-    return axes.fill_between(edges, bottom, top, color=colour, linewidth=0)
 
 
 def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
@@ -172,16 +153,55 @@ def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
 
 def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:
     full = sum(len(group.resets) for group in groups) <= MAX_FULL_RESETS
-    height, dash = (1.0, RESET_DASH) if full else (0.03, "-")
+    height, dash = (1.0, style.RESET_DASH) if full else (0.03, "-")
     for index, group in enumerate(groups):
         if group.resets:
-            style = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
+            line = reset_style(index, len(groups)) | {"linestyle": dash, "zorder": 1.4, "gid": "reset"}
             axes.vlines(
-                [group.places[step] for step in group.resets], 0, height, transform=axes.get_xaxis_transform(), **style
+                [group.places[step] for step in group.resets], 0, height, transform=axes.get_xaxis_transform(), **line
             )
 
 
 def reset_style(group: int, groups: int) -> dict[str, Any]:
     """How a group's resets are drawn, but for their dash."""
-    colour = COLOURS[group % len(COLOURS)] if groups > 1 else RESET_COLOUR
+    colour = style.COLOURS[group % len(style.COLOURS)] if groups > 1 else style.RESET_COLOUR
     return {"color": colour, "linewidth": 0.6, "alpha": 0.7}
+
+
+#: Square points, of a bin that holds all rows.
+LARGEST_POINT = 90.0
+SMALLEST_POINT = 4.0
+
+
+def draw_calibration(axes: Axes, groups: Sequence[Group], unit: str, *, width: float) -> None:
+    """Bins of sigma(psi): of one group in the first and in the last third of its steps, of several in the last.
+
+    Args:
+        axes: what is drawn on, under a title that is there already.
+        groups: some have bins.
+        unit: of the vertical axis.
+        width: the room for a legend, in inches.
+    """
+    axes.set_xlabel("σ(ψ), mean of the bin")
+    axes.set_ylabel(unit)
+    axes.plot([0, 1], [0, 1], color=MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")
+    handles, labels = [Line2D([], [], color=MARK_COLOUR, linewidth=0.7)], ["calibrated"]
+    for number, group in enumerate(groups):
+        for index, span in enumerate(thirds(group) if len(groups) == 1 else thirds(group)[-1:]):
+            colour = COLOURS[index] if len(groups) == 1 else line_style(number, 0, len(groups))["color"]
+            dash = DASHES[index]
+            _draw_bins(axes, pooled(group.runs, *span), colour, dash)
+            if len(groups) == 1:
+                handles.append(Line2D([], [], color=colour, linestyle=dash, marker="o"))
+                labels.append(steps_text(*span))
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    legend_above(axes, handles, labels, width)
+
+
+def _draw_bins(axes: Axes, bins: Sequence[Bin], colour: str, dash: object) -> None:
+    total = sum(row.rows for row in bins)
+    places, heights = [row.probability for row in bins], [row.correct for row in bins]
+    sizes = [max(SMALLEST_POINT, LARGEST_POINT * row.rows / total) for row in bins]
+    axes.plot(places, heights, color=colour, linestyle=dash, linewidth=1.0)
+    axes.scatter(places, heights, s=sizes, color=colour, zorder=3, clip_on=False)

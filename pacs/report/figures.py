@@ -11,43 +11,29 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from PIL import Image
 
 from pacs.base.errors import UserError
-from pacs.report import calibration
-from pacs.report.draw import draw_over_steps, reset_style
-from pacs.report.draw_calibration import draw_calibration
+from pacs.report import calibration, style
+from pacs.report.draw import draw_calibration, draw_over_steps, reset_style
 from pacs.report.groups import Band, Group
-from pacs.report.panel import Curve, Panel, as_scored, for_overview
-from pacs.report.panels import PANELS
-from pacs.report.style import (
-    BAND_ALPHA,
-    MARK_COLOUR,
-    RESET_DASH,
-    legend_below,
-    line_style,
-    our_style,
-    set_figure_title,
-    set_title,
-    shorten,
-    wrap_label,
-)
+from pacs.report.panels import PANELS, Curve, Panel, as_scored, for_overview
+from pacs.report.trends import shorten
 from pacs.report.validation import Sources, glance, shared, sources_of
 
 OVERVIEW_COLUMNS = 3
 OVERVIEW_PANEL_INCHES = (3.3, 2.6)
+#: The width of a figure: that of a page's text, so that it is printed in its own size.
 PAGE_INCHES = 6.5
-"""The width of a figure: that of a page's text, so that it is printed in its own size."""
 FIGURE_COLUMNS = 3
 FIGURE_ROW_INCHES = 2.9
+#: Of its column, what an axes has beside its labels.
 AXES_SHARE = 0.8
-"""Of its column, what an axes has beside its labels."""
+#: Of its row, what an axes has at least below a title and a legend of several lines.
 LABEL_SHARE = 0.48
-"""Of its row, what an axes has at least below a title and a legend of several lines."""
 PNG_DOTS_PER_INCH = 200
+#: A palette makes the file a third as large.
 PNG_COLOURS = 256
-"""A palette makes the file a third as large."""
 
 
 @dataclass(frozen=True)
@@ -140,33 +126,28 @@ def _at_a_glance(panel: Panel, groups: Sequence[Group]) -> Panel:
 
 
 def _figure(
-    parts: Sequence[Part],
-    groups: Sequence[Group],
-    *,
-    columns: int,
-    panel_inches: tuple[float, float],
-    title: str,
+    parts: Sequence[Part], groups: Sequence[Group], *, columns: int, panel_inches: tuple[float, float], title: str
 ) -> Figure:
     columns = min(columns, len(parts))
     rows = math.ceil(len(parts) / columns)
     width, height = panel_inches
     places = [place for group in groups for place in group.places.values()]
-    with our_style():
+    with style.our_style():
         figure = Figure(figsize=(columns * width, rows * height + 0.5), dpi=PNG_DOTS_PER_INCH, layout="constrained")
         for index, part in enumerate(parts, start=1):
             axes = figure.add_subplot(rows, columns, index)
             _draw(axes, part, AXES_SHARE * width, (min(places), max(places)))
-            wrap_label(axes, LABEL_SHARE * height)
+            style.wrap_label(axes, LABEL_SHARE * height)
         if parts[0].groups is not groups:
             _level(figure.axes)
         if title:
-            set_figure_title(figure, title)
+            style.set_figure_title(figure, title)
         _label(figure, parts, groups)
     return figure
 
 
 def _draw(axes: Axes, part: Part, width: float, ends: tuple[float, float]) -> None:
-    set_title(axes, part.title, width)
+    style.set_title(axes, part.title, width)
     if part.panel.kind == "reliability":
         draw_calibration(axes, part.groups, part.panel.unit, width=width)
     else:
@@ -186,13 +167,10 @@ def _name(group: Group) -> str:
 
 def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> None:
     """A legend below the axes for what they have in common: the groups, the bands, the resets."""
-    handles: list[Any] = []
-    labels = []
     laid_over = any(len(part.groups) > 1 for part in parts)
+    said: list[tuple[Any, str]] = []
     if laid_over:
-        for index, group in enumerate(groups):
-            handles.append(Line2D([], [], **line_style(index, 0, len(groups))))
-            labels.append(_name(group))
+        said = [(Line2D([], [], **style.line_style(i, 0, len(groups))), _name(group)) for i, group in enumerate(groups)]
     most = max(len(group.runs) for group in groups)
     bands = [
         (group, curve, group.band(curve.key, *curve.also))
@@ -201,24 +179,21 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
         for curve in part.panel.curves
         for group in part.groups
     ]
+    nothing = Line2D([], [], linestyle="")
     if most > 1 and bands:
-        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
         drawn = max(band.runs for *_, band in bands)
-        labels.append("line: mean, band: lowest to highest " + ("run" if laid_over else f"of {drawn} runs"))
+        of = "run" if laid_over else f"of {drawn} runs"
+        said.append((style.band_mark(), f"line: mean, band: lowest to highest {of}"))
         if any(_goes_on(group, curve, band) for group, curve, band in bands):
-            handles.append(Line2D([], [], linestyle=""))
-            labels.append("lines end with the shortest run")
+            said.append((nothing, "lines end with the shortest run"))
     elif most > 1 and len(groups) == 1:
-        handles.append(Line2D([], [], linestyle=""))
-        labels.append(f"means over {most} runs")
+        said.append((nothing, f"means over {most} runs"))
     if any(curve.spread for part in parts for curve in part.panel.curves):
-        handles.append(Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0))
-        labels.append("band of scores: the middle 80%")
+        said.append((style.band_mark(), "band of scores: the middle 80%"))
     if any(part.panel.kind != "reliability" for part in parts) and any(group.resets for group in groups):
-        handles.append(Line2D([], [], linestyle=RESET_DASH, **reset_style(0, 1)))
-        labels.append("after this step the reference was reset to the policy")
-    if handles:
-        legend_below(figure, handles, labels)
+        line = Line2D([], [], linestyle=style.RESET_DASH, **reset_style(0, 1))
+        said.append((line, "after this step the reference was reset to the policy"))
+    style.legend_below(figure, said)
 
 
 def _goes_on(group: Group, curve: Curve, band: Band) -> bool:
@@ -230,7 +205,7 @@ def _goes_on(group: Group, curve: Curve, band: Band) -> bool:
 def render_png(figure: Figure) -> bytes:
     """The figure as PNG; the same runs give the same bytes."""
     canvas = FigureCanvasAgg(figure)
-    with our_style():
+    with style.our_style():
         canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     palette = picture.quantize(PNG_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)

@@ -13,13 +13,13 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pacs.base.errors import UserError
-from pacs.base.settings import differing, shown
+from pacs.base.settings import differing, short_names, shown
 from pacs.runs.read import Run
 from pacs.verl_keys import names
 from pacs.verl_keys.metrics import STEP_SECONDS
 
+#: 1 in the steps after which the reference was replaced by the policy.
 RESET = "pacs/reference/reset_count"
-"""1 in the steps after which the reference was replaced by the policy."""
 
 #: Settings (globs) that do not make another experiment: verl's, and how a run of ours is seeded, kept and watched.
 INCIDENTAL = (
@@ -174,9 +174,7 @@ def _by_settings(groups: Sequence[Sequence[Run]]) -> list[str]:
     table = differing({str(index): experiment(members[0]) for index, members in enumerate(groups)})
     if not 1 <= len(table) <= LABEL_SETTINGS:
         return []
-    short = {key: key.rsplit(".", 1)[-1] for key in table}
-    if len(set(short.values())) < len(short):
-        short = {key: key for key in table}
+    short = short_names(table)
     labels = [
         ", ".join(f"{short[key]}={'–' if row[str(index)] is None else row[str(index)]}" for key, row in table.items())
         for index in range(len(groups))

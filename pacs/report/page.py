@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -120,13 +119,12 @@ def _differences(groups: Sequence[Group]) -> tuple[dict[str, list[str]], dict[st
 
 def _info(run: Run) -> list[tuple[str, str, bool]]:
     """What made the run: name, value, and whether that is a command."""
-    rows: list[tuple[str, Any, bool]] = []
-    for name, value in redacted(run.info).items():
-        if isinstance(value, Mapping):
-            rows.append((name, ", ".join(f"{key} {item}" for key, item in value.items()), False))
-        elif isinstance(value, list):
-            rows.append((name, shlex.join(redacted_command([str(word) for word in value])), True))
-        else:
-            rows.append((name, value, False))
-    rows.append(("folder", run.path, False))
-    return [(name.replace("_", " "), str(value), is_command) for name, value, is_command in rows]
+    rows = []
+    for name, value in (*redacted(run.info).items(), ("folder", run.path)):
+        is_command = isinstance(value, list)
+        if is_command:
+            value = shlex.join(redacted_command([str(word) for word in value]))
+        elif isinstance(value, Mapping):
+            value = ", ".join(f"{key} {item}" for key, item in value.items())
+        rows.append((name.replace("_", " "), str(value), is_command))
+    return rows

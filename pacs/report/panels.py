@@ -1,21 +1,95 @@
-"""What is drawn: `PANELS`."""
+"""What is drawn, as data: a `Panel` is one figure, and one of the overview's small multiples; `PANELS` are all."""
 
-from typing import get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from pacs.report import calibration, validation
-from pacs.report.findings import change, distance, in_thirds, phases, separation, shares, typical
-from pacs.report.panel import Curve, Panel
+from pacs.report.findings import Finding, change, distance, in_thirds, phases, separation, shares, typical
+from pacs.report.groups import Group
 from pacs.report.trends import share
 from pacs.rewards.verdict import Status
-from pacs.verl_keys.metrics import (
-    ENTROPY,
-    GRADIENT_NORM,
-    PHASES,
-    RESPONSE_LENGTH,
-    SCORE,
-    STEP_SECONDS,
-    VALIDATION_MEANS,
-)
+from pacs.verl_keys import metrics as verl
+
+#: The metrics that count scores other than 0 and 1, of training and of validation.
+GRADED = "pacs/*/graded_count"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric of a panel, or with a glob every metric that matches it."""
+
+    key: str
+    #: What the legend calls it.
+    label: str = ""
+    #: The metrics at the lower and the upper edge of a band around it.
+    spread: tuple[str, str] | None = None
+    #: Further metrics: what is drawn is the mean of all.
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One quantity, or some that belong together."""
+
+    #: Of its file.
+    name: str
+    #: Its heading; the title of the figure is what was found.
+    quantity: str
+    #: Of the vertical axis.
+    unit: str
+    curves: tuple[Curve, ...]
+    finding: Finding
+    #: How to read it.
+    reading: str
+    kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
+    #: The metric that the areas of a stack add up to; empty: they are all there is.
+    total: str = ""
+    #: One group fills the axes: several are drawn beside each other.
+    beside: bool = False
+    #: Values lie between 0 and 1, and the axis does not go beyond.
+    is_share: bool = False
+    #: A value worth a thin horizontal line.
+    baseline: float | None = None
+    #: A logarithmic axis where the values span decades.
+    may_be_log: bool = False
+    #: Nothing to see where the reference is the policy that sampled: scores are 0, but for the step's own updates.
+    of_reference: bool = False
+    #: In the overview it is in the place of the panel of this name, where that one has nothing to show.
+    stands_for: str = ""
+    #: Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so.
+    graded: "Panel | None" = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All keys and globs that it reads."""
+        total = (self.total,) if self.total else ()
+        return (*(key for curve in self.curves for key in (curve.key, *curve.also, *(curve.spread or ()))), *total)
+
+
+def for_overview(panels: Sequence[Panel], groups: Sequence[Group]) -> list[Panel]:
+    """Those that the overview has.
+
+    Args:
+        panels: all that have data.
+        groups: whose data.
+    """
+    shown = {panel.name for panel in panels if not panel.stands_for and not _is_silent(panel, groups)}
+    return [panel for panel in panels if panel.name in shown or (panel.stands_for and panel.stands_for not in shown)]
+
+
+def _is_silent(panel: Panel, groups: Sequence[Group]) -> bool:
+    """Whether all that have its data trained with the policy that sampled for the reference it is about."""
+    having = [group for group in groups if any(group.keys(curve.key) for curve in panel.curves)]
+    return panel.of_reference and all(group.reference_sampled for group in having)
+
+
+def as_scored(panel: Panel, groups: Sequence[Group]) -> Panel:
+    """The panel, or what stands for it where the reward function gave a run scores other than 0 and 1."""
+    runs = [run for group in groups for run in group.runs]
+    is_graded = any(value > 0 for run in runs for key in run.keys(GRADED) for value in run.series(key).values)
+    return panel.graded if panel.graded and is_graded else panel
+
 
 GROUPS = {
     "pacs/groups/all_correct_fraction": "all right",
@@ -24,223 +98,104 @@ GROUPS = {
 }
 STATUSES = {f"pacs/verifier/{status}_fraction": status.replace("_", " ") for status in (*get_args(Status), "other")}
 
+# fmt: off
+#: Of each its file, its heading, the unit and the curves; then what its title says, and how to read it.
 PANELS = (
-    Panel(
-        name="pass_rate",
-        quantity="Right answers in training",
-        unit="share of responses",
-        curves=(Curve(SCORE),),
-        finding=change(SCORE, "Right answers in training", form=share),
-        reading="The share of the step's sampled responses that the verifier accepts.",
+    Panel("pass_rate", "Right answers in training", "share of responses", (Curve(verl.SCORE),),
+        change(verl.SCORE, "Right answers in training", form=share),
+        "The share of the step's sampled responses that the verifier accepts.",
         is_share=True,
-        graded=Panel(
-            name="pass_rate",
-            quantity="Mean score in training",
-            unit="mean score of a response",
-            curves=(Curve(SCORE),),
-            finding=change(SCORE, "Mean score in training"),
-            reading="The mean of the scores that the reward function gave to the step's sampled responses. Some are "
-            "neither 0 nor 1: it is no share of right answers.",
-        ),
-    ),
-    Panel(
-        name="validation",
-        quantity="Right answers on held-out problems",
-        unit="share of problems",
-        curves=(Curve(validation.PASS_AT_K),),
-        finding=validation.outcome(validation.PASS_AT_K),
-        reading="Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before "
-        "training.",
-        kind="validation",
-        is_share=True,
-        graded=Panel(
-            name="validation",
-            quantity="Scores on held-out problems",
-            unit="mean score",
-            curves=(Curve(VALIDATION_MEANS),),
-            finding=validation.outcome(VALIDATION_MEANS, "score"),
-            reading="verl's mean@n of each data source: the mean score of n responses a problem. Some scores are "
-            "neither 0 nor 1: it is no share of right answers.",
-            kind="validation",
-        ),
-    ),
-    Panel(
-        name="entropy",
-        quantity="Entropy of the policy",
-        unit="nats a token",
-        curves=(Curve(ENTROPY),),
-        finding=change(ENTROPY, "Entropy", " nats a token"),
-        reading="The mean entropy of the policy's distribution at the tokens it sampled. Near 0 it gives the same "
-        "response again and again, and a group has nothing left to compare.",
-    ),
-    Panel(
-        name="response_length",
-        quantity="Length of a response",
-        unit="mean, tokens",
-        curves=(Curve(RESPONSE_LENGTH),),
-        finding=change(RESPONSE_LENGTH, "Mean length of a response", " tokens"),
-        reading="The mean length of the step's responses, truncated ones included.",
-    ),
-    Panel(
-        name="scores",
-        quantity="Scores of right and wrong responses",
-        unit="median ψ, β × nats",
-        curves=(
-            Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
-            Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90")),
-        ),
-        finding=separation(
-            "pacs/score/correct_q50",
-            "pacs/score/wrong_q50",
-            "Median score",
-            "Median of right less that of wrong scores",
-        ),
-        reading="The line is the median score of the class, the band holds its middle 80%. The loss drives the two "
-        "apart; where the bands overlap, the score does not yet tell right from wrong.",
-        beside=True,
-        baseline=0.0,
-        of_reference=True,
-    ),
-    Panel(
-        name="lengths",
-        quantity="Length of right and of wrong responses",
-        unit="mean, tokens",
-        curves=(
-            Curve("pacs/response_tokens/correct_mean", "right"),
-            Curve("pacs/response_tokens/wrong_mean", "wrong"),
-        ),
-        finding=separation(
-            "pacs/response_tokens/correct_mean",
-            "pacs/response_tokens/wrong_mean",
-            "Mean length",
-            "Mean length of right less that of wrong responses",
-            " tokens",
-        ),
-        reading="Wrong responses are longer as a rule, truncated ones being wrong. Where right ones grow and no more "
-        "are right, look for text behind the answer.",
-        stands_for="scores",
-    ),
-    Panel(
-        name="critic",
-        quantity="The implicit critic: σ(ψ) against R",
-        unit="mean, mixed groups",
-        curves=(
-            Curve("pacs/critic/accuracy_fraction", "accuracy"),
-            Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
-            Curve("pacs/critic/calibration_error_mean", "ECE"),
-        ),
-        finding=in_thirds("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
-        reading="Accuracy: the sign of ψ is that of the verdict; 0.5 where the score knows nothing. Residual: what the "
+        graded=Panel("pass_rate", "Mean score in training", "mean score of a response", (Curve(verl.SCORE),),
+            change(verl.SCORE, "Mean score in training"),
+            "The mean of the scores that the reward function gave to the step's sampled responses. Some are neither 0 "
+            "nor 1: it is no share of right answers.")),
+    Panel("validation", "Right answers on held-out problems", "share of problems", (Curve(validation.PASS_AT_K),),
+        validation.outcome(validation.PASS_AT_K),
+        "Unbiased pass@k of each data source, at every step that validates; step 0 is the policy before training.",
+        kind="validation", is_share=True,
+        graded=Panel("validation", "Scores on held-out problems", "mean score", (Curve(verl.VALIDATION_MEANS),),
+            validation.outcome(verl.VALIDATION_MEANS, "score"),
+            "verl's mean@n of each data source: the mean score of n responses a problem. Some scores are neither 0 nor "
+            "1: it is no share of right answers.",
+            kind="validation")),
+    Panel("entropy", "Entropy of the policy", "nats a token", (Curve(verl.ENTROPY),),
+        change(verl.ENTROPY, "Entropy", " nats a token"),
+        "The mean entropy of the policy's distribution at the tokens it sampled. Near 0 it gives the same response "
+        "again and again, and a group has nothing left to compare."),
+    Panel("response_length", "Length of a response", "mean, tokens", (Curve(verl.RESPONSE_LENGTH),),
+        change(verl.RESPONSE_LENGTH, "Mean length of a response", " tokens"),
+        "The mean length of the step's responses, truncated ones included."),
+    Panel("scores", "Scores of right and wrong responses", "median ψ, β × nats",
+        (Curve("pacs/score/correct_q50", "right", ("pacs/score/correct_q10", "pacs/score/correct_q90")),
+         Curve("pacs/score/wrong_q50", "wrong", ("pacs/score/wrong_q10", "pacs/score/wrong_q90"))),
+        separation("pacs/score/correct_q50", "pacs/score/wrong_q50", "Median score",
+                   "Median of right less that of wrong scores"),
+        "The line is the median score of the class, the band holds its middle 80%. The loss drives the two apart; "
+        "where the bands overlap, the score does not yet tell right from wrong.",
+        beside=True, baseline=0.0, of_reference=True),
+    Panel("lengths", "Length of right and of wrong responses", "mean, tokens",
+        (Curve("pacs/response_tokens/correct_mean", "right"), Curve("pacs/response_tokens/wrong_mean", "wrong")),
+        separation("pacs/response_tokens/correct_mean", "pacs/response_tokens/wrong_mean", "Mean length",
+                   "Mean length of right less that of wrong responses", " tokens"),
+        "Wrong responses are longer as a rule, truncated ones being wrong. Where right ones grow and no more are "
+        "right, look for text behind the answer.",
+        stands_for="scores"),
+    Panel("critic", "The implicit critic: σ(ψ) against R", "mean, mixed groups",
+        (Curve("pacs/critic/accuracy_fraction", "accuracy"), Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
+         Curve("pacs/critic/calibration_error_mean", "ECE")),
+        in_thirds("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
+        "Accuracy: the sign of ψ is that of the verdict; 0.5 where the score knows nothing. Residual: what the "
         "gradient of a response is proportional to; the update vanishes with it. ECE: the expected calibration error. "
         "Groups of one class are left out: there is nothing to tell apart in them.",
-        is_share=True,
-        of_reference=True,
-    ),
-    Panel(
-        name="advantage",
-        quantity="Effective advantage of a response",
-        unit="root mean square",
-        curves=(Curve("pacs/effective_advantage_rms"),),
-        finding=change("pacs/effective_advantage_rms", "The effective advantage"),
-        reading="What a response's log-probability is multiplied by in the gradient, as a policy gradient has its "
-        "advantage: the root of the mean square over the step's responses. Near 0 the update vanishes, for want of "
-        "mixed groups or by saturated scores.",
-        stands_for="critic",
-    ),
-    Panel(
-        name="calibration",
-        quantity="Calibration of the implicit critic",
-        unit="share that is right",
-        curves=tuple(
-            Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)
-        ),
-        finding=calibration.finding,
-        reading="Responses of mixed groups in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being "
-        "right. Above it the critic says too little, below too much. A point's area is its bin's share of the "
-        "responses.",
-        kind="reliability",
-        is_share=True,
-        of_reference=True,
-    ),
-    Panel(
-        name="groups",
-        quantity="Groups by what is right in them",
-        unit="share of groups",
-        curves=tuple(Curve(key, label) for key, label in GROUPS.items()),
-        finding=shares("Groups", GROUPS, "pacs/groups/mixed_fraction"),
-        reading="Where few are mixed: if most are all right, the problems are too easy for this policy; if most are "
-        "all wrong, they are too hard, or the verifier refuses right answers.",
-        kind="stack",
-        beside=True,
-        is_share=True,
-        stands_for="calibration",
-    ),
-    Panel(
-        name="log_ratio",
-        quantity="Distance from the reference",
-        unit="nats a response",
-        curves=(Curve("pacs/log_ratio/sequence_mean"),),
-        finding=distance("pacs/log_ratio/sequence_mean"),
-        reading="The mean log-probability ratio of a response to the reference, on the policy's own samples an "
-        "estimate of the KL divergence. A vertical line: after this step the reference was reset to the policy.",
-        baseline=0.0,
-        of_reference=True,
-    ),
-    Panel(
-        name="rollout_gap",
-        quantity="Gap between vLLM and trainer",
-        unit="nats a token",
-        curves=(Curve("pacs/rollout_gap/per_token"),),
-        finding=typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
-        reading="How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It "
-        "should be as small as the arithmetic allows, and constant.",
-        may_be_log=True,
-        stands_for="log_ratio",
-    ),
-    Panel(
-        name="update",
-        quantity="What the update has to work with",
-        unit="share",
-        curves=(
-            Curve("pacs/groups/mixed_fraction", "mixed groups"),
-            Curve("pacs/saturated_fraction", "saturated rows"),
-            Curve("pacs/gradient/clipped_fraction", "clipped updates"),
-        ),
-        finding=change("pacs/groups/mixed_fraction", "Share of mixed groups", form=share),
-        reading="Only groups with right and wrong responses tell the two apart. A saturated row has next to no "
-        "gradient. The norm of a clipped update is the clip's.",
-        is_share=True,
-    ),
-    Panel(
-        name="gradient_norm",
-        quantity="Gradient norm before clipping",
-        unit="L2 norm",
-        curves=(Curve(GRADIENT_NORM),),
-        finding=typical(GRADIENT_NORM, "gradient norm"),
-        reading="The mean over the step's updates, before clipping. A score sums over a response's tokens, so that "
-        "norms grow with the length of responses.",
-        may_be_log=True,
-    ),
-    Panel(
-        name="verifier",
-        quantity="Verdicts on the responses",
-        unit="share of responses",
-        curves=tuple(Curve(key, label) for key, label in STATUSES.items()),
-        finding=shares("Verdicts", STATUSES, "pacs/verifier/no_answer_fraction"),
-        reading="What the verifier said, as shares of the step's responses.",
-        kind="stack",
-        beside=True,
-        is_share=True,
-    ),
-    Panel(
-        name="time",
-        quantity="Time of a training step",
-        unit="seconds",
-        curves=tuple(Curve(key, label) for key, label in PHASES.items()),
-        finding=phases(STEP_SECONDS, PHASES),
-        reading="The phases of a step on each other, up to the whole step. One that validates or saves takes longer.",
-        kind="stack",
-        total=STEP_SECONDS,
-        beside=True,
-    ),
+        is_share=True, of_reference=True),
+    Panel("advantage", "Effective advantage of a response", "root mean square",
+        (Curve("pacs/effective_advantage_rms"),),
+        change("pacs/effective_advantage_rms", "The effective advantage"),
+        "What a response's log-probability is multiplied by in the gradient, as a policy gradient has its advantage: "
+        "the root of the mean square over the step's responses. Near 0 the update vanishes, for want of mixed groups "
+        "or by saturated scores.",
+        stands_for="critic"),
+    Panel("calibration", "Calibration of the implicit critic", "share that is right",
+        tuple(Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)),
+        calibration.finding,
+        "Responses of mixed groups in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being right. Above "
+        "it the critic says too little, below too much. A point's area is its bin's share of the responses.",
+        kind="reliability", is_share=True, of_reference=True),
+    Panel("groups", "Groups by what is right in them", "share of groups",
+        tuple(Curve(key, label) for key, label in GROUPS.items()),
+        shares("Groups", GROUPS, "pacs/groups/mixed_fraction"),
+        "Where few are mixed: if most are all right, the problems are too easy for this policy; if most are all wrong, "
+        "they are too hard, or the verifier refuses right answers.",
+        kind="stack", beside=True, is_share=True, stands_for="calibration"),
+    Panel("log_ratio", "Distance from the reference", "nats a response", (Curve("pacs/log_ratio/sequence_mean"),),
+        distance("pacs/log_ratio/sequence_mean"),
+        "The mean log-probability ratio of a response to the reference, on the policy's own samples an estimate of the "
+        "KL divergence. A vertical line: after this step the reference was reset to the policy.",
+        baseline=0.0, of_reference=True),
+    Panel("rollout_gap", "Gap between vLLM and trainer", "nats a token", (Curve("pacs/rollout_gap/per_token"),),
+        typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
+        "How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It should be as "
+        "small as the arithmetic allows, and constant.",
+        may_be_log=True, stands_for="log_ratio"),
+    Panel("update", "What the update has to work with", "share",
+        (Curve("pacs/groups/mixed_fraction", "mixed groups"), Curve("pacs/saturated_fraction", "saturated rows"),
+         Curve("pacs/gradient/clipped_fraction", "clipped updates")),
+        change("pacs/groups/mixed_fraction", "Share of mixed groups", form=share),
+        "Only groups with right and wrong responses tell the two apart. A saturated row has next to no gradient. The "
+        "norm of a clipped update is the clip's.",
+        is_share=True),
+    Panel("gradient_norm", "Gradient norm before clipping", "L2 norm", (Curve(verl.GRADIENT_NORM),),
+        typical(verl.GRADIENT_NORM, "gradient norm"),
+        "The mean over the step's updates, before clipping. A score sums over a response's tokens, so that norms grow "
+        "with the length of responses.",
+        may_be_log=True),
+    Panel("verifier", "Verdicts on the responses", "share of responses",
+        tuple(Curve(key, label) for key, label in STATUSES.items()),
+        shares("Verdicts", STATUSES, "pacs/verifier/no_answer_fraction"),
+        "What the verifier said, as shares of the step's responses.",
+        kind="stack", beside=True, is_share=True),
+    Panel("time", "Time of a training step", "seconds", tuple(Curve(key, label) for key, label in verl.PHASES.items()),
+        phases(verl.STEP_SECONDS, verl.PHASES),
+        "The phases of a step on each other, up to the whole step. One that validates or saves takes longer.",
+        kind="stack", total=verl.STEP_SECONDS, beside=True),
 )

@@ -14,6 +14,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 REST_COLOUR = "#BBBBBB"
@@ -24,18 +25,17 @@ DASHES = ("-", "--", ":", "-.", (0, (1, 4)), (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 BAND_ALPHA = 0.2
 
+#: A curve of at most this many points shows each of them.
 SPARSE_POINTS = 40
-"""A curve of at most this many points shows each of them."""
+#: How many it shows otherwise.
 MARKS = 8
-"""How many it shows otherwise."""
+#: A curve of more points than this is drawn thinner.
 DENSE_POINTS = 150
-"""A curve of more points than this is drawn thinner."""
 TITLE_CHARS_PER_INCH = 12.0
 LABEL_CHARS_PER_INCH = 15.5
 LEGEND_CHARS_PER_INCH = 16.5
 LEGEND_MARK_CHARS = 6
 LEGEND_ROW_POINTS = 10.5
-NAME_CHARS = 40
 
 SETTINGS = {
     "font.family": "sans-serif",
@@ -120,9 +120,17 @@ def legend_above(axes: Axes, handles: Sequence[Any], labels: Sequence[str], widt
     _legend(axes, handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
 
 
-def legend_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """Under all axes."""
-    _legend(figure, handles, labels, loc="outside lower center", ncols=_columns(labels, figure.get_figwidth()))
+def legend_below(figure: Figure, said: Sequence[tuple[Any, str]]) -> None:
+    """Under all axes: each mark and what is said of it; none of nothing."""
+    if said:
+        handles, labels = zip(*said, strict=True)
+        columns = _columns(labels, figure.get_figwidth())
+        _legend(figure, handles, labels, loc="outside lower center", ncols=columns)
+
+
+def band_mark() -> Patch:
+    """How a band is shown in a legend."""
+    return Patch(color=MARK_COLOUR, alpha=BAND_ALPHA, linewidth=0)
 
 
 def _wrap(text: str, width_inches: float) -> str:
@@ -134,11 +142,6 @@ def _wrap(text: str, width_inches: float) -> str:
 def _legend(parent: Any, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> None:
     for text in parent.legend(handles, labels, **options).get_texts():
         text.set_parse_math(False)
-
-
-def shorten(name: str) -> str:
-    """The end of a long name."""
-    return name if len(name) <= NAME_CHARS else "…" + name[1 - NAME_CHARS :]
 
 
 def _columns(labels: Sequence[str], width_inches: float) -> int:

@@ -19,16 +19,17 @@ import numpy.typing as npt
 
 Format = Callable[[float], str]
 
+NAME_CHARS = 40
+#: Wobbles between two points that differ.
 CLEAR = 3.4
-"""Wobbles between two points that differ."""
+#: How likely, of values in any order, each of the four things that are told of a curve may be.
 RARE = 0.0125
-"""How likely, of values in any order, each of the four things that are told of a curve may be."""
+#: Fewer points than this say nothing of their noise: what they are is told, not judged.
 FEW_POINTS = 5
-"""Fewer points than this say nothing of their noise: what they are is told, not judged."""
+#: Above this the number of pairs the wrong way round is as good as normal.
 MANY_POINTS = 100
-"""Above this the number of pairs the wrong way round is as good as normal."""
+#: A peak or dip is told if it lies this share of the curve's range beyond both ends.
 NOTABLE_TURN = 0.25
-"""A peak or dip is told if it lies this share of the curve's range beyond both ends."""
 
 
 def number(value: float) -> str:
@@ -43,6 +44,11 @@ def amount(value: float) -> str:
         if value >= power:
             return f"{value / power:.3g}{letter}"
     return f"{value:.3g}"
+
+
+def shorten(name: str) -> str:
+    """The end of a long name."""
+    return name if len(name) <= NAME_CHARS else "…" + name[1 - NAME_CHARS :]
 
 
 def share(value: float) -> str:

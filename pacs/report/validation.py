@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from pacs.report.findings import Finding, bands_of, capital, tell
+from pacs.report.findings import bands_of, capital, tell, told_of
 from pacs.report.groups import Group
 from pacs.report.trends import describe, share
 from pacs.verl_keys.metrics import VALIDATION
@@ -13,8 +13,8 @@ NAME = re.compile(
     rf"(?:pacs/validation/(?P<ours>.+)|{VALIDATION}(?P<verls>.+)/(?P<variable>[^/]+))/(?P<statistic>\w+@\d+)"
 )
 
+#: Source -> statistic, ascending in k -> key.
 Sources = dict[str, dict[str, str]]
-"""Source -> statistic, ascending in k -> key."""
 
 
 def sources_of(groups: Sequence[Group], pattern: str) -> Sources:
@@ -67,34 +67,31 @@ def glance(sources: Sources, *, several_groups: bool) -> dict[str, tuple[str, ..
     return {f"{source} {statistic}": (key,) for source, (statistic, key) in first.items()}
 
 
-def outcome(pattern: str, quantity: str = "pass rate") -> Finding:
+@told_of
+def outcome(groups: Sequence[Group], pattern: str, quantity: str = "pass rate") -> str:
     """What became of the smallest k, and of one source's largest; of several sources the mean.
 
     Args:
         pattern: of the keys.
         quantity: what they are, where sources do not have the same statistic.
     """
-
-    def find(groups: Sequence[Group]) -> str:
-        sources = shared(sources_of(groups, pattern), groups)
-        first = {source: next(iter(keys.items())) for source, keys in sources.items()}
-        keys = [key for _, key in first.values()]
-        statistics = {statistic for statistic, _ in first.values()}
-        what = statistics.pop() if len(statistics) == 1 else quantity
-        subject = f"{what} on {next(iter(first))}" if len(first) == 1 else f"Mean {what} of {len(first)} sources"
-        bands = bands_of(groups, *keys)
-        text = tell(bands, capital(subject), "", share)
-        if len(bands) != 1:
-            return text
-        (own,) = sources.values() if len(sources) == 1 else ({},)
-        if len(own) > 1:
-            last = list(own)[-1]
-            (band,) = bands_of(groups, own[last]).values()
-            return f"{text}; {last} {describe(band.steps, band.mean, form=share)}"
-        if len(sources) > 1:
-            ends = [next(iter(bands_of(groups, key).values())).mean for key in keys]
-            higher = sum(values[-1] > values[0] for values in ends)
-            return f"{text}; {higher} of {len(ends)} ended higher"
+    sources = shared(sources_of(groups, pattern), groups)
+    first = {source: next(iter(keys.items())) for source, keys in sources.items()}
+    keys = [key for _, key in first.values()]
+    statistics = {statistic for statistic, _ in first.values()}
+    what = statistics.pop() if len(statistics) == 1 else quantity
+    subject = f"{what} on {next(iter(first))}" if len(first) == 1 else f"Mean {what} of {len(first)} sources"
+    bands = bands_of(groups, *keys)
+    text = tell(bands, capital(subject), "", share)
+    if len(bands) != 1:
         return text
-
-    return find
+    (own,) = sources.values() if len(sources) == 1 else ({},)
+    if len(own) > 1:
+        last = list(own)[-1]
+        (band,) = bands_of(groups, own[last]).values()
+        return f"{text}; {last} {describe(band.steps, band.mean, form=share)}"
+    if len(sources) > 1:
+        ends = [next(iter(bands_of(groups, key).values())).mean for key in keys]
+        higher = sum(values[-1] > values[0] for values in ends)
+        return f"{text}; {higher} of {len(ends)} ended higher"
+    return text

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, cast
 
+from pacs.rewards.answers.brackets import Cursor
+from pacs.rewards.answers.tokens import Token
+
 #: A longer text is no expression.
 MAX_CHARS: Final = 256
 #: Nor is one whose brackets are deeper.
@@ -64,70 +67,49 @@ def read(text: str) -> Expression:
         found = _TOKEN.match(text, end)
         if found is None:
             raise ValueError(f"no number or operation: {text[end:]!r}")
-        tokens.append(_SIGNS.get(found[1], found[1]))
+        tokens.append(Token("other", _SIGNS.get(found[1], found[1])))
         end = found.end()
         tail = _SPACE.fullmatch(text, end)
     reader = _Reader(tokens)
     expression = reader.sum(0)
-    if reader.next != "":
-        raise ValueError(f"{reader.next} after a whole expression")
+    if (left := reader.peek()) is not None:
+        raise ValueError(f"{left} after a whole expression")
     return expression
 
 
-class _Reader:
+class _Reader(Cursor):
     """Reads tokens from the first to the last."""
-
-    def __init__(self, tokens: list[str]) -> None:
-        self.tokens, self.position = tokens, 0
-
-    @property
-    def next(self) -> str:
-        """The token to be read; "" at the end."""
-        return self.tokens[self.position] if self.position < len(self.tokens) else ""
-
-    def read(self) -> str:
-        self.position += 1
-        return self.tokens[self.position - 1]
-
-    def take(self, wanted: str) -> bool:
-        """Whether the next token is this one; then it is read."""
-        found = self.next == wanted
-        self.position += found
-        return found
-
-    def need(self, wanted: str) -> None:
-        if not self.take(wanted):
-            raise ValueError(f"{self.next or 'the end'} in the place of {wanted}")
 
     def sum(self, depth: int) -> Expression:
         if depth > MAX_DEPTH:
             raise ValueError(f"brackets deeper than {MAX_DEPTH}")
-        parts = [(self.take("-"), self.product(depth))]
-        while self.next in ("+", "-"):
-            parts.append((self.read() == "-", self.product(depth)))
+        parts = [(self.accept("-") is not None, self.product(depth))]
+        while sign := self.accept("+", "-"):
+            parts.append((sign == "-", self.product(depth)))
         return parts[0][1] if len(parts) == 1 and not parts[0][0] else Node("sum", tuple(parts))
 
     def product(self, depth: int) -> Expression:
         parts = [(False, self.factor(depth))]
-        while self.next in ("*", "/"):
-            parts.append((self.read() == "/", self.factor(depth)))
+        while sign := self.accept("*", "/"):
+            parts.append((sign == "/", self.factor(depth)))
         return parts[0][1] if len(parts) == 1 else Node("product", tuple(parts))
 
     def factor(self, depth: int) -> Expression:
-        if self.take("("):
+        text = self.take().text
+        if text == "(":
             inner = self.sum(depth + 1)
-            self.need(")")
+            self.expect(")")
             return inner
-        if self.take("frac"):
+        if text == "frac":
             parts = []
             for inverted in (False, True):
-                self.need("{")
+                self.expect("{")
                 parts.append((inverted, self.sum(depth + 1)))
-                self.need("}")
+                self.expect("}")
             return Node("product", tuple(parts))
-        if not self.next.isdecimal():
-            raise ValueError(f"{self.next or 'the end'} in the place of a number")
-        return int(self.read())
+        if not text.isdecimal():
+            raise ValueError(f"{text} in the place of a number")
+        return int(text)
 
 
 def value(expression: Expression) -> Fraction:

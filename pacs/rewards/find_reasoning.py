@@ -10,8 +10,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from pacs.rewards.delimiters import ALWAYS, OF_A_TEMPLATE, TAG, Delimiters, pair_of, tag_pairs
-from pacs.rewards.reasoning import Reasoning
+from pacs.rewards.reasoning import ALWAYS, OF_A_TEMPLATE, TAG, Delimiters, Reasoning, pair_of, tag_pairs
 
 
 class CannotTell(ValueError):

@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from pacs.rewards.sandbox import libc
+from pacs.rewards.sandbox.limits import set_limit
 
 # How often it looks whether its parent lives. The end of the connection says so at once, unless a fork of the parent
 # holds it too.
@@ -78,8 +79,8 @@ def _fork(channel: socket.socket, *, timeout_seconds: float, memory_mib: int, **
 def _work(connection: Connection, timeout_seconds: float, memory_mib: int) -> None:
     """Do one piece of work after another, until the other side hangs up."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_AS, memory_mib * 2**20)
+    set_limit(resource.RLIMIT_CORE, 0)
+    set_limit(resource.RLIMIT_AS, memory_mib * 2**20)
     while True:
         try:
             work = connection.recv_bytes()
@@ -106,13 +107,6 @@ def _done(work: bytes) -> bytes:
     except Exception:
         return pickle.dumps((False, RuntimeError(f"{type(raised).__name__}: {raised}")))
     return answer
-
-
-def _limit(kind: int, most: int) -> None:
-    """Set a limit for good, as far as the one that this process was started with goes."""
-    ceiling = resource.getrlimit(kind)[1]
-    value = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
-    resource.setrlimit(kind, (value, value))
 
 
 if __name__ == "__main__":

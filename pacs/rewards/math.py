@@ -4,6 +4,7 @@
 """
 
 import logging
+import re
 import time
 from functools import lru_cache
 from typing import Any, Final
@@ -17,7 +18,6 @@ from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import answer_of, last_boxed
 from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated
-from pacs.rewards.placeholders import is_placeholder
 from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import Status, verdict
 
@@ -201,3 +201,28 @@ def gold_problem(gold: str, limits: Limits = Limits()) -> str | None:  # noqa: B
     if isinstance(answer, types.Words) and len(answer.text.split()) > MAX_WORDS:
         return SENTENCE
     return None
+
+
+#: What programs write for nothing. `\text{none}` was typeset by someone, and is the answer that there is none.
+_MISSING: Final = frozenset(["none", "null", "nan", "na", "tba", "tbd", "todo", "blank", "unk"])
+#: What nobody answers, in words; each may begin with "the answer is".
+_SAID: Final = re.compile(
+    r"(?:the |your )?(?:final )?(?:answer|solution)(?: here)?"
+    r"|(?:(?:the )?(?:final )?(?:answer|solution)(?: is| was)? )?"
+    r"(?:n[/.]a|not ?(?:found|available|applicable|provided|given|specified|known)|unknown|omitted|missing|placeholder)"
+    r"|no (?:final )?answer(?: found| given| provided)?"
+    r"|(?:the )?proof\b.*|prove\b.*|(?:hence )?(?:proved|proven)|q\.?e\.?d"
+    r"|(?:see|refer to)(?: the)? (?:solution|proof|explanation|answer|text|figure|diagram|above|below)s?(?: \w+)?"
+)
+#: Signs that stand for nothing, and lists of nothing.
+_SIGNS: Final = re.compile(r"[-–—.…?_*/#\s]+|\\[lc]?dots|\[\]|\{\}|\(\)")
+_TYPESET: Final = re.compile(r"\\(?:text\w*|mathrm|mathbf|mbox|emph)\s*\{([^{}]*)\}")
+_AROUND: Final = " .,:;!*_#`'\"()[]<>"
+
+
+def is_placeholder(gold: str) -> bool:
+    """Whether a gold answer of mathematics says that there is none, or that it is elsewhere."""
+    gold = gold.strip()
+    typeset = _TYPESET.fullmatch(gold)
+    said = " ".join((typeset[1] if typeset else gold).replace("\\", " ").split()).casefold().strip(_AROUND)
+    return bool(_SIGNS.fullmatch(gold) or _SAID.fullmatch(said)) or (typeset is None and said in _MISSING)

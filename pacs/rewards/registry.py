@@ -31,11 +31,7 @@ _KINDS: Final[dict[type, tuple[tuple[type, ...], str]]] = {
 
 
 def compute_score(
-    data_source: str,
-    solution_str: str,
-    ground_truth: str,
-    extra_info: dict[str, Any] | None = None,
-    **settings: Mapping[str, Any],
+    data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any] | None = None, **settings: Any
 ) -> dict[str, Any]:
     """Grade one response by the verifier that its row names: the reward for verl, by path.
 

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from pacs.base.terminal import say
 from pacs.runs.disk_space import RESERVE
+from pacs.runs.leftovers import TEMPORARY, forget_segments, remove_segments, remove_temporary, segments_before
 from pacs.runs.processes import end_processes, is_alive, processes_of
-from pacs.runs.segments import forget_segments, remove_segments, segments_before
 from pacs.runs.stacks import clear_empty
 from pacs.runs.state import RunState, now, read_fault, read_state, this_host, write_state
-from pacs.runs.temporary import TEMPORARY, remove_temporary
 
 KILLED = "the launcher (pacs train) was killed"
 

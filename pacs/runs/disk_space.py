@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pacs.base.files import write_atomically
-from pacs.runs.segments import SHARED_MEMORY
+from pacs.runs.leftovers import SHARED_MEMORY
 
 RESERVE = ".reserve"
 #: A disk with less is full; a start that cannot write as much is refused.

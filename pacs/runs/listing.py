@@ -4,7 +4,6 @@ Read-only, and quick: of metrics.jsonl the end alone is read, and a run's own su
 run may write, or be deleted, while this reads.
 """
 
-import json
 import os
 import re
 import time
@@ -14,7 +13,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pacs.base.files import folder_bytes
+from pacs.base.files import folder_bytes, read_json
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.metrics_file import parse_line
@@ -26,7 +25,6 @@ LOSS = "pacs/loss_mean"
 GRADED = "pacs/rows/graded_count"  # scores other than 0 and 1, with which the mean score is no pass rate
 #: How much of the end of metrics.jsonl is looked at: some hundred lines.
 REACH_BYTES = 1 << 20
-BLOCK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -148,9 +146,8 @@ def _describe_or_say_why_not(folder: Path, name: str) -> ListedRun:
 def _describe(folder: Path, name: str) -> ListedRun:
     state, progress = read_state(folder), read_progress(folder)
     metrics = last_metrics(RunFolder(folder).metrics)
-    step, total_steps, step_seconds = metrics.get("step"), None, None
-    if progress is not None:
-        step, total_steps, step_seconds = progress.step, int(progress.total_steps), progress.step_seconds
+    step = metrics.get("step") if progress is None else progress.step
+    step_seconds = None if progress is None else progress.step_seconds
     checkpoint, problems = newest_checkpoint(RunFolder(folder).checkpoints, content=False)
     written = _written(RunFolder(folder).progress)
     run = ListedRun(
@@ -158,7 +155,7 @@ def _describe(folder: Path, name: str) -> ListedRun:
         folder=str(folder.resolve()),
         state="unknown",
         step=None if step is None else int(step),
-        total_steps=total_steps,
+        total_steps=None if progress is None else int(progress.total_steps),
         resumable_from=None if checkpoint is None else checkpoint.step,
         passed_over=problems,
         pass_rate=None if metrics.get(GRADED, 0) > 0 else metrics.get(SCORE),
@@ -198,10 +195,7 @@ def _duration(run: ListedRun, ended: str | None, *signs_of_life: float | None) -
 
 def _start(folder: Path) -> str | None:
     """When a run without a state was started, by run.json."""
-    try:
-        started = json.loads(RunFolder(folder).info.read_text(encoding="utf-8"))["started"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    started = (read_json(RunFolder(folder).info) or {}).get("started")
     return started if _seconds(started) is not None else None
 
 
@@ -220,20 +214,12 @@ def _written(file: Path) -> float | None:
         return None
 
 
-def _lines_from_the_end(file: Path) -> Iterator[bytes]:
+def _lines_from_the_end(file: Path) -> list[bytes]:
     """The lines of a file from its last to its first, as far as `REACH_BYTES`; none of a file that is not there."""
     try:
         stream = file.open("rb")
     except FileNotFoundError:
-        return
+        return []
     with stream:
-        position = stream.seek(0, os.SEEK_END)
-        reach = max(0, position - REACH_BYTES)
-        rest = b""
-        while position > reach:
-            size = min(BLOCK_BYTES, position - reach)
-            position -= size
-            stream.seek(position)
-            rest, *lines = (stream.read(size) + rest).split(b"\n")
-            yield from reversed(lines)
-        yield rest
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - REACH_BYTES))
+        return stream.read().split(b"\n")[::-1]

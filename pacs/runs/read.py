@@ -13,16 +13,17 @@ abandoned. A line that is damaged is dropped with a warning.
 import json
 import logging
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
+from pacs.base.files import told_apart
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import visible
@@ -46,8 +47,8 @@ class Run:
     path: Path
     config: Mapping[str, Any]
     info: Mapping[str, Any]
+    #: Step -> metric -> value, ascending.
     steps: Mapping[int, Mapping[str, float]]
-    """Step -> metric -> value, ascending."""
 
     def series(self, key: str) -> Series:
         """The finite values of one metric."""
@@ -84,17 +85,7 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     """Read several run folders; those of one name are told apart by as much of their path as it takes."""
     if not paths:
         raise UserError("no run folder given")
-    resolved = [Path(path).resolve() for path in paths]
-    for first, second in pairwise(sorted(resolved)):
-        if first == second:
-            raise UserError(f"{first} is given twice")
-    names = [path.name for path in resolved]
-    for depth in range(2, max(len(path.parts) for path in resolved) + 1):
-        names = [
-            str(Path(*path.parts[-depth:])) if names.count(name) > 1 else name
-            for path, name in zip(resolved, names, strict=True)
-        ]
-    return [replace(read_run(path), name=name) for path, name in zip(paths, names, strict=True)]
+    return [replace(read_run(path), name=name) for path, name in zip(paths, told_apart(paths), strict=True)]
 
 
 def _not_a_run(path: Path) -> str:
@@ -131,19 +122,15 @@ def _read_metrics(path: Path) -> dict[int, dict[str, float]]:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        logger.warning("%s is missing: the settings of this run are not shown", visible(path))
+    if not os.access(path, os.R_OK):
+        why = "is for its owner alone" if path.exists() else "is missing"
+        logger.warning("%s %s: the settings of this run are not shown", visible(path), why)
         return {}
     try:
         config = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
-    except PermissionError:
-        logger.warning("%s is for its owner alone: the settings of this run are not shown", visible(path))
-        return {}
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no configuration
-        raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
-    if not isinstance(config, dict):
-        raise UserError(f"{path} must hold a mapping of settings, found {type(config).__name__}")
-    return with_new_keys({str(key): value for key, value in config.items()})
+        raise UserError(f"{path} cannot be read: {one_line(error)}") from error
+    return with_new_keys({str(key): value for key, value in _mapping(config, path, "a mapping of settings").items()})
 
 
 def _read_info(path: Path) -> dict[str, Any]:
@@ -153,11 +140,11 @@ def _read_info(path: Path) -> dict[str, Any]:
     try:
         info = json.loads(path.read_bytes())
     except (ValueError, OSError) as error:
-        raise UserError(f"{path} cannot be read: {_one_line(error)}") from error
-    if not isinstance(info, dict):
-        raise UserError(f"{path} must hold a JSON object, found {type(info).__name__}")
-    return info
+        raise UserError(f"{path} cannot be read: {one_line(error)}") from error
+    return _mapping(info, path, "a JSON object")
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _mapping(found: Any, path: Path, wanted: str) -> dict[Any, Any]:
+    if not isinstance(found, dict):
+        raise UserError(f"{path} must hold {wanted}, found {type(found).__name__}")
+    return found

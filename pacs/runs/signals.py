@@ -9,13 +9,15 @@ them.
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from types import FrameType
 
-from pacs.base.stops import SIGNALS
+from pacs.base.stops import SIGNALS, Stops
+from pacs.base.terminal import say
 from pacs.runs.processes import RUN_DIR
 
 _held = threading.local()
@@ -87,3 +89,29 @@ def _heed() -> None:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     if not getattr(_held, "on_purpose", False):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+#: Of `pacs train`: EX_TEMPFAIL of sysexits.h.
+STOPPED = 75
+
+
+class StopRequests(Stops):
+    """Tells whoever had a handler of a signal before, too.
+
+    Until `heeded` is set nothing is running that would have to be saved, and a signal ends this process with 75.
+
+    Attributes:
+        heeded: whether somebody looks at the signals.
+    """
+
+    heeded = False
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        super().note(number, frame)
+        before = self.before[number]
+        if callable(before) and before is not signal.default_int_handler:
+            before(number, frame)  # whoever has started this run (a sweep) is to know it, too
+        if not self.heeded:
+            say(f"pacs train: {self.names[-1]}: stopped before the run was started", error=True)
+            sys.exit(STOPPED)

@@ -7,10 +7,11 @@ and the part that finds a fault writes it (the first one wins: later faults foll
 import json
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pacs.base.files import read_json, write_atomically
 from pacs.base.redaction import redact
@@ -20,6 +21,7 @@ from pacs.runs.disk_space import with_full_disk, write_at_any_rate
 from pacs.runs.processes import TOKEN, birth_of
 
 Ending = Literal["finished", "stopped", "failed"]
+T = TypeVar("T")
 
 #: Characters of a cause that are kept: state.json stays in one block of its disk, and a pipe takes it at once.
 CAUSE_CHARS = 1000
@@ -125,11 +127,7 @@ def write_state(run_dir: Path, state: RunState) -> None:
 
 def read_state(run_dir: Path) -> RunState | None:
     """state.json, or None where there is none that can be read."""
-    values = read_json(RunFolder(run_dir).state)
-    try:
-        return None if values is None else RunState(**values)
-    except TypeError:
-        return None
+    return _read(RunFolder(run_dir).state, RunState)
 
 
 def write_progress(run_dir: Path, progress: Progress) -> None:
@@ -139,9 +137,13 @@ def write_progress(run_dir: Path, progress: Progress) -> None:
 
 def read_progress(run_dir: Path) -> Progress | None:
     """progress.json, or None where there is none that can be read."""
-    values = read_json(RunFolder(run_dir).progress)
+    return _read(RunFolder(run_dir).progress, Progress)
+
+
+def _read(file: Path, kind: Callable[..., T]) -> T | None:
+    values = read_json(file)
     try:
-        return None if values is None else Progress(**values)
+        return None if values is None else kind(**values)
     except TypeError:
         return None
 

@@ -21,25 +21,14 @@ from uuid import uuid4
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
+from pacs.runs import state as states
 from pacs.runs.clearing import clear, clear_former_start
 from pacs.runs.console import Console, Stages
 from pacs.runs.disk_space import write_at_any_rate
+from pacs.runs.leftovers import TEMPORARY, make_temporary, note_segments, temporary_folder
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
-from pacs.runs.requests import STOPPED as STOPPED
-from pacs.runs.requests import StopRequests
-from pacs.runs.segments import note_segments
-from pacs.runs.signals import blocked
-from pacs.runs.state import (
-    CAUSE_CHARS,
-    forget_former_start,
-    now,
-    read_fault,
-    read_progress,
-    state_of_start,
-    worded,
-    write_state,
-)
-from pacs.runs.temporary import TEMPORARY, make_temporary, temporary_folder
+from pacs.runs.signals import STOPPED as STOPPED
+from pacs.runs.signals import StopRequests, blocked
 
 #: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
 FINISHED, FAILED, REFUSED = 0, 1, 2
@@ -80,18 +69,18 @@ def supervise(
         OSError: If the run's folder or the one for temporary files cannot be written; nothing was started.
     """
     clear_former_start(run_dir)
-    forget_former_start(run_dir)
+    states.forget_former_start(run_dir)
     (RunFolder(run_dir).stop).unlink(missing_ok=True)
     token = uuid4().hex
     temporary = temporary_folder(token)
-    state = state_of_start(run_dir, token, resumed_from=resumed_from, temporary=temporary)
+    state = states.state_of_start(run_dir, token, resumed_from=resumed_from, temporary=temporary)
     os.environ |= {TOKEN: token, RUN_DIR: str(run_dir), TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
     before = note_segments(run_dir)
     make_temporary(temporary)
     requests.heeded = True
     console = Console(run_dir, stages, verbose=verbose)
     launcher = _Launcher(run_dir, token, requests, console)
-    write_state(run_dir, state)
+    states.write_state(run_dir, state)
     status, cause = launcher.run(module)
     grace_seconds = 0.0 if status == FAILED or launcher.at_once else GRACE_SECONDS
     clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=before)
@@ -100,9 +89,9 @@ def supervise(
         # Only now is it certain whether the save was done.
         status, cause = launcher.ended_by_itself() or (status, cause)
     ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
-    final = replace(state, state=ended, ended=now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
+    final = replace(state, state=ended, ended=states.now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
     try:
-        write_state(run_dir, final)
+        states.write_state(run_dir, final)
     except OSError as error:  # a full disk: the exit status and the console still tell
         say(f"pacs train: the run's state cannot be written: {error}", error=True)
     if ended == "finished":
@@ -114,7 +103,7 @@ def supervise(
 
 def _finish(run_dir: Path) -> str:
     """What the user reads when a run has reached its end."""
-    progress, folder = read_progress(run_dir), shlex.quote(str(run_dir))
+    progress, folder = states.read_progress(run_dir), shlex.quote(str(run_dir))
     steps = "" if progress is None else f": {progress.step} of {progress.total_steps} steps"
     return (
         f"pacs train: the run is finished{steps} ({run_dir})\n"
@@ -175,7 +164,7 @@ class _Launcher:
                 return self._outcome(driver.wait(POLL_SECONDS), said)
             if len(self.requests.names) == asked:
                 continue
-            name, progress = self.requests.names[-1], read_progress(self.run_dir)
+            name, progress = self.requests.names[-1], states.read_progress(self.run_dir)
             if progress is None or progress.phase == "start":
                 return STOPPED, f"{name}, before the first step"
             if asked > 0:
@@ -191,11 +180,11 @@ class _Launcher:
                 )
 
     def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
-        progress = read_progress(self.run_dir)
+        progress = states.read_progress(self.run_dir)
         if status != 0 and self.requests.names and (progress is None or progress.phase == "start"):
             # A part that was still starting may have died of the signal, if that came to all of them: no fault.
             return STOPPED, f"{self.requests.names[-1]}, before the first step"
-        fault = read_fault(self.run_dir, self.token)
+        fault = states.read_fault(self.run_dir, self.token)
         if status == 0 and fault is None:
             return self.ended_by_itself() or (FINISHED, None)
         if fault is None and status < 0:
@@ -204,14 +193,14 @@ class _Launcher:
             fault = f"the driver (process of Ray's job) was ended by {name}{hint}"
         if fault is None:
             with suppress(BlockingIOError):  # it has said nothing
-                fault = os.read(said, 4 * CAUSE_CHARS).decode(errors="replace")
-        return FAILED, worded(
+                fault = os.read(said, 4 * states.CAUSE_CHARS).decode(errors="replace")
+        return FAILED, states.worded(
             fault or f"the driver ended with status {status}; its last words are in {RunFolder.LOG}", self.run_dir
         )
 
     def ended_by_itself(self) -> tuple[int, str | None] | None:
         """The exit status and the cause of a run whose trainer has nothing left to save; else None."""
-        progress = read_progress(self.run_dir)
+        progress = states.read_progress(self.run_dir)
         if progress is not None and progress.phase == "end":
             return FINISHED, None
         if progress is not None and progress.phase == "stopped":

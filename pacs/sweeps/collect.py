@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.redaction import redacted, redacted_command
@@ -16,10 +16,10 @@ from pacs.runs.listing import list_runs
 from pacs.runs.read import Run, read_run
 from pacs.sweeps import measures
 from pacs.sweeps.definition import Sweep
-from pacs.sweeps.evaluate import evaluation_folder, evaluation_problem
 from pacs.sweeps.grid import PlannedRun, label_of
 from pacs.sweeps.notes import notes_on, read_inputs
 from pacs.sweeps.results import FORMAT, share_config
+from pacs.sweeps.train import evaluation_folder, evaluation_problem
 from pacs.verl_keys.algorithm_changes import algorithm_settings
 from pacs.verl_keys.config import policy_path
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS
@@ -64,10 +64,7 @@ def collect(
         "algorithms": list(sweep.algorithms),
         "recipe": dict(word.split("=", 1) for word in runs[0].overrides)["recipe"],
         "model": policy_path(config),
-        "data": {
-            "train_files": _plain(OmegaConf.select(config, TRAIN_FILES)),
-            "val_files": _plain(OmegaConf.select(config, VALIDATION_FILES)),
-        },
+        "data": {"train_files": _setting(config, TRAIN_FILES), "val_files": _setting(config, VALIDATION_FILES)},
         "config": common,
         "swept": swept,
         "intervals": measures.KINDS,
@@ -100,9 +97,7 @@ def _run(
     if planned.elsewhere is not None:
         return dict(planned.elsewhere)
     listed = next(iter(list_runs([planned.folder])), None) if planned.folder.is_dir() else None
-    state, cause = "not started", None
-    if listed is not None:
-        state, cause = listed.state, listed.cause
+    state, cause = (listed.state, listed.cause) if listed else ("not started", None)
     if planned.is_finished:
         state, cause = "finished", None
     elif refused is not None:
@@ -203,5 +198,6 @@ def _without_seed(settings: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in settings.items() if not key.endswith("seed")}
 
 
-def _plain(value: Any) -> Any:
+def _setting(config: DictConfig, key: str) -> Any:
+    value = OmegaConf.select(config, key)
     return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value

@@ -2,16 +2,21 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, TypeVar
 
 import yaml
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
 from pacs.base.paths import config_dir
 from pacs.base.suggestions import did_you_mean
 
 Scalar = str | int | float | bool | None
+T = TypeVar("T")
+#: A list that is not empty.
+Listed = Annotated[list[T], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -29,27 +34,17 @@ class Sweep:
 
     name: str
     description: str
-    algorithms: Sequence[str]
+    algorithms: Listed[str]
     recipe: str
-    values: Mapping[str, Sequence[Scalar]]
+    values: Mapping[str, Listed[Scalar]]
     tasks: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        lists = {"algorithms": self.algorithms, "tasks": self.tasks, **self.values}
-        wrong = [
-            key
-            for key, value in lists.items()
-            if isinstance(value, str) or not isinstance(value, Sequence) or (key != "tasks" and not value)
-        ]
-        if wrong:
-            raise TypeError(f"{', '.join(wrong)}: give a list")
 
     @property
     def runs(self) -> int:
         """How many, as it is defined."""
         return len(self.algorithms) * math.prod(map(len, self.values.values()))
 
-    def chosen(self, names: str | None) -> Sequence[str]:
+    def chosen(self, names: str | None) -> list[str]:
         """Those of the algorithms that are named, in the sweep's order; all if `names` is None.
 
         Args:
@@ -90,9 +85,10 @@ def read_sweep(name: str) -> Sweep:
     first = text.partition("\n")[0]
     try:
         return Sweep(name, first.removeprefix("#").strip() if first.startswith("#") else "", **yaml.safe_load(text))
-    except (TypeError, AttributeError, yaml.YAMLError) as error:
-        said = " ".join(str(error).split())
-        raise UserError(f"{file} is no sweep ({said}): it has algorithms, recipe, values and tasks") from error
+    except (TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
+        raise UserError(
+            f"{file} is no sweep ({one_line(error)}): it has algorithms, recipe, values and tasks"
+        ) from error
 
 
 def sweep_files() -> dict[str, Path]:

@@ -1,18 +1,14 @@
-"""The runs of a sweep, composed by Hydra's multirun and named."""
+"""The runs of a sweep, composed over the grid of Hydra's multirun, and named."""
 
-import os
 import re
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import hydra
-from hydra.core.hydra_config import HydraConfig
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -21,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pacs.base.errors import UserError
 from pacs.base.moved_keys import renamed
 from pacs.base.paths import config_dir
+from pacs.base.settings import short_names
 from pacs.composing import METHOD, composition_problem, override_problems, quoted
 from pacs.sweeps.definition import Sweep
 from pacs.verl_keys.config import total_steps
@@ -42,7 +39,7 @@ class PlannedRun:
         overrides: with which `pacs train` is this run.
         config: composed.
         step: that it has reached, on the disk.
-        elsewhere: what results.json says of it, if it was trained elsewhere (`pacs.sweeps.elsewhere`).
+        elsewhere: what results.json says of it, if it was trained elsewhere (`pacs.sweeps.check`).
     """
 
     algorithm: str
@@ -80,13 +77,6 @@ def label_of(settings: dict[str, str]) -> str:
     """Settings as one says them: "beta=0.5, seed=1"."""
     names = short_names(settings)
     return ", ".join(value if key == "algorithm" else f"{names[key]}={value}" for key, value in settings.items())
-
-
-def short_names(keys: Sequence[str] | dict[str, str]) -> dict[str, str]:
-    """Each key -> its last part, where that is no other's."""
-    last = {key: key.lstrip("+").rsplit(".", 1)[-1] for key in keys}
-    count = Counter(last.values())
-    return {key: name if count[name] == 1 else key for key, name in last.items()}
 
 
 def recipe_of(sweep: Sweep, given: Sequence[str]) -> str:
@@ -147,28 +137,9 @@ def _swept_keys(sweep: Sweep, given: Sequence[str]) -> list[str]:
 
 def _multirun(algorithm: str, words: Sequence[str]) -> list[tuple[list[str], DictConfig]]:
     """The overrides and the config of each run of Hydra's grid, in its order."""
-    jobs: list[tuple[list[str], DictConfig]] = []
-
-    def collect(config: DictConfig) -> None:
-        jobs.append((list(HydraConfig.get().overrides.task), config))
-
-    # Hydra notes the grid in a folder; the runs have folders of their own.
-    with tempfile.TemporaryDirectory() as folder:
-        options = ["--config-name", algorithm, "--multirun"]
-        words = [*words, f"hydra.sweep.dir={folder}", "hydra.sweep.subdir=."]
-        with _command_line(["pacs sweep", *options, *words]):
-            hydra.main(config_path=str(config_dir()), config_name="pacs", version_base=None)(collect)()
-    return jobs
-
-
-@contextmanager
-def _command_line(words: Sequence[str]) -> Iterator[None]:
-    before, sys.argv = sys.argv, list(words)
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing
-    try:
-        yield
-    finally:
-        sys.argv = before
+    (grid,) = BasicSweeper.split_arguments(OverridesParser.create().parse_overrides(list(words)), max_batch_size=None)
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        return [(overrides, compose(algorithm, overrides=overrides)) for overrides in grid]
 
 
 def _name(run: PlannedRun) -> PlannedRun:

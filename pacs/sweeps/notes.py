@@ -12,8 +12,8 @@ from pacs.base.errors import UserError
 from pacs.base.run_folder import RunFolder
 from pacs.evaluation.compare import grading_notes
 from pacs.evaluation.results import read_results
-from pacs.sweeps.evaluate import evaluation_folder
 from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.train import evaluation_folder
 
 DIGITS = 12
 

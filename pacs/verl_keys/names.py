@@ -11,6 +11,12 @@ TOTAL_STEPS: Final = "trainer.total_training_steps"
 NODES: Final = "trainer.nnodes"
 #: Tokens of a response, at most.
 LONGEST_RESPONSE: Final = "data.max_response_length"
+LONGEST_PROMPT: Final = "data.max_prompt_length"
+PROMPTS_PER_STEP: Final = "data.train_batch_size"
+PROMPTS_PER_UPDATE: Final = "actor_rollout_ref.actor.ppo_mini_batch_size"
+RESPONSES_PER_PROMPT: Final = "actor_rollout_ref.rollout.n"
+#: float32 or bf16, of weights and of Adam's moments.
+TRAINED_DTYPE: Final = "actor_rollout_ref.actor.fsdp_config.model_dtype"
 #: A file or a list.
 TRAIN_FILES: Final = "data.train_files"
 VALIDATION_FILES: Final = "data.val_files"
@@ -48,12 +54,12 @@ OF_VALIDATION: Final = ("data.val", f"{_ROLLOUT}.val_kwargs", "trainer.test_freq
 
 #: The settings that a reader of a model card asks for first.
 ON_THE_CARD: Final = (
-    "data.train_batch_size",
-    "actor_rollout_ref.rollout.n",
+    PROMPTS_PER_STEP,
+    RESPONSES_PER_PROMPT,
     "actor_rollout_ref.rollout.temperature",
-    "data.max_prompt_length",
+    LONGEST_PROMPT,
     LONGEST_RESPONSE,
-    "actor_rollout_ref.actor.ppo_mini_batch_size",
+    PROMPTS_PER_UPDATE,
     "actor_rollout_ref.actor.optim.lr",
 )
 

@@ -54,8 +54,6 @@ class Engine:
         memory_share: of a GPU that it may take; on the CPU its cache has `cache_bytes`.
         batched_tokens: in one of its steps.
         prefix_caching: text that is the same is calculated once.
-        watermark: share of the cache that must stay free when a sequence is let in beside others.
-        clients: verl's agent-loop workers, which ask the engines for responses side by side.
         positions: of a sequence that it must be able to hold (`max_model_len`), at least those of the lengths.
         frees_memory: gives weights and cache back while the trainer works.
         bucket_bytes: in which weights are sent to it.
@@ -68,8 +66,6 @@ class Engine:
     max_sequences: int
     batched_tokens: int
     prefix_caching: bool
-    watermark: float
-    clients: int
     positions: int
     frees_memory: bool
     bucket_bytes: float
@@ -82,16 +78,10 @@ def read_policy(config: DictConfig, parameters: int, vocabulary: int) -> Trained
         UserError: the plan has no formulas for how it is trained.
     """
     roles = config.actor_rollout_ref
-    return _trained(
-        config,
-        "actor_rollout_ref.model",
-        roles.actor,
-        roles.actor.fsdp_config,
-        parameters,
-        vocabulary,
-        _tokens(config, roles.actor, "ppo", _update_rows(config)),
-        _tokens(config, roles.rollout, "log_prob", _update_rows(config) * 10**6),
-    )
+    update = _tokens(config, roles.actor, "ppo", _update_rows(config))
+    forward = _tokens(config, roles.rollout, "log_prob", _update_rows(config) * 10**6)
+    parts = roles.actor, roles.actor.fsdp_config
+    return _trained(config, "actor_rollout_ref.model", *parts, parameters, vocabulary, update, forward)
 
 
 def read_critic(config: DictConfig, parameters: int) -> Trained | None:
@@ -104,22 +94,12 @@ def read_critic(config: DictConfig, parameters: int) -> Trained | None:
         return None
     critic, rows = config.critic, _update_rows(config)
     if critic.model.path != keys.policy_path(config):
-        raise UserError(
-            f"critic.model.path={critic.model.path} is not the policy's model: the plan's formulas are written "
-            "down for a critic of the same model; leave it out"
-        )
+        formulas = "the plan's formulas are written down for a critic of the same model"
+        raise UserError(f"critic.model.path={critic.model.path} is not the policy's model: {formulas}; leave it out")
     # verl's budget of both passes is that of the one without gradient.
     update = "ppo_infer" if critic.use_dynamic_bsz else "ppo"
-    return _trained(
-        config,
-        "critic.model",
-        critic,
-        critic.fsdp,
-        parameters,
-        1,
-        _tokens(config, critic, update, rows),
-        _tokens(config, critic, "ppo_infer", rows),
-    )
+    tokens = _tokens(config, critic, update, rows), _tokens(config, critic, "ppo_infer", rows)
+    return _trained(config, "critic.model", critic, critic.fsdp, parameters, 1, *tokens)
 
 
 def read_engine(config: DictConfig) -> Engine:
@@ -137,8 +117,6 @@ def read_engine(config: DictConfig) -> Engine:
         max_sequences=int(rollout.max_num_seqs),
         batched_tokens=int(rollout.max_num_batched_tokens),
         prefix_caching=bool(rollout.enable_prefix_caching),
-        watermark=float(OmegaConf.select(rollout, "engine_kwargs.vllm.watermark") or 0),
-        clients=int(rollout.agent.num_workers),
         # With null vLLM takes all that the model has, which the plan's formulas do not know.
         positions=max(keys.longest_row(config), int(rollout.max_model_len or 0)),
         frees_memory=bool(rollout.free_cache_engine),

@@ -45,7 +45,7 @@ def frontier(comparison: Comparison) -> bytes:
             axes.grid(visible=True, axis="both")
         set_figure_title(figure, f"{comparison.question.title}: {comparison.task}")
         handles = [Line2D([], [], **line_style(place, 0, len(arms))) for place in range(len(arms))]
-        legend_below(figure, handles, [arm.name for arm in arms])
+        legend_below(figure, list(zip(handles, [arm.name for arm in arms], strict=True)))
     return render_png(figure)
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -90,7 +91,11 @@ class Machines:
     def processes(self, i: int) -> list[psutil.Process]:
         """All that runs on a machine."""
         pids = subprocess.run(["ip", "netns", "pids", self.names[i]], capture_output=True, text=True, check=True).stdout
-        return [psutil.Process(int(pid)) for pid in pids.split() if psutil.pid_exists(int(pid))]
+        found = []
+        for pid in pids.split():
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                found.append(psutil.Process(int(pid)))
+        return found
 
     def power_off(self, i: int) -> None:
         """Kill everything on a machine at once."""

@@ -4,8 +4,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
@@ -92,8 +94,16 @@ class Job:
     def ends(self, state: str, restarts: int) -> None:
         """Wait until this start is over and the job in this state, with nothing left of it on either machine."""
         self.wait_for(lambda: (self["JobState"], self["Restarts"]) == (state, str(restarts)), ENDING_SECONDS)
-        running = [process for i in range(2) for process in self.slurm.machines.processes(i)]
-        assert [process.cmdline() for process in running if process.name() not in DAEMONS] == []
+        # Slurm kills what ignores its SIGTERM after KillWait, 30 s as a rule, and may call the job over before.
+        self.wait_for(lambda: not self.left(), 60)
+
+    def left(self) -> list[str]:
+        """The processes of the job on both machines."""
+        found = []
+        for process in (process for i in range(2) for process in self.slurm.machines.processes(i)):
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                found.append(process.name())
+        return [name for name in found if name not in DAEMONS]
 
     def wait_for(self, condition: Callable[[], bool], seconds: float) -> None:
         """Wait until `condition` holds."""

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from pacs.data.gpqa import LETTERS, RIGHT, WRONG, Choices
+from pacs.data.columns import LETTERS, RIGHT, WRONG, Choices
 from pacs.data.problem import Dropped
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from pacs.data.evaluation import EvaluationSet
+from pacs.data.filters import EvaluationSet
 from pacs.data.request import plain_request
 from pacs.data.stats import read_rows, statistics
 from pacs.data.template import Template

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from pacs.diversity.distance import mean_cosine_distance, unit_vectors
+from pacs.diversity.measures import mean_cosine_distance, unit_vectors
 
 
 @pytest.mark.parametrize(("n", "width"), [(2, 1), (2, 3), (7, 5), (40, 384), (128, 16)])

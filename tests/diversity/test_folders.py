@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from pacs.base.errors import UserError
-from pacs.diversity.folders import labels, read_tasks
+from pacs.base.files import told_apart
+from pacs.diversity.folders import read_tasks
 from tests.diversity.folders import Response, write_folder
 
 ONE = {"a": [Response("x")] * 2, "b": [Response("y")] * 2}
@@ -38,8 +39,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert "there is sums, aime24" in refusal([first], ["gpqa"])
     assert "no task in common" in refusal([first, other])
     message = refusal([first, fewer])
-    assert "2 are in one alone (b, say)" in message
-    assert "evaluate both on the same data" in message
+    assert f"only {first} has b; only {fewer} has c" in message
+    assert "evaluate both on one data file" in message
 
 
 def test_another_right_answer_under_the_same_name(tmp_path: Path) -> None:
@@ -47,11 +48,11 @@ def test_another_right_answer_under_the_same_name(tmp_path: Path) -> None:
     second = write_folder(tmp_path / "second", {"sums": ONE})
     problems = second / "samples" / "sums" / "problems.jsonl"
     problems.write_text(problems.read_text().replace('"ground_truth": "7"', '"ground_truth": "8"', 1))
-    assert "right answer of problem a is '7'" in refusal([first, second])
+    assert "(of another right answer a)" in refusal([first, second])
 
 
 def test_labels_tell_folders_apart(tmp_path: Path) -> None:
-    assert labels([Path("runs/a"), Path("runs/b")]) == ["a", "b"]
-    assert labels([tmp_path / "x" / "eval", tmp_path / "y" / "eval"]) == ["x/eval", "y/eval"]
+    assert told_apart([Path("runs/a"), Path("runs/b")]) == ["a", "b"]
+    assert told_apart([tmp_path / "x" / "eval", tmp_path / "y" / "eval"]) == ["x/eval", "y/eval"]
     with pytest.raises(UserError, match="given twice"):
-        labels([tmp_path, tmp_path / "z" / ".."])
+        told_apart([tmp_path, tmp_path / "z" / ".."])

@@ -6,9 +6,8 @@ from matplotlib.colors import to_hex
 from matplotlib.contour import ContourSet
 
 from pacs.base.statistics import Estimate
-from pacs.diversity.distance import unit_vectors
-from pacs.diversity.picture import draw, title_of
-from pacs.diversity.projection import project
+from pacs.diversity.measures import unit_vectors
+from pacs.diversity.picture import draw, project, title_of
 from pacs.report.figures import render_png
 from pacs.report.style import COLOURS
 

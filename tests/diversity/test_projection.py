@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from pacs.diversity.distance import Array, mean_cosine_distance, unit_vectors
-from pacs.diversity.projection import project
+from pacs.diversity.measures import Array, mean_cosine_distance, unit_vectors
+from pacs.diversity.picture import project
 
 
 def some_units(seed: int, n: int, width: int = 6) -> Array:

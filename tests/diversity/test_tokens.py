@@ -6,7 +6,7 @@ import random
 import pytest
 from scipy.stats import entropy
 
-from pacs.diversity.tokens import HIGHEST_N, answer_entropy, distinct_n, token_entropy, words
+from pacs.diversity.measures import HIGHEST_N, answer_entropy, distinct_n, token_entropy, words
 from tests.diversity.folders import Response, make_task
 
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -104,17 +104,40 @@ def strings() -> tuple[str, ...]:
 
 
 def strings_of(source: str) -> list[str]:
-    """Those of one file's text."""
+    """Those of one file's text; parts with a name in the file once as … and once in full, settings by full names."""
     tree = ast.parse(source)
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    named = {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+
+    def text(node: ast.expr, names: Mapping[str, ast.expr]) -> str:
+        if isinstance(node, ast.JoinedStr):
+            return "".join(text(part, names) for part in node.values)
+        if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Name):
+            value = names.get(node.value.id)
+            return text(value, names) if isinstance(value, ast.JoinedStr | ast.Constant) else "…"
+        return text_of(node) or "…"
+
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            parts = (str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
-            found.append("".join(parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            found.append(node.value)
+        if id(node) not in docstrings and (isinstance(node, ast.JoinedStr) or text_of(node)):
+            for said in dict.fromkeys((text(node, {}), text(node, named))):
+                found.append(re.sub(r"@([a-z]\w*\.[\w.]+\b)(=(?![\w$\[{(.\-+]))?", _spelled, said))
     return found
+
+
+def text_of(node: ast.AST) -> str:
+    """Of a string's constant; "" of anything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _spelled(short: re.Match[str]) -> str:
+    """A setting that `pacs/integration/checks/wording.py` spells out."""
+    section = "actor_rollout_ref." if short[1].startswith(("actor.", "rollout.", "ref.", "model.")) else ""
+    return section + short[1] + ("=…" if short[2] else "")
 
 
 @cache

@@ -14,7 +14,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
 from pacs import cli
-from pacs.commands.train import HELP
+from pacs.commands import train
 from tests.docs.configs import composed
 from tests.docs.pages import PAGES, ROOT, Page
 
@@ -160,7 +160,7 @@ def test_commands_within_lines_can_be_given() -> None:
 
 def test_options_exist() -> None:
     known = {option for parser in subcommands().values() for option in parser._option_string_actions}
-    known |= {*re.findall(r"--[\w-]+", HELP), *SLURM_OPTIONS}
+    known |= {*re.findall(r"--[\w-]+", str(train.__doc__)), *SLURM_OPTIONS}
     known |= {"--all", "--quick", "--num-cpus", "--num-gpus"}  # of scripts/test.sh, and of `ray start`
     scripts = [*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("tests/chaos/*.py")]
     known |= {option for script in scripts for option in options_of(script)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from tests.docs.pages import PAGES, ROOT, Page, code_files, read, strings
 
 #: What others make, and what stands for a file of the reader's.

@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pacs.metrics import ENTRIES, find
+from pacs.metrics.registry import ENTRIES, find
 from tests.docs.pages import PAGES, ROOT, Page, read, strings
 
 ROOTS = "|".join(sorted({re.escape(entry.name.split("/")[0]) for entry in ENTRIES}))

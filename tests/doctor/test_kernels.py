@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.doctor.compiler import check_compiler
-from pacs.doctor.kernels import FLASH_ATTENTION, TRITON, check_kernels, try_part
+from pacs.doctor.kernels import FLASH_ATTENTION, TRITON, check_compiler, check_kernels, try_part
 from tests.doctor.test_machine import doctor
 
 #: As `import flash_attn` ends where it was compiled for another torch.

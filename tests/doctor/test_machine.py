@@ -15,8 +15,7 @@ import pytest
 from pacs.doctor import machine
 from pacs.doctor.finding import Finding
 from pacs.doctor.machine import check_disk, check_ray_disk, check_shared_memory
-from pacs.doctor.stack import RAY_PORT, check_ray, check_sandbox
-from pacs.doctor.versions import check_versions, pins
+from pacs.doctor.versions import RAY_PORT, check_ray, check_sandbox, check_versions, pins
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,7 +136,7 @@ def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        monkeypatch.setattr("pacs.doctor.stack.RAY_PORT", server.getsockname()[1])
+        monkeypatch.setattr("pacs.doctor.versions.RAY_PORT", server.getsockname()[1])
         findings = {finding.check: finding.state for finding in check_ray()}
     assert findings == {"Ray": "ok", "RAY_ADDRESS": "warn", "Ray's port": "warn"}
     assert RAY_PORT == 6379

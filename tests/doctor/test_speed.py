@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from pacs.doctor.speed_check import check_speed, judge, measure
+from pacs.doctor.trials import check_speed, judge, measure
 from pacs.planning.devices import GPUS
 
 H200 = GPUS["h200"]

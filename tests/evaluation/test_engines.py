@@ -12,8 +12,8 @@ from pacs.evaluation.engines import start_engines
 from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
 from pacs.rewards.reasoning import Reasoning
+from pacs.runs.leftovers import TEMPORARY
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
-from pacs.runs.temporary import TEMPORARY
 
 
 @pytest.fixture

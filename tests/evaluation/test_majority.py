@@ -10,7 +10,7 @@ from statistics import fmean
 
 import pytest
 
-from pacs.evaluation.majority import DRAWS, maj_at_k, votes
+from pacs.evaluation.summary import DRAWS, maj_at_k, votes
 from tests.evaluation.grading import graded
 
 

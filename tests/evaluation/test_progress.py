@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pacs.evaluation import progress
+from pacs.evaluation import sampling as progress
 from pacs.evaluation.folder import Timing, read_timing, task_folder, write_timing
-from pacs.evaluation.progress import Clock, Progress
 from pacs.evaluation.sample import Grade
-from pacs.evaluation.sampling import Work
+from pacs.evaluation.sampling import Clock, Progress, Work
 from pacs.evaluation.settings import TaskSettings
 from tests.evaluation.folders import TASK, problems, settings_of, write_evaluation
 

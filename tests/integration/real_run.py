@@ -15,8 +15,8 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from pacs.base.run_folder import RunFolder
+from pacs.runs.leftovers import SHARED_MEMORY
 from pacs.runs.processes import processes_of
-from pacs.runs.segments import SHARED_MEMORY
 from pacs.runs.state import RunState, read_progress, read_state
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer

@@ -10,7 +10,7 @@ import pytest
 
 from pacs.checkpoints.folder import read_checkpoint
 from pacs.integration.schema import BASELINES
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from tests.integration.real_run import REPEATABLE_BASELINE, START_SECONDS, RealRun, equal
 from tests.integration.real_run import STEPS as LAST
 

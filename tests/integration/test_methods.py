@@ -8,7 +8,7 @@ import yaml
 from pacs.checkpoints.folder import read_checkpoint
 from pacs.composing import algorithms
 from pacs.integration.schema import BASELINES
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from tests.integration.real_run import RealRun, equal
 
 #: Each takes a minute or two.
@@ -24,7 +24,7 @@ def test_each_method_trains(method: str, task: Path, tmp_path: Path) -> None:
     run = RealRun(task, tmp_path / method, *SHORT, algorithm=method)
     run.train(f"trainer.test_freq={STEPS}")
     config = yaml.safe_load((run.folder / "config.yaml").read_text())
-    assert config["pacs"]["method"] == method
+    assert config["method"]["name"] == method
     lines = [line for line in run.steps() if "timing_s/step" in line]
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 
 from pacs.checkpoints.folder import METRICS, read_checkpoint
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from tests.integration.real_run import RESET_EVERY, SECRET, STEPS, RealRun, equal
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,8 @@ import pytest
 import torch
 from verl.trainer.ppo.metric_utils import process_validation_metrics
 
-from pacs.metrics import averaged, component_metrics, find
+from pacs.metrics.outcomes import averaged, component_metrics
+from pacs.metrics.registry import find
 
 
 def test_each_number_is_logged_by_its_name_over_the_rows_that_have_it() -> None:

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from pacs.metrics import ENTRIES, SUFFIXES
 from pacs.metrics.document import tables, written_into
+from pacs.metrics.entry import SUFFIXES
+from pacs.metrics.registry import ENTRIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 

@@ -8,27 +8,24 @@ import pytest
 import torch
 
 from pacs.integration.trainer.run_log import CONSOLE
-from pacs.metrics import (
-    ENTRIES,
+from pacs.metrics.entry import SUFFIXES, Metric, VerlKey
+from pacs.metrics.reduce import (
     OPTIONAL_UPDATE_COLUMNS,
-    SUFFIXES,
+    REDUCERS,
+    STATUSES,
     UPDATE_COLUMNS,
-    Metric,
-    VerlKey,
     batch_metrics,
-    find,
     update_metrics,
 )
-from pacs.metrics.reduce import REDUCERS
-from pacs.metrics.reductions import STATUSES
-from pacs.metrics.registry import OURS
+from pacs.metrics.registry import ENTRIES, find
+from pacs.metrics.tables.ours import OURS
 from pacs.report.groups import RESET
 from pacs.report.panels import PANELS
 from pacs.rewards.math import Status
 
 
 def declare(name: str, **options: Any) -> Metric:
-    return Metric(name=name, formula="f", unit="u", healthy="h", remedy="r", over="the rows", **options)
+    return Metric(name, "", "the rows", "u", "f", "h", "r", **options)
 
 
 @pytest.mark.parametrize("name", ["pacs/loss", "pacs/loss_median", "pacs/lossmean", "pacs/mean/loss", "pacs/x_token"])
@@ -59,7 +56,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
         alone=torch.zeros(4),
         status=["correct"] * 4,
         unfinished=[0.0] * 4,
-        first=torch.ones(4),
+        first=torch.ones(4, dtype=torch.bool),
         **batch,
     )
     declared = {metric.name for metrics in OURS.values() for metric in metrics if metric.column}

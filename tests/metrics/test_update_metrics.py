@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pacs.algorithm import Pacs
-from pacs.metrics import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, update_metrics
+from pacs.metrics.reduce import OPTIONAL_UPDATE_COLUMNS, UPDATE_COLUMNS, update_metrics
 
 Row = dict[str, float]
 

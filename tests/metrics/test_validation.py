@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from pacs.metrics import validation_metrics
+from pacs.metrics.outcomes import validation_metrics
 
 
 def test_equals_drawing_from_the_scores() -> None:

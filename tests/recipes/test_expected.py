@@ -18,8 +18,8 @@ from pacs.commands.data_prepare import make_request
 from pacs.evaluation.reported import FILE, reported
 from pacs.evaluation.tasks import parse_tasks
 from pacs.sweeps.definition import read_sweep
-from pacs.sweeps.evaluate import evaluation_folder
 from pacs.sweeps.grid import plan_runs
+from pacs.sweeps.train import evaluation_folder
 from recipes.expected import BEGIN, END, FOLDER, blocks, replaced
 
 ROOT = FOLDER.parent

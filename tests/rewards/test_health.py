@@ -2,7 +2,7 @@
 
 import pytest
 
-from pacs.rewards.health import VerifierFailure, check_graded
+from pacs.rewards.verdict import VerifierFailure, check_graded
 
 
 def infos(**counts: int) -> list[dict[str, str]]:

@@ -3,8 +3,7 @@
 import pytest
 
 from pacs.rewards import multiple_choice
-from pacs.rewards.math import PLACEHOLDER, SENTENCE, gold_problem
-from pacs.rewards.placeholders import is_placeholder
+from pacs.rewards.math import PLACEHOLDER, SENTENCE, gold_problem, is_placeholder
 
 PLACEHOLDERS = [
     "#N/A", "<unk>", "TBA",

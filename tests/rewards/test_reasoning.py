@@ -18,9 +18,8 @@ from verl.trainer.ppo.reward import load_reward_manager
 
 from pacs.integration.reward_manager import PATH, choose
 from pacs.rewards.configured import RunReward, read_reward, write_reward
-from pacs.rewards.delimiters import ALWAYS
 from pacs.rewards.find_reasoning import CannotTell, find_reasoning
-from pacs.rewards.reasoning import ANSWER_BEGINS, UNENDED, UNFINISHED, check_named, final_part
+from pacs.rewards.reasoning import ALWAYS, ANSWER_BEGINS, UNENDED, UNFINISHED, check_named, final_part
 from pacs.rewards.registry import compute_score
 from tests.rewards.tokenizers import tokenizer
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from pacs.base.run_folder import RunFolder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.runs import stacks
-from pacs.runs.driver import run_driver
+from pacs.runs.driver import Watchdog, run_driver
+from pacs.runs.leftovers import TEMPORARY
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import Progress, write_progress
-from pacs.runs.temporary import TEMPORARY
-from pacs.runs.watchdog import Watchdog
 
 
 def fill_up(run_dir: Path, take: bool) -> None:

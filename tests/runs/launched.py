@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pacs.base.stops import SIGNALS
+from pacs.runs.leftovers import orphaned_segments, segments_there
 from pacs.runs.processes import processes_of
-from pacs.runs.segments import orphaned_segments, segments_there
 from pacs.runs.state import RunState, read_progress, read_state
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pacs.runs import supervisor
 from pacs.runs.disk_space import reserved
-from pacs.runs.requests import StopRequests
+from pacs.runs.signals import StopRequests
 
 if __name__ == "__main__":
     run_dir = Path(sys.argv[1])

@@ -11,9 +11,9 @@ import pytest
 from pacs.integration.checks import ConfigError
 from pacs.integration.launch import launcher as integration
 from pacs.runs.clearing import clear_former_start
+from pacs.runs.leftovers import SHARED_MEMORY, forget_segments
 from pacs.runs.listing import list_runs
 from pacs.runs.processes import processes_of
-from pacs.runs.segments import SHARED_MEMORY, forget_segments
 from pacs.runs.state import write_state
 from pacs.runs.supervisor import FINISHED
 from tests.integration.launch.test_resume import composed

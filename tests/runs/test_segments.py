@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from pacs.runs import segments
-from pacs.runs.segments import (
+from pacs.runs import leftovers as segments
+from pacs.runs.leftovers import (
     SHARED_MEMORY,
     forget_segments,
     note_segments,

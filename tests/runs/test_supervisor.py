@@ -183,7 +183,7 @@ def test_signals_to_every_process_before_the_first_step(launch: Callable[..., La
 
 BEFORE_THE_START = """
 import time
-from pacs.runs.requests import StopRequests
+from pacs.runs.signals import StopRequests
 with StopRequests():
     print("checking", flush=True)
     time.sleep(60)

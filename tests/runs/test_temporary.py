@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from pacs.runs.temporary import TEMPORARY, make_temporary, remove_temporary, temporary_folder, temporary_variables
+from pacs.runs.leftovers import TEMPORARY, make_temporary, remove_temporary, temporary_folder, temporary_variables
 
 
 def test_it_is_this_users_alone_and_goes_with_all_that_is_in_it(tmp_path: Path) -> None:

@@ -59,9 +59,9 @@ def test_overrides_are_in_hydra_s_grammar() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("# Mine\nalgorithms: [pacs]\nrecipe: r\nvalues: {a: 1}\n", "a: give a list"),
-        ("algorithms: []\nrecipe: r\nvalues: {}\n", "algorithms: give a list"),
-        ("algorithms: [pacs]\nrecipe: r\nvalue: {}\n", "unexpected keyword argument 'value'"),
+        ("# Mine\nalgorithms: [pacs]\nrecipe: r\nvalues: {a: 1}\n", "values.a: Input should be"),
+        ("algorithms: []\nrecipe: r\nvalues: {}\n", "algorithms: "),
+        ("algorithms: [pacs]\nrecipe: r\nvalue: {}\n", "values: Field required"),
         ("algorithms: [pacs\n", "is no sweep"),
         ("just words\n", "is no sweep"),
     ],

@@ -14,9 +14,9 @@ from pacs.base.errors import UserError
 from pacs.base.run_folder import RunFolder
 from pacs.evaluation.tasks import Task
 from pacs.integration.launch.input_hashes import write_inputs
+from pacs.sweeps.check import take_results
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep, read_sweep
-from pacs.sweeps.elsewhere import take_results
 from pacs.sweeps.grid import PlannedRun, plan_runs
 from pacs.sweeps.results import as_text
 from pacs.sweeps.table import results_page

@@ -20,11 +20,10 @@ from pacs.evaluation.tasks import Task
 from pacs.rewards.configured import RunReward
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep
-from pacs.sweeps.evaluate import Evaluation, check_evaluations, evaluation_folder, is_evaluated
 from pacs.sweeps.grid import PlannedRun
-from pacs.sweeps.plot import first_measure
-from pacs.sweeps.render import render
+from pacs.sweeps.render import first_measure, render
 from pacs.sweeps.results import as_text
+from pacs.sweeps.train import Evaluation, check_evaluations, evaluation_folder, is_evaluated
 from tests.evaluation.folders import settings_of, write_evaluation
 from tests.sweeps.conftest import MakeRun
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pacs.base.stops import Stops
-from pacs.runs.requests import StopRequests
+from pacs.runs.signals import StopRequests
 
 
 @pytest.fixture(autouse=True)

@@ -49,12 +49,9 @@ def dealt_out_alike(module: torch.nn.Module, folder: Path, kind: str) -> bool:
         return False
     # One parameter tells: FSDP shards all on one mesh.
     written = next(iter(_open(shard_file(folder, kind, ranks, torch.distributed.get_rank())).values()))
-    own = next(module.parameters())
-    return (
-        isinstance(written, DTensor)
-        and isinstance(own, DTensor)
-        and torch.equal(written.device_mesh.mesh, own.device_mesh.mesh)
-    )
+    there: Any = next(module.parameters())
+    sharded = isinstance(written, DTensor) and isinstance(there, DTensor)
+    return sharded and torch.equal(written.device_mesh.mesh, there.device_mesh.mesh)
 
 
 def load_checkpoint(manager: FSDPCheckpointManager, folder: Path) -> None:
@@ -114,15 +111,12 @@ def load_optimizer(optimizer: torch.optim.Optimizer, folder: Path) -> None:
     numbers = chain.from_iterable(group["params"] for group in groups)
     parameters = dict(zip(numbers, chain.from_iterable(g["params"] for g in optimizer.param_groups), strict=True))
     # An optimizer that was just reset has no state.
-    state = {
-        number: {
-            key: _own_value(
-                f"{key} of parameter {number}", [s["state"][number][key] for s in states], parameters[number]
-            )
-            for key in values
-        }
-        for number, values in states[0]["state"].items()
-    }
+    state: dict[int, dict[str, Any]] = {}
+    for number, values in states[0]["state"].items():
+        for key in values:
+            parts = [each["state"][number][key] for each in states]
+            own = _own_value(f"{key} of parameter {number}", parts, parameters[number])
+            state.setdefault(number, {})[key] = own
     optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 

@@ -4,6 +4,7 @@ import copy
 import errno
 import json
 import os
+import random
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from omegaconf import open_dict
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
@@ -22,7 +24,6 @@ from pacs.base.terminal import print
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.folder import read_checkpoint, step_folder
 from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
-from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.shard_checks import check_checkpoint, check_shards, seal_checked
 from pacs.runs.console import MARK
 from pacs.runs.disk_space import FULL_BYTES
@@ -80,21 +81,18 @@ class Saving:
             # On a full disk this makes room for the words that say so.
             checkpoints.clear_unfinished(self.folder)
             if free < FULL_BYTES:  # torch's own words for it are about positions in a file
-                raise OSError(
-                    errno.ENOSPC, f"No space left on device: {free:,} bytes free when step {step} was saved", str(aside)
-                ) from error
+                full = f"No space left on device: {free:,} bytes free when step {step} was saved"
+                raise OSError(errno.ENOSPC, full, str(aside)) from error
             raise
         self.check_own()
-        checkpoints.publish(folder, step_folder(self.folder, step))
+        place = step_folder(self.folder, step)
+        checkpoints.publish(folder, place)
         write_atomically(self.folder / checkpoints.LATEST, str(step))
         checkpoints.prune(self.folder, keep=trainer.config.trainer.max_actor_ckpt_to_keep)
         self.saved_step = step
-        print(
-            f"{MARK}step {step}: saved as {step_folder(self.folder, step)} in {time.monotonic() - began:.1f} s",
-            flush=True,
-        )
+        print(f"{MARK}step {step}: saved as {place} in {time.monotonic() - began:.1f} s", flush=True)
         trainer.checkpoint_callback.on_save(
-            trainer=trainer, global_step=step, checkpoint_dir=str(step_folder(self.folder, step)), async_save=False
+            trainer=trainer, global_step=step, checkpoint_dir=str(place), async_save=False
         )
 
     def _metrics_so_far(self) -> dict[str, float]:
@@ -104,18 +102,16 @@ class Saving:
         metrics = {name: value for name, value in metrics.items() if name != DAPO_FILTERED_REWARD_COUNTS_KEY}
         step = trainer.global_steps
         timings = timings | {"step": time.monotonic() - trainer.phases.step_started}
-        trainer._compute_metrics(
-            batch, metrics, timings, global_steps=step, epoch=(step - 1) // trainer.steps_per_epoch
-        )
+        epoch = (step - 1) // trainer.steps_per_epoch
+        trainer._compute_metrics(batch, metrics, timings, global_steps=step, epoch=epoch)
         return {name: float(value) for name, value in metrics.items()}
 
     def check_own(self) -> None:
         """Raise RuntimeError if another start has taken over the folder (this one's launcher counts as dead)."""
         state = read_state(self.trainer.run_dir)
         if state is not None and state.token != os.environ[TOKEN]:
-            raise RuntimeError(
-                f"{self.trainer.run_dir} was taken over by another start, of process {state.pid} on {state.host}"
-            )
+            other = f"another start, of process {state.pid} on {state.host}"
+            raise RuntimeError(f"{self.trainer.run_dir} was taken over by {other}")
 
     @contextmanager
     def _verl_saves_to(self, folder: Path) -> Iterator[None]:
@@ -147,3 +143,15 @@ class Saving:
             self.resumed_metrics = read_json(checkpoint.folder / checkpoints.METRICS)  # older ones have none
             trainer.load_algorithm_state(checkpoint)
             restore_random_states(read_torch_file(checkpoint.folder / TRAINER))
+
+
+def random_states() -> dict[str, Any]:
+    """The states of Python's, numpy's and torch's generators of this process."""
+    return {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()}
+
+
+def restore_random_states(states: dict[str, Any]) -> None:
+    """Go on from what `random_states` gave."""
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["torch"])

@@ -106,12 +106,9 @@ def check_checkpoint(checkpoint: Checkpoint, workers: Any, own: Path) -> None:
     for folder, problems in found.items():
         marker.note_damage(folder, problems)
     older, _ = newest_checkpoint(own)
-    mend = (
-        "copy it again, or start the run anew in another run.dir"
-        if older is None
-        else f"the same command passes it over and goes on from step {older.step}"
-    )
-    raise BrokenCheckpoint(f"{said}: {mend}")
+    if older is None:
+        raise BrokenCheckpoint(f"{said}: copy it again, or start the run anew in another run.dir")
+    raise BrokenCheckpoint(f"{said}: the same command passes it over and goes on from step {older.step}")
 
 
 def check_shards(part: Path, ranks: int) -> None:
@@ -119,10 +116,8 @@ def check_shards(part: Path, ranks: int) -> None:
     kinds = ("model", "optim", "extra_state")
     files = [f"{kind}_world_size_{ranks}_rank_{rank}.pt" for kind in kinds for rank in range(ranks)]
     if missing := [file for file in files if not (part / file).exists()]:
-        raise FileNotFoundError(
-            f"{part} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them: run.dir must be on a "
-            "file system that all nodes share"
-        )
+        lacks = f"{part} lacks {len(missing)} of {len(files)} shards, {missing[0]} among them"
+        raise FileNotFoundError(f"{lacks}: run.dir must be on a file system that all nodes share")
 
 
 def _by_ranks(folder: Path, names: list[str], workers: Any, *, written: bool) -> list[CheckedFile]:

@@ -96,9 +96,6 @@ def _forms(prompt: str) -> Iterator[str]:
         yield f"**{ANSWER}**"
     for found in _JSON.finditer(prompt):
         yield f'{{"{found["key"] or "answer"}": "{ANSWER}"}}'
-    if _BRACKETS.search(prompt):
-        yield f"[[{ANSWER}]]"
-    if _BARE.search(prompt):
-        yield ANSWER
-    if _PROGRAM.search(prompt):
-        yield CODE
+    for asked, form in ((_BRACKETS, f"[[{ANSWER}]]"), (_BARE, ANSWER), (_PROGRAM, CODE)):
+        if asked.search(prompt):
+            yield form

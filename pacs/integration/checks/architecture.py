@@ -20,12 +20,17 @@ from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
 from pacs.integration.checks.models import read_model_config
-from pacs.integration.checks.silent import attention_of, silent_problems
+from pacs.integration.checks.silent import silent_problems
+from pacs.integration.checks.wording import in_a_line, spelled
+from pacs.verl_keys.config import attention as attention_of
 from pacs.verl_keys.config import sequence_parallel_size
 
-MODEL = "actor_rollout_ref.model"
+ATTENTION = "@model.override_config.attn_implementation"
+#: What transformers raises of a config.json that it does not take.
+REFUSALS = (AttributeError, TypeError, ValueError, ImportError, AssertionError, StrictDataclassError)
 
 
+@spelled
 def architecture_problems(config: DictConfig) -> Iterator[str]:
     """What would fail in the worker, or give wrong gradients without a word; a sentence each with the mend.
 
@@ -40,34 +45,32 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
     kind = found.get("model_type")
     if kind is None or (model.trust_remote_code and "auto_map" in found):
         return
-    named = f"{MODEL}.path={model.path}"
     if kind not in CONFIG_MAPPING:
         yield (
-            f"{named}: its model_type {kind} is unknown to the installed transformers {transformers_version}: choose "
-            f"another model, or, if it comes with code that you trust, set {MODEL}.trust_remote_code=true."
+            f"@model.path=: its model_type {kind} is unknown to the installed transformers {transformers_version}: "
+            "choose another model, or, if it comes with code that you trust, set @model.trust_remote_code=true."
         )
         return
     try:
         settings = _with_overrides(CONFIG_MAPPING[kind].from_dict(found), model)
-    except (AttributeError, TypeError, ValueError, StrictDataclassError) as error:
-        yield f"{named}: transformers refuses its config.json ({_in_a_line(error)}); see {MODEL}.override_config."
+    except REFUSALS as error:
+        said = in_a_line(error, 300)
+        yield f"@model.path=: transformers refuses its config.json ({said}); see @model.override_config."
         return
-    problems = list(_verl_problems(settings, config))
-    yield from (f"{named} {problem}" for problem in problems)
-    if problems:
+    if problems := list(_verl_problems(settings, config)):
+        yield from (f"@model.path= {problem}" for problem in problems)
         return
     model_class = _model_class(settings)
     assert model_class is not None  # or there were problems
+    name = model_class.__name__
     try:
         with torch.device("meta"):
             built = model_class._from_config(copy.deepcopy(settings), attn_implementation="eager")
-    except (AttributeError, TypeError, ValueError, ImportError, AssertionError) as error:
-        yield f"{named}: transformers cannot build a {model_class.__name__} from its config.json ({_in_a_line(error)})."
+    except REFUSALS as error:
+        yield f"@model.path=: transformers cannot build a {name} from its config.json ({in_a_line(error, 300)})."
         return
-    named = f"{named} ({model_class.__name__})"
-    yield from (f"{named} {problem}" for problem in _engine_problems(built, settings, config))
-    yield from (f"{named} {problem}" for problem in _transfer_problem(built, config))
-    yield from (f"{named} {problem}" for problem in silent_problems(built, settings, config))
+    problems = [*_engine_problems(built, config), *silent_problems(built, settings, config)]
+    yield from (f"@model.path= ({name}) {problem}" for problem in problems)
 
 
 def _with_overrides(settings: PreTrainedConfig, model: DictConfig) -> PreTrainedConfig:
@@ -96,34 +99,27 @@ def _verl_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
     if not architectures or len(architectures) != 1:
         yield f"names {architectures or 'no'} architectures in its config.json, and verl needs just one."
         return
+    named = f"is of the architecture {architectures[0]}"
     if _model_class(settings) is None:
         yield (
-            f"is of the architecture {architectures[0]}: verl gives a language-model head to architectures named "
-            "...ForCausalLM alone (and to models of image and text), and would train this one without its head: choose "
-            "another model."
+            f"{named}: verl gives a language-model head to architectures named ...ForCausalLM alone (and to models of "
+            "image and text), and would train this one without its head: choose another model."
         )
         return
     try:
         heads, key_value_heads = _attention_heads(settings)
     except AttributeError as error:
-        name = error.name
-        yield (
-            f"is of the architecture {architectures[0]}, whose config has no {name}, which verl's engine reads of "
-            "every model: "
-            + (
-                f"set +{MODEL}.override_config.num_key_value_heads={settings.get_text_config().num_attention_heads} "
-                "(each of its attention heads has keys of its own)."
-                if name == "num_key_value_heads" and hasattr(settings.get_text_config(), "num_attention_heads")
-                else "choose another model."
-            )
-        )
+        mend, own = "choose another model", getattr(settings.get_text_config(), "num_attention_heads", None)
+        if error.name == "num_key_value_heads" and own is not None:
+            mend = f"set +@model.override_config.num_key_value_heads={own} (each attention head has keys of its own)"
+        yield f"{named}, whose config has no {error.name}, which verl's engine reads of every model: {mend}."
         return
     shared = sequence_parallel_size(config)
     if heads % shared or (key_value_heads % shared and shared % key_value_heads):
         yield (
             f"has {heads} attention heads and {key_value_heads} of keys and values, which {shared} ranks "
-            f"(actor_rollout_ref.actor.ulysses_sequence_parallel_size) cannot share: use a divisor of {heads} that "
-            f"divides {key_value_heads} or is a multiple of it."
+            f"(@actor.ulysses_sequence_parallel_size) cannot share: use a divisor of {heads} that divides "
+            f"{key_value_heads} or is a multiple of it."
         )
 
 
@@ -136,58 +132,39 @@ def _attention_heads(settings: PreTrainedConfig) -> tuple[int, int]:
         return text.num_attention_heads, text.num_key_value_heads
 
 
-def _engine_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
-    """What FSDP2 and the attention kernels ask of a model."""
-    wrap = "actor_rollout_ref.actor.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
-    classes = OmegaConf.select(config, wrap)
-    if not classes and not built._no_split_modules:
-        layers = {
-            type(module[0]).__name__ for module in built.modules() if isinstance(module, nn.ModuleList) and len(module)
-        }
+def _engine_problems(built: PreTrainedModel, config: DictConfig) -> Iterator[str]:
+    """What FSDP2, the attention kernels and the transfer of weights ask of a model."""
+    role, attention, shared = config.actor_rollout_ref, attention_of(config), sequence_parallel_size(config)
+    key = "actor.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
+    if not OmegaConf.select(role, key) and not built._no_split_modules:
+        lists = [module for module in built.modules() if isinstance(module, nn.ModuleList) and len(module)]
+        layers = ", ".join(sorted({type(each[0]).__name__ for each in lists})) or "not known"
         yield (
-            "does not say which of its layers FSDP2 is to shard one by one: set "
-            f"+{wrap}=[...], and the same for actor_rollout_ref.ref; what it has of repeated layers is "
-            f"{', '.join(sorted(layers)) or 'not known'}."
+            f"does not say which of its layers FSDP2 is to shard one by one: set +@{key}=[...], and the same for "
+            f"actor_rollout_ref.ref; what it has of repeated layers is {layers}."
         )
-    attention = attention_of(config)
-    supported = [
-        *(["sdpa"] if built._supports_sdpa else []),
-        *(["flash_attention_2"] if built._supports_flash_attn else []),
-        "eager",
-    ]
-    if attention in ("flash_attention_2", "sdpa") and attention not in supported:
-        yield (
-            f"has no {attention}: set {MODEL}.override_config.attn_implementation={supported[0]} (with + before it "
-            "where the key is not there yet)."
-        )
+    there = {"sdpa": built._supports_sdpa, "flash_attention_2": built._supports_flash_attn, "eager": True}
+    supported = [name for name, is_there in there.items() if is_there]
+    absent = "with + before it where the key is not there yet"
+    if attention in there and attention not in supported:
+        yield f"has no {attention}: set {ATTENTION}={supported[0]} ({absent})."
     kernels = built._compatible_flash_implementations
     if attention in supported and attention.startswith("flash") and kernels and attention not in kernels:
+        fetched = f"transformers would fetch {kernels[0]} from the Hub in its place"
+        yield f"has no {attention}: {fetched}. Set {ATTENTION}=eager ({absent}), or that kernel (not tried here)."
+    if shared > 1 and not attention.startswith("flash"):
         yield (
-            f"has no {attention}: transformers would fetch {kernels[0]} from the Hub in its place. Set "
-            f"{MODEL}.override_config.attn_implementation=eager (with + before it where the key is not there yet), or "
-            "that kernel (not tried here)."
+            f"would run with {ATTENTION}={attention} and sequences shared by {shared} ranks "
+            "(ulysses_sequence_parallel_size), where each rank would attend to its own part alone: verl shares flash "
+            "attention only; use that, or ulysses_sequence_parallel_size=1."
         )
-    if sequence_parallel_size(config) > 1 and not attention.startswith("flash"):
-        yield (
-            f"would run with {MODEL}.override_config.attn_implementation={attention} and sequences shared by "
-            f"{sequence_parallel_size(config)} ranks (ulysses_sequence_parallel_size), where each rank would attend to "
-            "its own part alone: verl shares flash attention only; use that, or ulysses_sequence_parallel_size=1."
-        )
-
-
-def _transfer_problem(built: PreTrainedModel, config: DictConfig) -> Iterator[str]:
-    """verl's transfer to vLLM through shared memory, which a CPU needs, cuts no weight in two."""
-    role = config.actor_rollout_ref
-    bucket = role.rollout.checkpoint_engine.update_weights_bucket_megabytes
+    # verl's transfer to vLLM through shared memory, which a CPU needs, cuts no weight in two.
     number = PrecisionType.to_dtype(role.actor.fsdp_config.model_dtype).itemsize
     name, weight = max(built.named_parameters(), key=lambda named: named[1].numel())
     needed = math.ceil(number * weight.numel() / 2**20)
-    if config.trainer.device == "cpu" and needed > bucket:
+    if config.trainer.device == "cpu" and needed > role.rollout.checkpoint_engine.update_weights_bucket_megabytes:
+        bucket = "@rollout.checkpoint_engine.update_weights_bucket_megabytes="
         yield (
-            f"has a weight of {needed} MiB ({name}), and on a CPU vLLM is sent no more at a time than "
-            f"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes={bucket}: set it to {needed}."
+            f"has a weight of {needed} MiB ({name}), and on a CPU vLLM is sent no more at a time than {bucket}: set it "
+            f"to {needed}."
         )
-
-
-def _in_a_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

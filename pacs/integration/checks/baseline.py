@@ -6,9 +6,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import METHODS
 from pacs.base.suggestions import did_you_mean
-from pacs.integration.checks.batch import batch_problems
-from pacs.integration.checks.rollout import cut_sampling
+from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.unused_settings import OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import BASELINES
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
@@ -29,40 +29,38 @@ WITHOUT_INPUT = {
 #: verl's losses that are not trained with here, and why.
 REFUSED = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed "
-    "(twice too large where 16 rows were split into 4 and 12): use --config-name gspo, whose ratio is a response's "
-    "likewise",
+    "(twice too large where 16 rows were split into 4 and 12): use --config-name gspo, whose ratio is a response's",
     "bypass_mode": "verl's V1 trainer hands it none of the run's settings, and calculates vanilla by other defaults: "
     "leave it out, so that it is that of --config-name",
 }
 
 
+@spelled
 def baseline_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config of `BaselineTrainer`, a sentence each with the setting and the mend."""
     if foreign := sorted(str(key) for key in config.get("method") or {}):
         readers = [name for name, method in METHODS.items() if foreign[0] in method.model_fields]
         whose = f"a setting of {', '.join(readers)}" if readers else "no setting"
         use = f", or use --config-name {readers[0]}" if readers else ""
-        yield (
-            f"method.{foreign[0]} is {whose}, and trainer.v1.trainer_mode={config.trainer.v1.trainer_mode} does not "
-            f"read it: leave it out{use}."
-        )
+        yield f"method.{foreign[0]} is {whose}, and @trainer.v1.trainer_mode= does not read it: leave it out{use}."
     if config.actor_rollout_ref.actor.policy_loss is None:
-        yield "actor_rollout_ref.actor.policy_loss=null: it is a section: leave it out, or set a key in it."
+        yield "@actor.policy_loss=null: it is a section: leave it out, or set a key in it."
         return
-    estimator, n = config.algorithm.adv_estimator, config.actor_rollout_ref.rollout.n
+    estimator = config.algorithm.adv_estimator
     if estimator in WITHOUT_INPUT:
-        yield (
-            f"algorithm.adv_estimator={estimator} needs {WITHOUT_INPUT[estimator]}, which verl's V1 trainer does not "
-            "calculate: leave it out, so that it is that of --config-name."
-        )
-    if estimator in OF_GROUPS and n < 2:
-        yield (
-            f"actor_rollout_ref.rollout.n={n}: {estimator} compares the responses to one prompt; sample at least 2 "
-            "(the paper: 8)."
-        )
+        unknown = "which verl's V1 trainer does not calculate"
+        yield f"@algorithm.adv_estimator= needs {WITHOUT_INPUT[estimator]}, {unknown}: leave it out."
+    if estimator in OF_GROUPS and config.actor_rollout_ref.rollout.n < 2:
+        yield f"@rollout.n=: {estimator} compares the responses to one prompt; sample at least 2 (the paper: 8)."
     yield from _loss_problems(config)
     yield from unread_problems(config)
-    yield from _overlong_problems(config)
+    # DAPO's punishment of length is given over the last tokens of the longest response.
+    rewarding = OmegaConf.select(config, "reward.reward_kwargs") or {}
+    buffer = rewarding.get("overlong_buffer_cfg")
+    if buffer and buffer.enable and not 0 < buffer.len <= rewarding.get("max_resp_len"):
+        key = "reward.reward_kwargs.overlong_buffer_cfg"
+        most = "@reward.reward_kwargs.max_resp_len="
+        yield f"@{key}.len= must be above 0 and at most {most}: leave it out, or set {key}.enable=false."
     if (cut := cut_sampling(config)) is not None and not _corrects_sampling(config):
         yield (
             f"{cut}: vLLM would sample from the likelier tokens alone, while verl's ratios are to the policy with all: "
@@ -72,33 +70,26 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
     if config.critic.enable and estimator in OF_ESTIMATORS and estimator != "gae":
-        yield (
-            f"critic.enable=true: {estimator} reads no values, so that a critic would be trained for nothing: set it "
-            "to false."
-        )
+        yield f"critic.enable=true: {estimator} reads no values, and a critic would train for nothing: set it to false."
     problems = list(batch_problems(config))
     yield from problems
     if config.critic.enable and not problems:
         yield from _critic_problems(config)
 
 
+@spelled
 def baseline_warnings(config: DictConfig) -> Iterator[str]:
     """Where a run goes by the name of one algorithm and has the loss or the advantages of another."""
-    name, actor = config.trainer.v1.trainer_mode, config.actor_rollout_ref.actor
+    name = config.trainer.v1.trainer_mode
     if (cut := cut_sampling(config)) is not None:
         yield f"{cut}: the weights of algorithm.rollout_correction alone make up for what is never sampled."
-    loss, estimator = actor.policy_loss.loss_mode, config.algorithm.adv_estimator
+    loss, estimator = config.actor_rollout_ref.actor.policy_loss.loss_mode, config.algorithm.adv_estimator
+    says = f"is {name}'s, and the run's tables and model card say {name}: leave it out"
     if loss != (name if name in OF_LOSSES else "vanilla"):
         own = f", or use --config-name {loss}, which has its settings" if loss in BASELINES else ""
-        yield (
-            f"actor_rollout_ref.actor.policy_loss.loss_mode={loss}: what is not set besides is {name}'s, and "
-            f"the run's tables and model card say {name}: leave it out{own}."
-        )
+        yield f"@actor.policy_loss.loss_mode=: what is not set besides {says}{own}."
     if estimator != ESTIMATORS.get(name, "grpo"):
-        yield (
-            f"algorithm.adv_estimator={estimator}: all else is {name}'s, and the run's tables and model card say "
-            f"{name}: leave it out, so that it is that of --config-name."
-        )
+        yield f"@algorithm.adv_estimator=: all else {says}, so that it is that of --config-name."
 
 
 def _corrects_sampling(config: DictConfig) -> bool:
@@ -111,72 +102,44 @@ def _loss_problems(config: DictConfig) -> Iterator[str]:
     """verl looks its loss up in a worker's first update, after a step of rollouts."""
     from verl.trainer.ppo.core_algos import POLICY_LOSS_REGISTRY
 
-    actor = config.actor_rollout_ref.actor
-    mode = actor.policy_loss.loss_mode
+    actor, loss = config.actor_rollout_ref.actor, config.actor_rollout_ref.actor.policy_loss
+    mode, named = loss.loss_mode, "@actor.policy_loss.loss_mode="
     if mode not in POLICY_LOSS_REGISTRY:
-        yield (
-            f"actor_rollout_ref.actor.policy_loss.loss_mode={mode}: verl knows no such loss; leave it out, so that it "
-            f"is that of --config-name.{did_you_mean(str(mode), POLICY_LOSS_REGISTRY)}"
-        )
-    lowest, highest = actor.policy_loss.clip_cov_lb, actor.policy_loss.clip_cov_ub
-    if mode == "clip_cov" and not lowest < highest:
-        yield (
-            f"actor_rollout_ref.actor.policy_loss.clip_cov_lb={lowest} is not below clip_cov_ub={highest}, so that no "
-            "token would be chosen: leave both out, or set a lower one."
-        )
+        hint = did_you_mean(str(mode), POLICY_LOSS_REGISTRY)
+        yield f"{named}: verl knows no such loss; leave it out, so that it is that of --config-name.{hint}"
     if mode in REFUSED:
-        yield f"actor_rollout_ref.actor.policy_loss.loss_mode={mode}: {REFUSED[mode]}."
-    weight = actor.policy_loss.dro_beta
-    if mode == "dro" and not (isinstance(weight, int | float) and weight > 0):
-        yield (
-            f"actor_rollout_ref.actor.policy_loss.dro_beta={weight}: verl's loss dro needs its "
-            "weight of the squared log-ratio: set a number above 0."
-        )
+        yield f"{named}: {REFUSED[mode]}."
+    if mode == "clip_cov" and not loss.clip_cov_lb < loss.clip_cov_ub:
+        above = f"clip_cov_ub={loss.clip_cov_ub}, so that no token would be chosen"
+        yield f"@actor.policy_loss.clip_cov_lb= is not below {above}: leave both out, or set a lower one."
+    if mode == "dro" and not (isinstance(loss.dro_beta, int | float) and loss.dro_beta > 0):
+        weight = "its weight of the squared log-ratio"
+        yield f"@actor.policy_loss.dro_beta=: verl's loss dro needs {weight}: set a number above 0."
     if actor.clip_ratio not in (VERLS_CLIP_RATIO, actor.clip_ratio_low, actor.clip_ratio_high):
         yield (
-            f"actor_rollout_ref.actor.clip_ratio={actor.clip_ratio} is not read beside clip_ratio_low="
-            f"{actor.clip_ratio_low} and clip_ratio_high={actor.clip_ratio_high}: set those in its place."
+            f"@actor.clip_ratio= is not read beside clip_ratio_low={actor.clip_ratio_low} and clip_ratio_high="
+            f"{actor.clip_ratio_high}: set those in its place."
         )
     if actor.loss_agg_mode == "seq-mean-token-sum-norm" and actor.loss_scale_factor is None:
         yield (
-            "actor_rollout_ref.actor.loss_scale_factor=null with loss_agg_mode=seq-mean-token-sum-norm: verl would "
-            "divide each micro-batch by the longest response in it; set a constant, e.g. "
-            "${data.max_response_length}."
-        )
-
-
-def _overlong_problems(config: DictConfig) -> Iterator[str]:
-    """DAPO's punishment of length is given over the last tokens of the longest response."""
-    key = "reward.reward_kwargs"
-    buffer, longest = (OmegaConf.select(config, f"{key}.{name}") for name in ("overlong_buffer_cfg", "max_resp_len"))
-    if buffer and buffer.enable and not 0 < buffer.len <= longest:
-        yield (
-            f"{key}.overlong_buffer_cfg.len={buffer.len} must be above 0 and at most {key}.max_resp_len={longest}: "
-            f"leave it out, or set {key}.overlong_buffer_cfg.enable=false."
+            "@actor.loss_scale_factor=null with loss_agg_mode=seq-mean-token-sum-norm: verl would divide each "
+            "micro-batch by the longest response in it; set a constant, e.g. ${data.max_response_length}."
         )
 
 
 def _critic_problems(config: DictConfig) -> Iterator[str]:
-    critic, n, ranks = config.critic, config.actor_rollout_ref.rollout.n, data_parallel_size(config)
-    if critic.strategy != "fsdp2":
-        yield f"critic.strategy={critic.strategy}: checkpoints are written for fsdp2; use that."
-    if critic.ppo_mini_batch_size < 1 or critic.ppo_mini_batch_size * n % ranks:
-        yield (
-            f"critic.ppo_mini_batch_size={critic.ppo_mini_batch_size} prompts of rollout.n={n} responses cannot be "
-            f"dealt out to {ranks} data-parallel ranks: leave it out, so that it follows the policy's."
-        )
+    critic, n, parts = config.critic, config.actor_rollout_ref.rollout.n, data_parallel_size(config)
+    follows = "leave it out, so that it follows the policy's"
+    if critic.ppo_mini_batch_size < 1 or critic.ppo_mini_batch_size * n % parts:
+        dealt = f"prompts of rollout.n={n} responses cannot be dealt out to {parts} data-parallel ranks"
+        yield f"@critic.ppo_mini_batch_size= {dealt}: {follows}."
     # The one of the three budgets in verl's config that its critic reads; 32,768 if it is not set.
     budget = critic.get("ppo_infer_max_token_len_per_gpu", 32768)
-    shared = int(critic.fsdp.ulysses_sequence_parallel_size)
-    longest = longest_sequence_tokens(config)
+    shared, longest = int(critic.fsdp.ulysses_sequence_parallel_size), longest_sequence_tokens(config)
     if budget * shared < longest:
         yield (
-            f"critic.ppo_infer_max_token_len_per_gpu={budget} (times ulysses_sequence_parallel_size={shared}) is "
-            f"smaller than the longest row, {longest} tokens: raise it to at least {-(-longest // shared)}, or leave "
-            "it out, so that it follows the policy's."
+            f"critic.ppo_infer_max_token_len_per_gpu={budget} (times the {shared} ranks that share a sequence) is "
+            f"below the longest row, {longest} tokens: raise it to at least {-(-longest // shared)}, or {follows}."
         )
     if not config.actor_rollout_ref.actor.use_dynamic_bsz:
-        yield (
-            "actor_rollout_ref.actor.use_dynamic_bsz=false: verl's critic forms micro-batches by tokens alone; set it "
-            "to true."
-        )
+        yield "@actor.use_dynamic_bsz=false: verl's critic forms micro-batches by tokens alone; set it to true."

@@ -1,93 +1,114 @@
-"""Batches that divide into mini-batches, ranks and micro-batches, and token budgets that the longest row fits."""
+"""Batches that divide into mini-batches, ranks and micro-batches, budgets that the longest row fits, and engines."""
 
 import math
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from pacs.integration.checks.wording import full_name, spelled
 from pacs.verl_keys.config import (
     PADDING_TOKENS,
     data_parallel_size,
+    longest_row,
     longest_sequence_tokens,
+    ranks,
     sequence_parallel_size,
 )
 
+#: The passes of an update: of each the start of its settings' names.
+PASSES = ("actor.ppo", "rollout.log_prob", "ref.log_prob")
 
+
+@spelled
 def batch_problems(config: DictConfig) -> Iterator[str]:
     """What does not divide, or does not fit; a sentence each with the setting and the mend."""
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
-    gpus, shared = config.trainer.n_gpus_per_node * config.trainer.nnodes, sequence_parallel_size(config)
+    gpus, shared = ranks(config), sequence_parallel_size(config)
     if gpus % shared:
-        yield (
-            f"actor_rollout_ref.actor.ulysses_sequence_parallel_size={shared} does not divide the {gpus} ranks "
-            "(trainer.n_gpus_per_node * trainer.nnodes)."
-        )
+        of = f"the {gpus} ranks (trainer.n_gpus_per_node * trainer.nnodes)"
+        yield f"@actor.ulysses_sequence_parallel_size={shared} does not divide {of}."
         return
-    for key in ("ppo_mini_batch_size", "ppo_epochs"):
-        if actor[key] < 1:
-            yield f"actor_rollout_ref.actor.{key}={actor[key]} must be at least 1."
-            return
-    prompts, ranks = actor.ppo_mini_batch_size, data_parallel_size(config)
+    prompts, parts = actor.ppo_mini_batch_size, data_parallel_size(config)
     generated = config.data.get("gen_batch_size")
     if generated is not None and config.data.train_batch_size % generated:
-        yield (
-            f"data.gen_batch_size={generated} does not divide data.train_batch_size={config.data.train_batch_size}: "
-            "leave it out."
-        )
+        yield "@data.gen_batch_size= does not divide @data.train_batch_size=: leave it out."
     if config.data.train_batch_size % prompts:
+        yield "@data.train_batch_size= is not a multiple of @actor.ppo_mini_batch_size= (prompts, both): change either."
+    if prompts * n % parts:
         yield (
-            f"data.train_batch_size={config.data.train_batch_size} is not a multiple of "
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} (both count prompts): change either."
-        )
-    if prompts * n % ranks:
-        yield (
-            f"actor_rollout_ref.actor.ppo_mini_batch_size={prompts} prompts of rollout.n={n} responses cannot be dealt "
-            f"out to {ranks} data-parallel ranks: use a multiple of {ranks} prompts (or one that makes their "
-            f"product a multiple of {ranks})."
+            f"@actor.ppo_mini_batch_size= prompts of rollout.n={n} responses cannot be dealt out to {parts} "
+            f"data-parallel ranks: use a multiple of {parts} prompts (or make their product a multiple of {parts})."
         )
         return
     for part in ("rollout", "ref"):
         if config.actor_rollout_ref[part].log_prob_use_dynamic_bsz != actor.use_dynamic_bsz:
-            yield (
-                f"actor_rollout_ref.{part}.log_prob_use_dynamic_bsz is not actor_rollout_ref.actor.use_dynamic_bsz="
-                f"{str(actor.use_dynamic_bsz).lower()}: leave it out, so that it follows."
-            )
+            yield f"@{part}.log_prob_use_dynamic_bsz is not @actor.use_dynamic_bsz=: leave it out, so that it follows."
             return
     yield from _dynamic_problems(config) if actor.use_dynamic_bsz else _static_problems(config)
 
 
 def _dynamic_problems(config: DictConfig) -> Iterator[str]:
     """The longest sequence must fit every micro-batch."""
-    longest = longest_sequence_tokens(config)
-    settings = config.actor_rollout_ref
-    budgets = {
-        "actor.ppo_max_token_len_per_gpu": settings.actor.ppo_max_token_len_per_gpu,
-        "rollout.log_prob_max_token_len_per_gpu": settings.rollout.log_prob_max_token_len_per_gpu,
-        "ref.log_prob_max_token_len_per_gpu": settings.ref.log_prob_max_token_len_per_gpu,
-    }
-    shared = sequence_parallel_size(config)
-    for key, budget in budgets.items():
+    longest, shared = longest_sequence_tokens(config), sequence_parallel_size(config)
+    for key in (f"{each}_max_token_len_per_gpu" for each in PASSES):
+        budget = OmegaConf.select(config, full_name(key))
         if budget is None or budget * shared < longest:
             yield (
-                f"actor_rollout_ref.{key}={budget} (times ulysses_sequence_parallel_size={shared}) is smaller than the "
-                f"longest row, {longest} tokens (data.max_prompt_length + data.max_response_length, or the "
-                f"{PADDING_TOKENS} of verl's padding): raise it to at least {-(-longest // shared)}, or "
-                "lower the lengths."
+                f"@{key}= (times ulysses_sequence_parallel_size={shared}) is smaller than the longest row, {longest} "
+                f"tokens (prompt and response, or the {PADDING_TOKENS} of verl's padding): raise it to at least "
+                f"{-(-longest // shared)}, or lower data.max_prompt_length or data.max_response_length."
             )
 
 
 def _static_problems(config: DictConfig) -> Iterator[str]:
     """Micro-batches of a fixed number of responses must divide a rank's part of a mini-batch."""
-    settings = config.actor_rollout_ref
-    per_rank = settings.actor.ppo_mini_batch_size * settings.rollout.n // data_parallel_size(config)
-    sizes = {
-        "actor.ppo_micro_batch_size_per_gpu": settings.actor.ppo_micro_batch_size_per_gpu,
-        "rollout.log_prob_micro_batch_size_per_gpu": settings.rollout.log_prob_micro_batch_size_per_gpu,
-        "ref.log_prob_micro_batch_size_per_gpu": settings.ref.log_prob_micro_batch_size_per_gpu,
-    }
-    for key, size in sizes.items():
+    roles = config.actor_rollout_ref
+    per_rank = roles.actor.ppo_mini_batch_size * roles.rollout.n // data_parallel_size(config)
+    for key in (f"{each}_micro_batch_size_per_gpu" for each in PASSES):
+        size = OmegaConf.select(config, full_name(key))
         if size is None or per_rank % size:
-            yield (
-                f"actor_rollout_ref.{key}={size} must divide the {per_rank} responses of a rank's mini-batch: use "
-                f"{math.gcd(per_rank, size or per_rank)}, or actor_rollout_ref.actor.use_dynamic_bsz=true."
-            )
+            use = math.gcd(per_rank, size or per_rank)
+            mend = f"use {use}, or @actor.use_dynamic_bsz=true"
+            yield f"@{key}= must divide the {per_rank} responses of a rank's mini-batch: {mend}."
+
+
+@spelled
+def rollout_problems(config: DictConfig) -> Iterator[str]:
+    """What verl and vLLM would refuse of an engine's settings once all else is up, or take without a word."""
+    rollout, gpus = config.actor_rollout_ref.rollout, ranks(config)
+    engine = math.prod(rollout[f"{part}_parallel_size"] for part in ("tensor_model", "data", "pipeline_model"))
+    if gpus % engine:
+        yield (
+            f"@rollout.tensor_model_parallel_size=: engines of {engine} GPUs cannot share {gpus} ranks "
+            "(trainer.n_gpus_per_node * trainer.nnodes): use a number that divides them."
+        )
+    # A response of several turns fits the same limits.
+    context, longest = rollout.max_model_len, longest_row(config)
+    if OmegaConf.select(rollout, "engine_kwargs.vllm.max_model_len") is not None:
+        own = "@rollout.engine_kwargs.vllm.max_model_len"
+        yield f"{own} would take the place of @rollout.max_model_len without verl's knowing: leave it out."
+    if context is not None and type(context) is not int:
+        yield f"@rollout.max_model_len=: use a whole number of tokens, or leave it out ({longest}, by the lengths)."
+    elif context is not None and context < longest:
+        yield (
+            "@rollout.max_model_len= would cut responses off, without a word: data.max_prompt_length and "
+            f"data.max_response_length make {longest} tokens; leave it out, or lower the lengths."
+        )
+    tokens = rollout.max_num_batched_tokens
+    if tokens < rollout.max_num_seqs:
+        fewer = f"max_num_seqs={rollout.max_num_seqs}"
+        yield f"@rollout.max_num_batched_tokens=: vLLM refuses fewer than {fewer}: raise it, or lower that."
+    if not rollout.enable_chunked_prefill and type(context) is int and tokens < context:
+        yield (
+            f"@rollout.max_num_batched_tokens= does not hold a prompt of max_model_len={context} tokens at once, as "
+            "enable_chunked_prefill=false asks for: raise it, or set that to true."
+        )
+    for name in ("prompt_length", "response_length"):
+        if rollout[name] != config.data[f"max_{name}"]:
+            yield f"@rollout.{name}= is not @data.max_{name}=: leave it out, so that it follows."
+
+
+def cut_sampling(config: DictConfig) -> str | None:
+    """The settings by which vLLM samples from the likelier tokens alone, as one writes them; None without such."""
+    rollout, whole = config.actor_rollout_ref.rollout, {"top_k": -1, "top_p": 1}
+    return " ".join(f"@rollout.{key}=" for key, value in whole.items() if rollout[key] != value) or None

@@ -1,4 +1,4 @@
-"""Values that verl or vLLM would refuse only after the start, or take without a word."""
+"""Values that verl or vLLM would refuse only after the start, or take without a word: a table of them."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -8,181 +8,135 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.arguments import LARGEST_SEED
 from pacs.base.settings import flatten
+from pacs.integration.checks.wording import full_name, spelled
+from pacs.verl_keys.algorithm_changes import plain
 
-#: vLLM's names of dtypes that a policy can be sampled in.
-DTYPES = ("auto", "bfloat16", "float16", "float32", "half", "float")
-
-#: verl's estimates of a KL divergence from samples, and what may steer the coefficient of one.
+#: verl's estimates of a KL divergence from samples, and the names of its precisions.
 DIVERGENCES = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
-CONTROLLERS = ("fixed", "adaptive")
-
-#: What verl does with a prompt that is too long.
-TRUNCATIONS = ("error", "left", "right", "middle")
-
-#: verl's schedules of the learning rate, the names of its precisions, and vLLM's ways of loading weights.
-SCHEDULES = ("constant", "cosine")
 PRECISIONS = ("fp32", "float32", "32", 32, "bf16", "bfloat16", "fp16", "float16", "16", 16)
-# The reference's follow the policy's.
-_FSDP = ("actor_rollout_ref.actor.fsdp_config", "critic.fsdp")
 ATTENTIONS = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flex_attention")
-LOAD_FORMATS = ("dummy", "auto", "safetensors", "hf", "pt", "npcache", "fastsafetensors", "sharded_state")
 
-_Check = tuple[Callable[[Any], bool], str]
-
-
-def _whole(least: int) -> _Check:
-    return lambda value: type(value) is int and value >= least, f"use a whole number of at least {least}"
+Holds = Callable[[Any], bool]
 
 
-def _number(holds: Callable[[float], bool], words: str) -> _Check:
-    return lambda value: type(value) in (int, float) and holds(value), words
+def _whole(least: int, *besides: object) -> Holds:
+    return lambda value: (type(value) is int and value >= least) or _one_of(*besides)(value)
 
 
-def _one_of(names: tuple[object, ...], words: str | None = None) -> _Check:
-    return (
-        lambda value: value in names,
-        words or f"use {'one of ' if len(names) > 1 else ''}{', '.join(map(str, names))}",
-    )
+def _number(holds: Callable[[float], bool], *besides: object) -> Holds:
+    return lambda value: (type(value) in (int, float) and holds(value)) or _one_of(*besides)(value)
 
 
-_TOP_P = _number(lambda p: 0 < p <= 1, "use a share above 0 and at most 1 (1: all tokens)")
-_TOP_K: _Check = (
-    lambda k: type(k) is int and (k == -1 or k >= 1),
-    "use a whole number of at least 1, or -1: all tokens",
-)
-_RATE = _number(lambda rate: 0 <= rate < math.inf, "use a number of at least 0")
-_ABOVE_0 = _number(lambda value: 0 < value < math.inf, "use a number above 0")
-_PART = _number(lambda share: 0 < share <= 1, "use a share of the tokens, above 0 and at most 1")
-_SHARE = _number(lambda share: 0 <= share <= 1, "use a number from 0 to 1")
-# torch would turn the gradient round, or take it away; verl reads no null.
-_CLIP = _number(lambda norm: norm > 0, "use a number above 0, or inf to never clip")
-_DIVERGENCE: _Check = (
-    lambda name: isinstance(name, str) and name.removesuffix("+") in DIVERGENCES,
-    f"use one of {', '.join(DIVERGENCES)}, or one of these with a + behind it",
-)
-_STEPS: _Check = (lambda steps: type(steps) is int and steps >= -1, "use a whole number of steps; -1 for never")
-_SWITCH: _Check = (lambda value: type(value) is bool, "use true or false")
-_OPTIMIZERS = ("actor_rollout_ref.actor.optim", "critic.optim")
-_OF_OPTIMIZER: dict[str, _Check] = {
-    "lr": (_RATE[0], f"{_RATE[1]} (the paper: 1e-6)"),
-    "clip_grad": _CLIP,
-    "weight_decay": _RATE,
-    "lr_scheduler_type": _one_of(SCHEDULES),
-    "warmup_style": _one_of((None,), "leave it out: it is verl's old name of lr_scheduler_type"),
-    "lr_warmup_steps": (lambda steps: type(steps) is int and steps >= -1, "use a whole number of steps, or -1"),
-    "lr_warmup_steps_ratio": _number(lambda share: 0 <= share <= 1, "use a share of the steps, from 0 to 1"),
-    "min_lr_ratio": (
-        lambda share: share is None or (type(share) in (int, float) and 0 <= share <= 1),
-        "use a share of the learning rate, from 0 to 1",
-    ),
-    "num_cycles": _ABOVE_0,
-    "total_training_steps": _one_of((-1,), "leave it out: verl puts the run's own number there"),
-    "betas": (
-        lambda betas: (
-            OmegaConf.is_list(betas)
-            and len(betas) == 2
-            and all(type(beta) in (int, float) and 0 <= beta < 1 for beta in betas)
-        ),
-        "use two numbers of at least 0 and below 1, as [0.9,0.999]",
-    ),
-}
-_NAME: _Check = (
-    lambda name: str(name) not in ("", ".", "..") and "/" not in str(name),
-    "use a plain name: it is that of a folder",
-)
-_ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
-#: Setting -> what its value must be, and what to use in words.
-VALUES: dict[str, _Check] = {
-    f"{_ROLLOUT}.seed": (
-        lambda seed: type(seed) is int and 0 <= seed <= LARGEST_SEED,
-        f"use a whole number from 0 to {LARGEST_SEED}: NumPy takes no other in vLLM",
-    ),
-    f"{_ROLLOUT}.name": (lambda name: name == "vllm", "use vllm: the watch and the weight transfer are written for it"),
-    f"{_ROLLOUT}.dtype": (lambda name: name in DTYPES, f"use one of {', '.join(DTYPES)}"),
-    f"{_ROLLOUT}.temperature": _number(lambda t: 0 < t < math.inf, "use a number above 0 (1: the policy's own)"),
-    f"{_ROLLOUT}.top_p": _TOP_P,
-    f"{_ROLLOUT}.top_k": _TOP_K,
-    f"{_ROLLOUT}.val_kwargs.temperature": _number(
-        lambda t: 0 <= t < math.inf, "use a number of at least 0 (0: greedy)"
-    ),
-    f"{_ROLLOUT}.val_kwargs.top_p": _TOP_P,
-    f"{_ROLLOUT}.val_kwargs.top_k": _TOP_K,
-    f"{_ROLLOUT}.agent.num_workers": _whole(1),
-    f"{_ROLLOUT}.mode": _one_of(("async",)),
-    f"{_ROLLOUT}.load_format": _one_of(LOAD_FORMATS),
-    f"{_ROLLOUT}.scheduling_policy": _one_of(("fcfs", "priority")),
-    f"{_ROLLOUT}.logprobs_mode": _one_of(("processed_logprobs", "raw_logprobs")),
-    **{f"{part}.{key}": check for part in _OPTIMIZERS for key, check in _OF_OPTIMIZER.items()},
-    **{f"{part}.model_dtype": _one_of(PRECISIONS, "use fp32, bf16 or fp16") for part in _FSDP},
-    **{
-        f"{part}.mixed_precision": (
-            lambda dtypes: dtypes is None or (OmegaConf.is_dict(dtypes) and set(dtypes.values()) <= set(PRECISIONS)),
-            "use null, or {param_dtype: bf16, reduce_dtype: fp32, buffer_dtype: fp32} with fp32, bf16 or fp16 for each",
-        )
-        for part in _FSDP
-    },
-    f"{_ACTOR}.ppo_epochs": _whole(1),
-    **{
-        f"{part}.override_config.attn_implementation": (
-            lambda name: name is None or name in ATTENTIONS or (isinstance(name, str) and "/" in name),
-            f"use one of {', '.join(ATTENTIONS)}, or a kernel of the Hub, OWNER/NAME",
-        )
-        for part in ("actor_rollout_ref.model", "critic.model")
-    },
-    **{f"actor_rollout_ref.actor.clip_ratio{which}": _RATE for which in ("", "_low", "_high")},
+def _one_of(*names: object) -> Holds:
+    return lambda value: any(value == name and type(value) is type(name) for name in names)
+
+
+def _among(*names: str) -> tuple[Holds, str]:
+    return _one_of(*names), f"use one of {', '.join(names)}"
+
+
+def _optim(*names: str) -> tuple[str, ...]:
+    return tuple(f"{part}.optim.{name}" for part in ("actor", "critic") for name in names)
+
+
+def _precisions(dtypes: Any) -> bool:
+    return dtypes is None or (OmegaConf.is_dict(dtypes) and set(dtypes.values()) <= set(PRECISIONS))
+
+
+def _betas(betas: Any) -> bool:
+    return OmegaConf.is_list(betas) and len(betas) == 2 and all(map(_number(lambda beta: 0 <= beta < 1), betas))
+
+
+_RATE, _ABOVE_0 = _number(lambda rate: 0 <= rate < math.inf), _number(lambda value: 0 < value < math.inf)
+_SHARE, _PART = _number(lambda share: 0 <= share <= 1), _number(lambda share: 0 < share <= 1)
+#: What a value must be, in words what to use, and the settings. Those of a critic are looked at where there is one.
+# fmt: off
+VALUES: tuple[tuple[Holds, str, tuple[str, ...]], ...] = (
+    (_whole(1), "use a whole number of at least 1", (
+        "rollout.agent.num_workers", "actor.ppo_epochs", "algorithm.kl_ctrl.horizon", "reward.num_workers",
+        "data.filter_overlong_prompts_workers", "trainer.total_epochs",
+    )),
+    (_whole(0), "use a whole number of at least 0", (
+        "data.dataloader_num_workers", "trainer.critic_warmup", "trainer.log_val_generations",
+    )),
+    (_whole(0, None), "use a whole number of at least 0", ("data.seed",)),
+    (_whole(1, None), "use a whole number of at least 1, or null for all epochs", ("trainer.total_training_steps",)),
+    (_whole(1, None), "use a number of at least 1, or null to keep all", ("trainer.max_actor_ckpt_to_keep",)),
+    (_whole(1, -1), "use a whole number of at least 1, or -1: all tokens", (
+        "rollout.top_k", "rollout.val_kwargs.top_k",
+    )),
+    (_whole(1, -1), "use a whole number of at least 1, or -1: all rows", ("data.train_max_samples",)),
+    (_whole(-1), "use a whole number of steps; -1 for never", ("trainer.save_freq", "trainer.test_freq")),
+    (_whole(-1), "use a whole number of steps, or -1", _optim("lr_warmup_steps")),
+    (lambda seed: _whole(0)(seed) and seed <= LARGEST_SEED,
+     f"use a whole number from 0 to {LARGEST_SEED}: NumPy takes no other in vLLM", ("rollout.seed",)),
+    (_ABOVE_0, "use a number above 0 (1: the policy's own)", ("rollout.temperature",)),
+    (_RATE, "use a number of at least 0 (0: greedy)", ("rollout.val_kwargs.temperature",)),
+    (_PART, "use a share above 0 and at most 1 (1: all tokens)", ("rollout.top_p", "rollout.val_kwargs.top_p")),
+    (_PART, "use a number above 0 and at most 1: it is vLLM's share of a GPU", ("rollout.gpu_memory_utilization",)),
+    (_PART, "use a share of the tokens, above 0 and at most 1", (
+        "actor.policy_loss.clip_cov_ratio", "actor.policy_loss.kl_cov_ratio",
+    )),
+    (_RATE, "use a number of at least 0 (the paper: 1e-6)", _optim("lr")),
+    (_RATE, "use a number of at least 0", (
+        *_optim("weight_decay"), "actor.clip_ratio", "actor.clip_ratio_low", "actor.clip_ratio_high",
+        "actor.policy_loss.ppo_kl_coef", "critic.cliprange_value",
+    )),
+    (_ABOVE_0, "use a number above 0", (
+        *_optim("num_cycles"), "actor.tau_pos", "actor.tau_neg", "algorithm.kl_ctrl.target_kl",
+    )),
+    (_number(lambda value: 0 < value < math.inf, None), "use a number above 0, or null", ("actor.loss_scale_factor",)),
+    # torch would turn the gradient round, or take it away; verl reads no null.
+    (_number(lambda norm: norm > 0), "use a number above 0, or inf to never clip", _optim("clip_grad")),
     # verl stops at 1 in the first update.
-    f"{_ACTOR}.clip_ratio_c": _number(lambda ratio: 1 < ratio < math.inf, "use a number above 1 (verl: 3)"),
-    f"{_ACTOR}.tau_pos": _ABOVE_0,
-    f"{_ACTOR}.tau_neg": _ABOVE_0,
-    f"{_ACTOR}.policy_loss.clip_cov_ratio": _PART,
-    f"{_ACTOR}.policy_loss.kl_cov_ratio": _PART,
-    f"{_ACTOR}.policy_loss.ppo_kl_coef": _RATE,
-    "algorithm.kl_ctrl.type": (lambda kind: kind in CONTROLLERS, f"use one of {', '.join(CONTROLLERS)}"),
-    "algorithm.kl_ctrl.horizon": _whole(1),
-    "algorithm.kl_ctrl.target_kl": _ABOVE_0,
-    "algorithm.kl_penalty": _DIVERGENCE,
-    f"{_ACTOR}.kl_loss_type": _DIVERGENCE,
-    f"{_ACTOR}.loss_scale_factor": (
-        lambda tokens: tokens is None or (type(tokens) in (int, float) and 0 < tokens < math.inf),
-        "use a number above 0, or null",
-    ),
-    "critic.cliprange_value": _RATE,
-    "algorithm.gamma": _SHARE,
-    "algorithm.lam": _SHARE,
-    "reward.num_workers": _whole(1),
-    "data.dataloader_num_workers": _whole(0),
-    "data.filter_overlong_prompts_workers": _whole(1),
-    "data.shuffle": _SWITCH,
-    "data.truncation": (lambda way: way in TRUNCATIONS, f"use one of {', '.join(TRUNCATIONS)}"),
-    "data.train_max_samples": (
-        lambda rows: type(rows) is int and (rows == -1 or rows >= 1),
-        "use a whole number of at least 1, or -1: all rows",
-    ),
-    "data.seed": (lambda seed: seed is None or (type(seed) is int and seed >= 0), "use a whole number of at least 0"),
-    "trainer.total_epochs": _whole(1),
-    "trainer.critic_warmup": _whole(0),
-    "trainer.log_val_generations": _whole(0),
-    "trainer.save_freq": _STEPS,
-    "trainer.test_freq": _STEPS,
-    "trainer.project_name": _NAME,
-    "trainer.experiment_name": _NAME,
-}
+    (_number(lambda ratio: 1 < ratio < math.inf), "use a number above 1 (verl: 3)", ("actor.clip_ratio_c",)),
+    (_SHARE, "use a number from 0 to 1", ("algorithm.gamma", "algorithm.lam")),
+    (_SHARE, "use a share of the steps, from 0 to 1", _optim("lr_warmup_steps_ratio")),
+    (_number(lambda share: 0 <= share <= 1, None), "use a share of the learning rate, from 0 to 1",
+     _optim("min_lr_ratio")),
+    (_betas, "use two numbers of at least 0 and below 1, as [0.9,0.999]", _optim("betas")),
+    (_one_of(True, False), "use true or false", ("data.shuffle",)),
+    (_one_of("vllm"), "use vllm: the watch and the weight transfer are written for it", ("rollout.name",)),
+    (_one_of("async"), "use async", ("rollout.mode",)),
+    (_one_of("fsdp2"), "use fsdp2: checkpoints and PACS's reference are copied shard by shard, as it has them",
+     ("actor.strategy", "critic.strategy")),
+    (_one_of(None), "leave it out: it is verl's old name of lr_scheduler_type", _optim("warmup_style")),
+    (_one_of(-1), "leave it out: verl puts the run's own number there", _optim("total_training_steps")),
+    (_one_of("auto", "resume_path", "disable"), "use auto, resume_path or disable", ("trainer.resume_mode",)),
+    (*_among("constant", "cosine"), _optim("lr_scheduler_type")),
+    (*_among("auto", "bfloat16", "float16", "float32", "half", "float"), ("rollout.dtype",)),
+    (*_among("dummy", "auto", "safetensors", "hf", "pt", "npcache", "fastsafetensors", "sharded_state"),
+     ("rollout.load_format",)),
+    (*_among("fcfs", "priority"), ("rollout.scheduling_policy",)),
+    (*_among("processed_logprobs", "raw_logprobs"), ("rollout.logprobs_mode",)),
+    (*_among("fixed", "adaptive"), ("algorithm.kl_ctrl.type",)),
+    (*_among("error", "left", "right", "middle"), ("data.truncation",)),
+    (lambda name: isinstance(name, str) and name.removesuffix("+") in DIVERGENCES,
+     f"use one of {', '.join(DIVERGENCES)}, or one of these with a + behind it",
+     ("algorithm.kl_penalty", "actor.kl_loss_type")),
+    (_one_of(*PRECISIONS), "use fp32, bf16 or fp16", ("actor.fsdp_config.model_dtype", "critic.fsdp.model_dtype")),
+    (_precisions, "use null, or {param_dtype: bf16, reduce_dtype: fp32, buffer_dtype: fp32} with fp32, bf16 or fp16",
+     ("actor.fsdp_config.mixed_precision", "critic.fsdp.mixed_precision")),
+    (lambda name: name is None or name in ATTENTIONS or (isinstance(name, str) and "/" in name),
+     f"use one of {', '.join(ATTENTIONS)}, or a kernel of the Hub, OWNER/NAME",
+     ("model.override_config.attn_implementation", "critic.model.override_config.attn_implementation")),
+    (lambda name: str(name) not in ("", ".", "..") and "/" not in str(name),
+     "use a plain name: it is that of a folder", ("trainer.project_name", "trainer.experiment_name")),
+)
+# fmt: on
 
 
+@spelled
 def value_problems(config: DictConfig) -> Iterator[str]:
     """What is out of bounds, a sentence each with the setting and the mend."""
-    for key, (holds, words) in VALUES.items():
-        value = OmegaConf.select(config, key)
-        if key.startswith("critic.") and not config.critic.enable:
-            continue
-        if not holds(value):
-            yield f"{key}={value}: {words}."
-    for key, value in flatten(_plain(config)).items():
+    looked_at = set()
+    for holds, words, names in VALUES:
+        for name in names:
+            key = full_name(name)
+            looked_at.add(key)
+            if not holds(OmegaConf.select(config, key)) and (config.critic.enable or not key.startswith("critic.")):
+                yield f"@{name}=: {words}."
+    for key, value in flatten(plain(config)).items():
         unbounded = value == math.inf and key.endswith("clip_grad")  # gradients may be left as they are
-        if isinstance(value, float) and not math.isfinite(value) and key not in VALUES and not unbounded:
+        if isinstance(value, float) and not math.isfinite(value) and key not in looked_at and not unbounded:
             yield f"{key}={value}: use a finite number."
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    plain: Any = OmegaConf.to_container(config, resolve=True)
-    return dict(plain)

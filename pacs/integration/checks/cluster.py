@@ -6,13 +6,14 @@ from typing import Any
 from uuid import uuid4
 
 import ray
-from omegaconf import DictConfig, ListConfig
+from omegaconf import DictConfig
 
 from pacs.base.terminal import print
 from pacs.integration import nodes
-from pacs.integration.checks.machine import RAY_ADDRESS
-from pacs.integration.checks.run import ConfigError
+from pacs.integration.checks.machine import listed
+from pacs.integration.checks.run import ConfigError, refuse
 from pacs.integration.provenance import installed_versions
+from pacs.verl_keys.names import RAY_ADDRESS
 
 
 def prepare_cluster(config: DictConfig) -> None:
@@ -28,20 +29,18 @@ def prepare_cluster(config: DictConfig) -> None:
         return
     try:
         with nodes.connected(address):
-            if problems := [*_resource_problems(config), *_node_problems(config)]:
-                raise ConfigError(problems)
+            refuse([*_resource_problems(config), *_node_problems(config)])
             _remark(config)
             nodes.clear_other_nodes(Path(config.run.dir))
             nodes.prepare_other_nodes(Path(config.run.dir))
     except (ray.exceptions.GetTimeoutError, ray.exceptions.RayTaskError) as error:
-        problem = f"{RAY_ADDRESS}={address}: another node cannot be made ready: {str(error).strip().splitlines()[-1]}"
-        raise ConfigError([problem]) from error
+        last = str(error).strip().splitlines()[-1]
+        raise ConfigError(f"{RAY_ADDRESS}={address}: another node cannot be made ready: {last}") from error
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
-        problem = (
+        raise ConfigError(
             f"{RAY_ADDRESS}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a "
             "token (InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/scaling.md)."
-        )
-        raise ConfigError([problem]) from error
+        ) from error
 
 
 def _resource_problems(config: DictConfig) -> Iterator[str]:
@@ -93,31 +92,23 @@ def _node_problems(config: DictConfig) -> Iterator[str]:
 
 
 def _problems_of(host: str, call: Any, token: Path, here: dict[str, str]) -> Iterator[str]:
+    mend = "start Ray there from the same environment as here"
     try:
         missing, versions = ray.get(call, timeout=nodes.ANSWER_SECONDS)
     except ray.exceptions.RayError as error:
-        yield (
-            f"node {host} cannot run this project ({str(error).strip().splitlines()[-1]}): start Ray there from the "
-            "same environment as here."
-        )
+        yield f"node {host} cannot run this project ({str(error).strip().splitlines()[-1]}): {mend}."
         return
     if token in missing:
         yield f"run.dir={token.parent} is not the same folder on {host}: choose one that all nodes share."
-    yield from (
-        f"{file} is here, but not on node {host}: copy it there, or put it where all nodes see it."
-        for file in missing
-        if file != token
-    )
+    for file in missing:
+        if file != token:
+            yield f"{file} is here, but not on node {host}: copy it there, or put it where all nodes see it."
     if differing := {name for name in here | versions if here.get(name) != versions.get(name)}:
-        yield (
-            f"node {host} has other versions: "
-            + ", ".join(f"{name} {versions.get(name)} (here {here.get(name)})" for name in sorted(differing))
-            + ": start Ray there from the same environment as here."
-        )
+        said = ", ".join(f"{name} {versions.get(name)} (here {here.get(name)})" for name in sorted(differing))
+        yield f"node {host} has other versions: {said}: {mend}."
 
 
 def _inputs(config: DictConfig) -> Iterator[Path]:
     yield Path(str(config.actor_rollout_ref.model.path)).expanduser().absolute()
-    for files in (config.data.train_files, config.data.val_files):
-        for file in files if isinstance(files, ListConfig) else [files]:
-            yield Path(file).expanduser().absolute()
+    for file in (*listed(config.data.train_files), *listed(config.data.val_files)):
+        yield Path(file).expanduser().absolute()

@@ -6,10 +6,12 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
@@ -18,18 +20,16 @@ from pacs.integration.checks.reasoning import reasoning_problems
 from pacs.integration.checks.rows import Note, row_problems
 from pacs.integration.checks.schemas import unite_problems
 from pacs.integration.checks.user_code import try_own_code
+from pacs.integration.checks.wording import in_a_line
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
+from pacs.verl_keys.config import chat_template_options
+from pacs.verl_keys.names import RAY_ADDRESS
 
-RAY_ADDRESS = "ray_kwargs.ray_init.address"
 CONNECT_SECONDS = 5.0
 #: verl's names of loggers that need packages: what is imported, and what pip calls it.
 LOGGER_PACKAGES = {
-    "tensorboard": {"tensorboard": "tensorboard"},
-    "wandb": {"wandb": "wandb"},
-    "mlflow": {"mlflow": "mlflow"},
-    "swanlab": {"swanlab": "swanlab"},
-    "trackio": {"trackio": "trackio"},
+    **{name: {name: name} for name in ("tensorboard", "wandb", "mlflow", "swanlab", "trackio")},
     "clearml": {"clearml": "clearml", "pandas": "pandas"},
     "rl_insight": {"rl_insight": "rl-insight"},
     "vemlp_wandb": {"volcengine_ml_platform": "volcengine-ml-platform"},
@@ -52,33 +52,38 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """
     yield from _package_problems(config)
     yield from _folder_problems(config)
-    data_problems = list(_data_problems(config))
+    files = _data_files(config)
+    train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
+    data_problems = list(_data_problems(config, files, train, val))
     problems = [*data_problems, *model_problems(config)]
     yield from problems
     if not data_problems:
-        yield from row_problems(config, _data_files(config), lambda said: note(f"warning: {said}"))
-    files = _data_files(config)
-    named = {key: [file for of, file in files if of == key] for key, _ in files}
+        yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
     if not problems:
-        problems = list(prompt_problems(config, named["data.train_files"], named["data.val_files"]))
-        yield from problems or reasoning_problems(config)
-    trial = try_own_code(config, None if data_problems else named["data.train_files"][0])
+        yield from list(prompt_problems(config, train, val)) or reasoning_problems(config)
+    trial = try_own_code(config, None if data_problems else train[0])
     for said in trial.notes:
         note(said)
     yield from trial.problems
 
 
+def listed(value: Any) -> list[Any]:
+    """The items of a setting that is one or a list."""
+    return list(value) if OmegaConf.is_list(value) else [value]
+
+
 def expected_data(config: DictConfig) -> list[str]:
     """A line for each data file: what is there, or the command that prepares it. Test sets first, as in preparing."""
-    lines = []
-    for key, file in _data_files(config):
+
+    def found(file: Path) -> str:
         if not file.is_file():
-            lines.append(f"{key}={file}: missing: {how_to_prepare(config, file)}")
-        elif isinstance(found := _metadata(file), str):
-            lines.append(f"{key}={file}: {found}")
-        else:
-            lines.append(f"{key}={file}: {found.num_rows:,} rows")
-    return lines
+            return f"missing: {how_to_prepare(config, file)}"
+        try:
+            return f"{pyarrow.parquet.read_metadata(file).num_rows:,} rows"
+        except (pyarrow.ArrowException, OSError) as error:
+            return f"not a parquet file ({in_a_line(error).rstrip('.')})."
+
+    return [f"{key}={file}: {found(file)}" for key, file in _data_files(config)]
 
 
 def how_to_prepare(config: DictConfig, file: Path) -> str:
@@ -88,15 +93,15 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
     source = next((source for source in SOURCES if source.name == file.parent.name), None)
     if source is None or file.name != ("train.parquet" if source.training else "test.parquet"):
         return "`pacs data prepare`, or the recipe's README"
-    words = ["pacs data prepare", source.name, "--out", str(file.parent)]
-    if source.training:
-        words += ["--model", str(config.actor_rollout_ref.model.path)]
-        if config.data.max_prompt_length != MAX_PROMPT_LENGTH:
-            words += ["--max-prompt-length", str(config.data.max_prompt_length)]
-        if not (config.data.get("apply_chat_template_kwargs") or {}).get("enable_thinking", True):
-            words += ["--no-thinking"]
-    after = ", after the evaluation sets whose problems it is not to have" if source.training else ""
-    return f"`{' '.join(words)}`{after}"
+    command = f"pacs data prepare {source.name} --out {file.parent}"
+    if not source.training:
+        return f"`{command}`"
+    command += f" --model {config.actor_rollout_ref.model.path}"
+    if config.data.max_prompt_length != MAX_PROMPT_LENGTH:
+        command += f" --max-prompt-length {config.data.max_prompt_length}"
+    if not chat_template_options(config).get("enable_thinking", True):
+        command += " --no-thinking"
+    return f"`{command}`, after the evaluation sets whose problems it is not to have"
 
 
 def _machine_problems(config: DictConfig) -> Iterator[str]:
@@ -104,20 +109,16 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         yield from _address_problems(str(address))  # the cluster is looked at when the run holds its folder
         return
     if config.trainer.nnodes > 1:
-        yield (
-            f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: start it on several with "
-            "scripts/slurm/train.sbatch, or name a Ray cluster (ray_kwargs.ray_init.address=HOST:PORT)."
-        )
+        mend = f"start it on several with scripts/slurm/train.sbatch, or name a Ray cluster ({RAY_ADDRESS}=HOST:PORT)"
+        yield f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: {mend}."
     if config.trainer.device == "cuda":
         import torch
 
         wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
         if wanted > found:
             why = "" if torch.version.cuda else f" (the PyTorch of this environment, {sys.prefix}, is a CPU build)"
-            yield (
-                f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs{why}: lower it, run on a machine "
-                "that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu (tiny models only)."
-            )
+            mend = "run on a machine that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu"
+            yield f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs{why}: lower it, {mend}."
 
 
 def _address_problems(address: str) -> Iterator[str]:
@@ -134,8 +135,7 @@ def _address_problems(address: str) -> Iterator[str]:
 
 
 def _package_problems(config: DictConfig) -> Iterator[str]:
-    loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
-    for name in loggers:
+    for name in listed(config.trainer.logger):
         for module, package in LOGGER_PACKAGES.get(name, {}).items():
             if importlib.util.find_spec(module) is None:
                 what = "which" if package == name else f"whose package {package}"
@@ -145,49 +145,35 @@ def _package_problems(config: DictConfig) -> Iterator[str]:
 def _folder_problems(config: DictConfig) -> Iterator[str]:
     """The run's folder, or where it is to be made."""
     folder = Path(config.run.dir)
-    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    there = nearest(folder)
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         yield f"run.dir={folder} cannot be written (see {there}): choose another folder."
 
 
 def _data_files(config: DictConfig) -> list[tuple[str, Path]]:
-    given = {key: OmegaConf.select(config, key) for key in ("data.val_files", "data.train_files")}
-    lists = {key: files if isinstance(files, ListConfig) else [files] for key, files in given.items()}
-    return [(key, Path(file).expanduser()) for key, files in lists.items() for file in files]
+    keys = ("data.val_files", "data.train_files")
+    return [(key, Path(file).expanduser()) for key in keys for file in listed(OmegaConf.select(config, key))]
 
 
-def _data_problems(config: DictConfig) -> Iterator[str]:
-    problems = [problem for key, file in _data_files(config) for problem in _file_problems(config, key, file)]
-    for key in () if problems else ("data.val_files", "data.train_files"):
-        problems += unite_problems(key, [file for of, file in _data_files(config) if of == key])
-    yield from problems
-    if not problems:
-        yield from _number_problems(config)
-
-
-def _file_problems(config: DictConfig, key: str, file: Path) -> Iterator[str]:
-    if not file.is_file():
-        yield (
-            f"{key}={file}: no such file. Prepare the data ({how_to_prepare(config, file)}), or set {key} to a parquet "
-            "file."
-        )
-        return
+def _data_problems(
+    config: DictConfig, files: list[tuple[str, Path]], train: list[Path], val: list[Path]
+) -> Iterator[str]:
+    problems = []
     graded = config.reward.custom_reward_function.path == VERIFIERS
-    for problem in schema_problems(file, prompt=config.data.prompt_key, graded=graded):
-        yield f"{key}={file} {problem}."
+    for key, file in files:
+        if file.is_file():
+            found = schema_problems(file, prompt=config.data.prompt_key, graded=graded)
+            problems += [f"{key}={file} {problem}." for problem in found]
+        else:
+            how = how_to_prepare(config, file)
+            problems.append(f"{key}={file}: no such file. Prepare the data ({how}), or set {key} to a parquet file.")
+    if not problems:
+        problems += [*unite_problems("data.val_files", val), *unite_problems("data.train_files", train)]
+    yield from problems or _number_problems(config, train)
 
 
-def _metadata(file: Path) -> pyarrow.parquet.FileMetaData | str:
-    """What a parquet file says of itself, or why it is none, as a sentence."""
-    try:
-        return pyarrow.parquet.read_metadata(file)
-    except (pyarrow.ArrowException, OSError) as error:
-        return f"not a parquet file ({' '.join(str(error).split()).rstrip('.')})."
-
-
-def _number_problems(config: DictConfig) -> Iterator[str]:
+def _number_problems(config: DictConfig, files: list[Path]) -> Iterator[str]:
     """The files together must fill a batch."""
-    files = [file for key, file in _data_files(config) if key == "data.train_files"]
     rows = sum(pyarrow.parquet.read_metadata(file).num_rows for file in files)
     most, wanted = config.data.get("train_max_samples", -1), config.data.train_batch_size
     named = f"data.train_files={', '.join(map(str, files))} has {rows} rows"

@@ -9,29 +9,25 @@ import httpx
 from omegaconf import DictConfig
 
 from pacs.checkpoints.model_folder import model_problems as folder_problems
+from pacs.integration.checks.wording import spell
+from pacs.verl_keys.config import longest_row
 
-#: Where a recipe looks for its model and problems -> what makes them.
-MADE_BY = {
-    Path("outputs/arithmetic"): "python -m recipes.arithmetic.make",
-    Path("outputs/math_smoke"): "python -m recipes.math_smoke.make FILE",
-    **{
-        Path("outputs") / task: f"python -m recipes.{task}.make"
-        for task in ("arithmetic_mixed", "countdown", "chain_sums")
-    },
-}
+#: Where a recipe looks for its model and problems, below outputs/ -> what is given to the program that makes them.
+MADE_BY = {"arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": ""}
 
 
 def model_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with the policy's model and the critic's, a sentence each with the setting and the mend."""
-    yield from _policy_problems(config)
-    yield from _critic_problems(config)
+    yield from (spell(problem, config) for problem in (*_policy_problems(config), *_critic_problems(config)))
 
 
 def recipe_command(path: Path) -> str | None:
     """The command that makes a recipe's folder, of what is in it; recipes are in a checkout, not in the wheel."""
     where = "" if find_spec("recipes") else " in a checkout of this project"
-    commands = (f"`{made} --out {folder}`{where}" for folder, made in MADE_BY.items() if path.is_relative_to(folder))
-    return next(commands, None)
+    for task, given in MADE_BY.items():
+        if path.is_relative_to(folder := Path("outputs", task)):
+            return f"`python -m recipes.{task}.make{given} --out {folder}`{where}"
+    return None
 
 
 def read_model_config(path: str) -> dict[str, Any]:
@@ -59,34 +55,31 @@ def read_model_config(path: str) -> dict[str, Any]:
 
 
 def _policy_problems(config: DictConfig) -> Iterator[str]:
-    path, own = str(config.actor_rollout_ref.model.path), config.actor_rollout_ref.model.get("tokenizer_path")
+    model = config.actor_rollout_ref.model
+    path, own = str(model.path), model.get("tokenizer_path")
     folder = Path(path).expanduser()
     if own is not None and not Path(own).is_dir() and not _is_hub_name(str(own)):
-        yield f"actor_rollout_ref.model.tokenizer_path={own}: no such folder: leave it out, so that it is the model's."
+        yield "@model.tokenizer_path=: no such folder: leave it out, so that it is the model's."
         return
     if folder.is_dir():
-        template = config.actor_rollout_ref.model.get("custom_chat_template") is None
-        tokenizer = own in (None, config.actor_rollout_ref.model.path)
+        template, tokenizer = model.get("custom_chat_template") is None, own in (None, model.path)
         if problems := list(folder_problems(folder, tokenizer=tokenizer, template=template)):
-            yield from (f"actor_rollout_ref.model.path={path} {problem}." for problem in problems)
+            yield from (f"@model.path= {problem}." for problem in problems)
             return
-    if not folder.is_dir() and not _is_hub_name(path):
+    elif not _is_hub_name(path):
         how = recipe_command(folder) or "make or download the model"
-        yield (
-            f"actor_rollout_ref.model.path={path}: no such folder: {how}, or give a Hugging Face id such as "
-            "Qwen/Qwen3-8B."
-        )
+        yield f"@model.path=: no such folder: {how}, or give a Hugging Face id such as Qwen/Qwen3-8B."
         return
     try:
         found = read_model_config(path)
     except (OSError, ValueError, httpx.HTTPError) as error:
         why = str(error).splitlines()[0]
         if folder.is_dir():
-            yield f"actor_rollout_ref.model.path={path}: its config.json cannot be read ({why}): make it anew."
+            yield f"@model.path=: its config.json cannot be read ({why}): make it anew."
         else:
             yield (
-                f"actor_rollout_ref.model.path={path} is neither a folder here nor a model that Hugging Face answers "
-                f"for ({why}): download it first, or set the path to its folder."
+                f"@model.path= is neither a folder here nor a model that Hugging Face answers for ({why}): download it "
+                "first, or set the path to its folder."
             )
     else:
         yield from _context_problems(config, found)
@@ -97,19 +90,13 @@ def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[
     settings = {**model, **(config.actor_rollout_ref.model.override_config or {})}
     text = settings.get("text_config") or {}
     context = settings.get("max_position_embeddings") or text.get("max_position_embeddings")
-    prompt, response = config.data.max_prompt_length, config.data.max_response_length
-    held = config.actor_rollout_ref.rollout.max_model_len
-    if context is not None and held is not None and prompt + response <= context < held:
-        yield (
-            f"actor_rollout_ref.rollout.max_model_len={held}: the model at actor_rollout_ref.model.path="
-            f"{config.actor_rollout_ref.model.path} has {context} positions (max_position_embeddings): leave it out."
-        )
-    if context is not None and prompt + response > context:
-        yield (
-            f"data.max_prompt_length={prompt} and data.max_response_length={response} make {prompt + response} tokens, "
-            f"and the model at actor_rollout_ref.model.path={config.actor_rollout_ref.model.path} has {context} "
-            "positions (max_position_embeddings): lower the lengths, or choose a model with a longer context."
-        )
+    needed, held = longest_row(config), config.actor_rollout_ref.rollout.max_model_len
+    has = f"the model at @model.path= has {context} positions (max_position_embeddings)"
+    if context is not None and held is not None and needed <= context < held:
+        yield f"@rollout.max_model_len=: {has}: leave it out."
+    if context is not None and needed > context:
+        lengths = f"@data.max_prompt_length= and @data.max_response_length= make {needed} tokens"
+        yield f"{lengths}, and {has}: lower the lengths, or choose a model with a longer context."
 
 
 def _critic_problems(config: DictConfig) -> Iterator[str]:
@@ -118,10 +105,9 @@ def _critic_problems(config: DictConfig) -> Iterator[str]:
     if not config.critic.enable or path == str(config.actor_rollout_ref.model.path):
         return
     if folder.is_dir():
-        problems = folder_problems(folder, tokenizer=False)
-        yield from (f"critic.model.path={path} {problem}." for problem in problems)
+        yield from (f"@critic.model.path= {problem}." for problem in folder_problems(folder, tokenizer=False))
     elif not _is_hub_name(path):
-        yield f"critic.model.path={path}: no such folder: leave it out, so that it is the policy's, or name a model."
+        yield "@critic.model.path=: no such folder: leave it out, so that it is the policy's, or name a model."
 
 
 def _is_hub_name(path: str) -> bool:

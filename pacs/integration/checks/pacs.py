@@ -6,9 +6,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
-from pacs.integration.checks.batch import batch_problems
-from pacs.integration.checks.rollout import cut_sampling
+from pacs.integration.checks.batch import batch_problems, cut_sampling
+from pacs.integration.checks.switches import Only, other_than
 from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, changed
+from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys.config import (
@@ -22,29 +23,47 @@ from pacs.verl_keys.config import (
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
 SHARED_WITH_REFERENCE = ("fsdp_size", "model_dtype", "dtype", "mixed_precision", "ulysses_sequence_parallel_size")
-
-
 #: What names verl's advantages and losses, with the values of the shipped config: our methods have neither.
 VERLS = {
     "algorithm.adv_estimator": "pacs",
-    "actor_rollout_ref.actor.policy_loss.loss_mode": "vanilla",
-    "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
+    "actor.policy_loss.loss_mode": "vanilla",
+    "actor.loss_agg_mode": "token-mean",
 }
 #: What a method may read of each token (`Method.READS`): by vLLM, and by verl's pass of log pi_old.
 STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
-    "actor_rollout_ref.rollout.quantization",
-    "actor_rollout_ref.rollout.quantization_config_file",
-    "actor_rollout_ref.rollout.qat.enable",
-    "actor_rollout_ref.rollout.engine_kwargs.vllm.quantization",
-    "actor_rollout_ref.rollout.engine_kwargs.vllm.kv_cache_dtype",
-    "actor_rollout_ref.actor.qat.enable",
-    "actor_rollout_ref.actor.fsdp_config.qat.enable",
-    "actor_rollout_ref.ref.fsdp_config.qat.enable",
-)
+    "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
+    "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype", "actor.qat.enable",
+    "actor.fsdp_config.qat.enable", "ref.fsdp_config.qat.enable",
+)  # fmt: skip
+_KL = "verl's KL terms are no part of this method (PACS's score is itself the ratio to the reference)"
+_BITS = "the responses would be another policy's than the trained one, and this method has no importance weights"
+_LORA = "LoRA is not tried here: its reference is the base model for ever, and `pacs export` takes no adapters"
+#: Settings of verl that our methods would not heed -> the values that they may have, and why no other.
+NOT_HEEDED: Only = {
+    "actor.use_kl_loss": ((False,), _KL),
+    "algorithm.use_kl_in_reward": ((False,), _KL),
+    "actor.entropy_coeff": (
+        (0,),
+        "this method's loss has no entropy term (method.metrics.entropy_every logs it)",
+    ),
+    "actor.shuffle": ((False,), "it would tear groups apart; data.shuffle shuffles, and groups are dealt out anew"),
+    "reward.reward_kwargs.overlong_buffer_cfg.enable": (
+        (False,),
+        "punished length is no label of right or wrong",
+    ),
+    "algorithm.rollout_correction.rollout_is": ((None,), "this method takes none of verl's importance weights"),
+    "algorithm.rollout_correction.rollout_rs": ((None,), "this method takes none of verl's rejections"),
+    **dict.fromkeys(QUANTIZED, ((None, False, "auto"), _BITS)),
+    "critic.enable": ((False,), "this method has no critic"),
+    "model.lora_rank": ((0,), _LORA),
+    "model.lora.rank": ((0,), _LORA),
+    "model.lora_adapter_path": ((None,), _LORA),
+}
 
 
+@spelled
 def pacs_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config of our methods' trainer, a sentence each with the setting and the mend."""
     try:
@@ -52,32 +71,36 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
     except ValueError as error:
         yield str(error)
         return
-    least, n = method.smallest_group, config.actor_rollout_ref.rollout.n
+    least, n, reference = method.smallest_group, config.actor_rollout_ref.rollout.n, method.reference
     if n < least:
         otherwise = ""
         if isinstance(method, Pacs):
             keep = method.model_copy(update={"single_class_groups": "keep"}).smallest_group <= n
             otherwise = ", or set method.single_class_groups=keep" if keep else ", or set another method.estimator"
         yield (
-            f"actor_rollout_ref.rollout.n={n}: what is learned from the responses to a prompt takes at least "
-            f"{least} of them with these settings; sample more (the paper: 8){otherwise}."
+            f"@rollout.n=: what is learned from the responses to a prompt takes at least {least} of them with these "
+            f"settings; sample more (the paper: 8){otherwise}."
         )
         return
-    if method.compares_with_sampler and method.reference.reset_every != 1:
-        given = "null" if method.reference.reset_every is None else method.reference.reset_every
+    if method.compares_with_sampler and reference.reset_every != 1:
         yield (
-            f"method.reference.reset_every={given}: {config.method.name} compares with the policy that sampled, which "
-            "is the reference where it is reset in every step: leave it out, so that it is 1."
+            f"@method.reference.reset_every=: {config.method.name} compares with the policy that sampled, which is the "
+            "reference where it is reset in every step: leave it out, so that it is 1."
         )
-    if method.reference.reset_at_saturation is not None and not isinstance(method, Pacs):
+    if reference.reset_at_saturation is not None and not isinstance(method, Pacs):
         yield (
-            f"method.reference.reset_at_saturation={method.reference.reset_at_saturation}: {config.method.name} has no "
-            "scores that could be saturated, so that it would never reset: leave it out, or use "
-            "method.reference.reset_at_log_ratio."
+            f"@method.reference.reset_at_saturation=: {config.method.name} has no scores that could be saturated, so "
+            "that it would never reset: leave it out, or use method.reference.reset_at_log_ratio."
         )
     yield from _token_problems(config, method)
     yield from _reference_problems(config)
-    yield from _ignored_settings(config)
+    named = [name for name, value in VERLS.items() if OmegaConf.select(config, full_name(name)) != value]
+    if unread := [*named, *changed(config, LEFT_AS_THEY_ARE)]:
+        yield (
+            f"{', '.join(f'@{name}=' for name in unread)}: this method reads nothing of verl's advantages and losses "
+            "(its own settings are under method.): leave that out, or choose another method by --config-name."
+        )
+    yield from other_than(NOT_HEEDED, config)
     if (cut := cut_sampling(config)) is not None and _sampler_is_reference(method):
         longer = ", or a reference that is kept (method.reference.reset_every=5)" if isinstance(method, Pacs) else ""
         yield (
@@ -86,21 +109,19 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
             f"heeded on both sides){longer}."
         )
     batches = list(batch_problems(config))
-    yield from batches
-    if not batches:
-        yield from _strategy_problems(config)
+    yield from batches or _strategy_problems(config)
 
 
+@spelled
 def pacs_warnings(config: DictConfig) -> Iterator[str]:
     """What is allowed in a sound config of our methods' trainer and does something else than its reader may think."""
     method = method_in(config)
-    reference, cut = method.reference, cut_sampling(config)
-    if cut is not None and not _sampler_is_reference(method):
+    if (cut := cut_sampling(config)) is not None and not _sampler_is_reference(method):
         yield (
             f"{cut}: responses are sampled from the likelier tokens alone, while log-probabilities are of the whole "
             "policy: no response is trained on that has a token that was cut off."
         )
-    if reference.reset_every == 1 and reference.reset_optimizer:
+    if method.reference.reset_every == 1 and method.reference.reset_optimizer:
         alone = prompts_per_step(config) == prompts_per_update(config) and epochs_per_step(config) == 1
         updates = "every update" if alone else "the first update of each step"
         yield (
@@ -117,37 +138,27 @@ def _sampler_is_reference(method: Method) -> bool:
 
 def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
     """What is needed of each token, and would not be there."""
-    by_engine = config.actor_rollout_ref.rollout.calculate_log_probs
-    kind = method.update.correction.kind
-    if kind is not None and method.reference.reset_every != 1:
-        yield (
-            f"method.update.correction.kind={kind}: its weights are of the policy that was sent to vLLM, which is kept "
-            "where it is the reference alone: set method.reference.reset_every=1, or leave the correction out."
-        )
-    if kind is not None and not by_engine:
-        yield (
-            f"method.update.correction.kind={kind} needs vLLM's own log-probabilities: set "
-            "actor_rollout_ref.rollout.calculate_log_probs=true."
-        )
-    if kind is not None and by_engine and config.actor_rollout_ref.rollout.logprobs_mode != "processed_logprobs":
-        yield (
-            f"method.update.correction.kind={kind}: vLLM's log-probabilities are to be those that it sampled with: set "
-            "actor_rollout_ref.rollout.logprobs_mode=processed_logprobs."
-        )
-    for name in method.READS:
-        if name not in STREAMS:
+    rollout, kind, name = config.actor_rollout_ref.rollout, "@method.update.correction.kind=", config.method.name
+    if method.update.correction.kind is not None:
+        if method.reference.reset_every != 1:
             yield (
-                f"method.name={config.method.name} reads {name} of each token, which this trainer does not make; there "
-                f"are {', '.join(STREAMS)}."
+                f"{kind}: its weights are of the policy that was sent to vLLM, which is kept where it is the reference "
+                "alone: set method.reference.reset_every=1, or leave the correction out."
             )
-        elif name == "rollout_log_probs" and not by_engine:
-            yield (
-                f"method.name={config.method.name} reads rollout_log_probs: set "
-                "actor_rollout_ref.rollout.calculate_log_probs=true."
-            )
+        if not rollout.calculate_log_probs:
+            yield f"{kind} needs vLLM's own log-probabilities: set @rollout.calculate_log_probs=true."
+        elif rollout.logprobs_mode != "processed_logprobs":
+            mend = "set @rollout.logprobs_mode=processed_logprobs"
+            yield f"{kind}: vLLM's log-probabilities are to be those that it sampled with: {mend}."
+    for stream in method.READS:
+        reads = f"method.name={name} reads {stream}"
+        if stream not in STREAMS:
+            yield f"{reads} of each token, which this trainer does not make; there are {', '.join(STREAMS)}."
+        elif stream == "rollout_log_probs" and not rollout.calculate_log_probs:
+            yield f"{reads}: set @rollout.calculate_log_probs=true."
     if isinstance(method, Aggregated) and method.aggregation.endswith("norm") and method.max_response_tokens is None:
         yield (
-            f"method.aggregation={method.aggregation} divides by the most tokens that a response may have: set "
+            "@method.aggregation= divides by the most tokens that a response may have: set "
             "method.max_response_tokens=${data.max_response_length}."
         )
 
@@ -155,84 +166,22 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
 def _reference_problems(config: DictConfig) -> Iterator[str]:
     actor, ref = config.actor_rollout_ref.actor, config.actor_rollout_ref.ref
     if ref.strategy != actor.strategy:
-        yield (
-            f"actor_rollout_ref.ref.strategy={ref.strategy} is not the actor's: leave it out, so that it follows the "
-            "actor's."
-        )
+        yield "@ref.strategy= is not the actor's: leave it out, so that it follows the actor's."
     for key in SHARED_WITH_REFERENCE:
         theirs, own = actor.fsdp_config.get(key), ref.fsdp_config.get(key)
         if theirs != own:
-            yield (
-                f"actor_rollout_ref.ref.fsdp_config.{key}={own} is not the actor's ({theirs}): the reference is the "
-                "policy's copy; leave the reference's setting out, so that it follows the actor's."
-            )
-    model = config.actor_rollout_ref.model
-    if model.lora_rank > 0 or model.lora.rank > 0 or model.lora_adapter_path is not None:
-        why = (
-            "no run of this trainer has been tried with LoRA, and `pacs export` takes no adapters"
-            if OmegaConf.select(config, "method.reference.reset_every") == 1
-            else "the reference would be the base model for ever, and could not be reset to the policy"
-        )
-        yield f"actor_rollout_ref.model.lora_rank: {why}: set lora_rank=0 and lora.rank=0."
-
-
-def _ignored_settings(config: DictConfig) -> Iterator[str]:
-    """Settings of verl that our methods would not heed."""
-    found = {key: OmegaConf.select(config, key) for key in VERLS}
-    named = [f"{key}={value}" for key, value in found.items() if value != VERLS[key]]
-    changes = [f"{key}={value}" for key, value in changed(config, tuple(LEFT_AS_THEY_ARE)).items()]
-    if unread := [*named, *changes]:
-        yield (
-            f"{', '.join(unread)}: this method reads nothing of verl's advantages and losses (its own settings are "
-            "under method.): leave that out, or choose another method by --config-name."
-        )
-    actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
-    if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
-        yield (
-            "actor_rollout_ref.actor.use_kl_loss or algorithm.use_kl_in_reward is true: verl's KL terms are "
-            "no part of this method (PACS's score is itself the ratio to the reference); set both to false."
-        )
-    if actor.entropy_coeff != 0:
-        yield (
-            f"actor_rollout_ref.actor.entropy_coeff={actor.entropy_coeff}: this method's loss has no entropy "
-            "term; set it to 0 (the entropy is logged anyway, method.metrics.entropy_every)."
-        )
-    if actor.shuffle:
-        yield (
-            "actor_rollout_ref.actor.shuffle=true would tear groups apart; set it to false (the data is shuffled by "
-            "data.shuffle, and groups are dealt out to mini-batches anew each step)."
-        )
-    if OmegaConf.select(config, "reward.reward_kwargs.overlong_buffer_cfg.enable"):
-        yield (
-            "reward.reward_kwargs.overlong_buffer_cfg.enable=true: a punishment of length is no label of right or "
-            "wrong, which this method trains on: set it to false."
-        )
-    correction = algorithm.get("rollout_correction") or {}
-    if correction.get("rollout_is") or correction.get("rollout_rs"):
-        yield (
-            "algorithm.rollout_correction is set: this method takes none of verl's importance weights; set rollout_is "
-            "and rollout_rs to null."
-        )
-    for key in QUANTIZED:
-        if (value := OmegaConf.select(config, key)) not in (None, False, "auto"):
-            yield (
-                f"{key}={value}: the responses would be another policy's than the one that is trained, and this method "
-                "has no importance weights that correct for the difference: leave it out."
-            )
-    if config.critic.enable:
-        yield "critic.enable=true: this method has no critic; set it to false."
+            copy = "the reference is the policy's copy; leave it out, so that it follows the actor's"
+            yield f"@ref.fsdp_config.{key}= is not the actor's ({theirs}): {copy}."
 
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:
     """Whole groups must fit where they are asked for."""
-    n = most_responses(config)
-    if wanted(config) == "grouped":
-        obstacle = why_not_grouped(config, n * longest_sequence_tokens(config))
-        if method_in(config).whole_mini_batch:
-            yield f"method.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."
-        elif obstacle is not None:
-            yield (
-                f"method.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
-                f"{longest_sequence_tokens(config)} tokens with their prompt), or use method.update.strategy=auto, "
-                "which is as exact."
-            )
+    n, longest = most_responses(config), longest_sequence_tokens(config)
+    obstacle = why_not_grouped(config, n * longest) if wanted(config) == "grouped" else None
+    if obstacle is not None and method_in(config).whole_mini_batch:
+        yield f"method.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."
+    elif obstacle is not None:
+        yield (
+            f"method.update.strategy=grouped, but {obstacle}: change that (a group has {n} responses of up to "
+            f"{longest} tokens with their prompt), or use method.update.strategy=auto, which is as exact."
+        )

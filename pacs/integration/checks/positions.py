@@ -9,7 +9,6 @@ from transformers import PreTrainedConfig
 
 from pacs.verl_keys.config import longest_row
 
-MODEL = "actor_rollout_ref.model"
 #: Whose torch code (transformers 5.10.4) sums the states of a row's chunks over the wrong axis, so that earlier tokens
 #: depend on later chunks; Mamba's own kernels do not.
 WRONG_STATES_OF_CHUNKS = ("nemotron_h", "zamba2")
@@ -49,14 +48,14 @@ def chunk_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterator[s
     if config.actor_rollout_ref.model.use_remove_padding and (chunk := getattr(text, "attention_chunk_size", None)):
         yield (
             f"attends in chunks of {chunk} tokens (attention_chunk_size), which transformers counts from the start of "
-            f"the micro-batch and not of each packed sequence. Set {MODEL}.use_remove_padding=false."
+            f"the micro-batch and not of each packed sequence. Set actor_rollout_ref.model.use_remove_padding=false."
         )
     kernels = config.trainer.device == "cuda" and all(map(find_spec, ("mamba_ssm", "causal_conv1d")))
     if text.model_type in WRONG_STATES_OF_CHUNKS and longest > text.chunk_size and not kernels:
         yield (
             f"goes through its Mamba layers in chunks of {text.chunk_size} tokens, and without the kernels of "
             "mamba_ssm and causal_conv1d transformers lets later chunks change earlier tokens: rows have up to "
-            f"{longest}. Set +{MODEL}.override_config.chunk_size={longest}, or install both (a GPU's alone)."
+            f"{longest}. Set +actor_rollout_ref.model.override_config.chunk_size={longest}, or install both (a GPU's)."
         )
 
 

@@ -1,15 +1,19 @@
-"""Whether the prompts of a run, as the model's chat template makes them, can be trained on."""
+"""Whether the prompts of a run, as the model's chat template makes them, can be trained on, and are what they say."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.parquet
 from jinja2 import TemplateError
 from omegaconf import DictConfig
 
+from pacs.integration.checks.wording import in_a_line, spell
 from pacs.verl_keys.config import chat_template_options
 
+#: Those that the templates of most models know.
+ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 #: A text has at most as many tokens as bytes, and these, which a tokenizer may put before it.
 MARGIN = 8
 
@@ -28,9 +32,8 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
     try:
         tokenizer = tokenizer_of(config)
     except Exception as error:  # whatever transformers or a tokenizer's own code makes of a damaged file
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        path = config.actor_rollout_ref.model.path
-        yield f"actor_rollout_ref.model.path={path}: its tokenizer does not load ({why}): save it anew."
+        why = f"{type(error).__name__}: {in_a_line(error)}"
+        yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
         return
     if tokenizer is None:
         return
@@ -50,10 +53,8 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
                 break
         if fitting < least:
             wanted = f"data.train_batch_size={least}" if name == "train_files" else "needed for a validation"
-            yield (
-                f"data.{name}: of {looked_at} prompts {fitting} can be used, fewer than {wanted}. The first of the "
-                f"others {words}."
-            )
+            few = f"of {looked_at} prompts {fitting} can be used, fewer than {wanted}"
+            yield f"data.{name}: {few}. The first of the others {words}."
 
 
 def tokenizer_of(config: DictConfig) -> Any:
@@ -101,11 +102,54 @@ def _problem(tokenizer: Any, messages: Any, options: dict[str, Any], longest: in
     try:
         text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **options)
     except TemplateError as error:
-        why = " ".join(str(error).split())
-        return f"is refused by the chat template of {tokenizer.name_or_path} ({why}): mend the template, or the prompt"
+        template = f"the chat template of {tokenizer.name_or_path} ({in_a_line(error)})"
+        return f"is refused by {template}: mend the template, or the prompt"
     if cut or len(text.encode()) <= longest - MARGIN:
         return None
     tokens = len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
     if tokens <= longest:
         return None
     return f"has {tokens} tokens, more than data.max_prompt_length={longest}: raise that, or leave out such prompts"
+
+
+def turn_problems(
+    config: DictConfig, prompts: Sequence[tuple[int, list[dict[str, Any]]]]
+) -> Iterator[tuple[str, str, list[int]]]:
+    """What is wrong with messages: a clause that goes on from the file's name, the mend, and the rows.
+
+    Args:
+        config: of the run.
+        prompts: the number of the row, and its messages.
+    """
+    tokens = _control_tokens(config)
+    of_tokens = (
+        "The model would read it as the end or the beginning of a turn, and not as text: take it out; messages hold "
+        "what is said, and the chat template adds the rest"
+    )
+    of_roles = f"Models are trained on {', '.join(ROLES)}: rename it"
+    of_ends = "verl has the model begin another turn, and not go on with this one: end with what the user says"
+    found: dict[tuple[str, str], list[int]] = {}
+    for number, messages in prompts:
+        text = "\n".join(str(message["content"]) for message in messages)
+        control = dict.fromkeys(tokens.findall(text)) if tokens is not None else ()
+        wrong = [(f"has the tokenizer's control token {token} in a message", of_tokens) for token in control]
+        roles = dict.fromkeys(str(message["role"]) for message in messages)
+        wrong += [(f'has messages of the role "{role}"', of_roles) for role in roles if role not in ROLES]
+        if messages[-1]["role"] == "assistant":
+            wrong.append(("ends with a message of the assistant", of_ends))
+        for problem in wrong:
+            found.setdefault(problem, []).append(number)
+    for (what, mend), numbers in found.items():
+        yield what, f"row {numbers[0]} first. {mend}", numbers
+
+
+def _control_tokens(config: DictConfig) -> re.Pattern[str] | None:
+    """The special tokens that the run's tokenizer makes of text; None where no tokenizer is here."""
+    try:
+        tokenizer = tokenizer_of(config)
+    except Exception:  # said of the model
+        return None
+    if tokenizer is None or tokenizer.split_special_tokens:
+        return None
+    tokens = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
+    return re.compile("|".join(map(re.escape, sorted(tokens, key=len, reverse=True)))) if tokens else None

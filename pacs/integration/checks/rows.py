@@ -4,7 +4,6 @@ What is wrong with most rows of a file is refused; what is wrong with some is sa
 """
 
 import random
-from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from omegaconf import DictConfig
 
 from pacs.data.schema import BATCH_ROWS
 from pacs.integration.checks.grading import Asked, Grading, unreadable_golds
-from pacs.integration.checks.turns import turn_problems
+from pacs.integration.checks.prompts import turn_problems
 from pacs.rewards.registry import DEFAULT, PATH
 from pacs.verl_keys.algorithm_changes import plain
 
@@ -120,11 +119,9 @@ class _Look:
                 share,
             )
         if silent:
-            self.note(
-                f"{self.name} asks for no form of answer in {self._of(silent)}: {verifier} reads "
-                f"{grading.reads(verifier)} alone. `pacs data prepare` ends each question with the asking; leave it if "
-                "the model answers so by itself."
-            )
+            reads = f"{verifier} reads {grading.reads(verifier)} alone"
+            mend = "`pacs data prepare` ends each question with the asking; leave it if the model answers so by itself"
+            self.note(f"{self.name} asks for no form of answer in {self._of(silent)}: {reads}. {mend}.")
 
     def _nested_golds(self) -> Iterator[str]:
         examples = "; ".join(f"{shorten(row.gold)} (row {row.number})" for row in self.rows[:3])
@@ -136,17 +133,14 @@ class _Look:
         )
 
     def _note_copies(self) -> None:
-        first: dict[str, int] = {}
-        copies = []
+        asked: dict[str, list[int]] = {}
         for row in self.rows:
-            if first.setdefault(repr(row.messages), row.number) != row.number:
-                copies.append(row)
-        if copies:
-            most, times = Counter(repr(row.messages) for row in copies).most_common(1)[0]
+            asked.setdefault(repr(row.messages), []).append(row.number)
+        if copies := [number for numbers in asked.values() for number in numbers[1:]]:
+            most = max(asked.values(), key=len)
             self.note(
-                f"{self.name} asks again what another row asks in {self._of([row.number for row in copies])}: the "
-                f"prompt of row {first[most]} stands there {times + 1} times. An epoch has each of them; `pacs data "
-                "prepare` drops copies."
+                f"{self.name} asks again what another row asks in {self._of(copies)}: the prompt of row {most[0]} "
+                f"stands there {len(most)} times. An epoch has each of them; `pacs data prepare` drops copies."
             )
 
     def _said(self, numbers: Sequence[int], what: str, mend: str, share: int | None = None) -> Iterator[str]:

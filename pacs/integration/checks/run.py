@@ -1,4 +1,4 @@
-"""All checks of a run, together.
+"""All checks of a run, together: may it start?
 
 `check_run` reads the composed config alone, `check_model` also the model's config.json. `check_surroundings` looks at
 this machine and at the files that the config names; none needs a GPU, Ray or the network, except that a model given by
@@ -6,65 +6,65 @@ its Hugging Face id is looked up.
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.redaction import redact
 from pacs.base.suggestions import did_you_mean
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
-from pacs.integration.checks.machine import surroundings_problems
+from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.shared import coarse_moments, shared_problems
 from pacs.integration.checks.switches import untried
+from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import BASELINES
 
-#: Whole numbers of at least 1.
+#: Whole numbers of at least 1, which the other checks calculate with.
 SIZES = (
-    "trainer.nnodes",
-    "trainer.n_gpus_per_node",
-    "data.train_batch_size",
-    "data.max_prompt_length",
-    "data.max_response_length",
-    "actor_rollout_ref.nccl_timeout",
-    "actor_rollout_ref.rollout.n",
-    "actor_rollout_ref.rollout.val_kwargs.n",
-    "actor_rollout_ref.rollout.tensor_model_parallel_size",
-    "actor_rollout_ref.rollout.max_num_seqs",
-    "actor_rollout_ref.rollout.max_num_batched_tokens",
-    "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes",
+    "trainer.nnodes", "trainer.n_gpus_per_node", "data.train_batch_size", "data.max_prompt_length",
+    "data.max_response_length", "actor_rollout_ref.nccl_timeout", "actor.ppo_mini_batch_size", "rollout.n",
+    "rollout.val_kwargs.n", "rollout.tensor_model_parallel_size", "rollout.max_num_seqs",
+    "rollout.max_num_batched_tokens", "rollout.checkpoint_engine.update_weights_bucket_megabytes",
     "run.rollouts.dars.most",
-)
+)  # fmt: skip
 
 
 class ConfigError(UserError):
     """The run cannot start as configured; the message lists every problem found."""
 
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__(redact("\n".join(f"- {problem}" for problem in problems)))
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        listed = [problems] if isinstance(problems, str) else problems
+        super().__init__(redact("\n".join(f"- {problem}" for problem in listed)))
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Raise `ConfigError` if there are problems."""
+    if found := list(problems):
+        raise ConfigError(found)
 
 
 def check_paths(config: DictConfig) -> None:
     """Raise `ConfigError` where the run's folder, its model or its data is not named by a path."""
     keys = ("run.dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
     given = {key: OmegaConf.select(config, key) for key in keys}
-    if empty := [key for key, value in given.items() if not value]:
-        raise ConfigError([f"{key} is empty: leave it out, or name a path." for key in empty])
-    lists = {key: value if isinstance(value, ListConfig) else [value] for key, value in given.items()}
-    if other := [key for key, paths in lists.items() if not all(isinstance(path, str) for path in paths)]:
-        raise ConfigError([f"{key}={given[key]}: name a path." for key in other])
+    refuse(f"{key} is empty: leave it out, or name a path." for key, value in given.items() if not value)
+    refuse(
+        f"{key}={value}: name a path."
+        for key, value in given.items()
+        if not all(isinstance(path, str) for path in listed(value))
+    )
 
 
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
-    problems = list(_size_problems(config)) or [*shared_problems(config), *_algorithm_problems(config)]
-    # verl's checks come second: they take seconds to import, and on what ours complain of they may fail without a word
+    refuse(_size_problems(config))
+    refuse([*shared_problems(config), *_algorithm_problems(config)])
+    # verl's checks come last: they take seconds to import, and on what ours complain of they may fail without a word
     # of what to change.
-    problems = problems or list(_verl_problems(config))
-    if problems:
-        raise ConfigError(problems)
+    refuse(_verl_problems(config))
 
 
 def warnings(config: DictConfig) -> list[str]:
@@ -81,8 +81,7 @@ def check_model(config: DictConfig) -> None:
     # The library of models takes seconds to import.
     from pacs.integration.checks.architecture import architecture_problems
 
-    if problems := list(architecture_problems(config)):
-        raise ConfigError(problems)
+    refuse(architecture_problems(config))
 
 
 def check_surroundings(config: DictConfig, note: Callable[[str], object] = lambda _: None) -> None:
@@ -92,20 +91,20 @@ def check_surroundings(config: DictConfig, note: Callable[[str], object] = lambd
         config: of the run.
         note: takes what is no reason to refuse it, a sentence each; a warning begins with "warning: ".
     """
-    if problems := list(surroundings_problems(config, note)):
-        raise ConfigError(problems)
+    refuse(surroundings_problems(config, note))
 
 
+@spelled
 def _size_problems(config: DictConfig) -> Iterator[str]:
-    """What the other checks calculate with."""
-    for key in SIZES:
-        value = OmegaConf.select(config, key)
+    for name in SIZES:
+        value = OmegaConf.select(config, full_name(name))
         if not isinstance(value, int) or value < 1:
-            yield f"{key}={value} must be a whole number of at least 1."
+            yield f"@{name}= must be a whole number of at least 1."
     if config.trainer.device not in ("cpu", "cuda"):
-        yield f"trainer.device={config.trainer.device}: use cpu or cuda (hardware=cpu, hardware=h200x8)."
+        yield "@trainer.device=: use cpu or cuda (hardware=cpu, hardware=h200x8)."
 
 
+@spelled
 def _algorithm_problems(config: DictConfig) -> Iterator[str]:
     mode = config.trainer.v1.trainer_mode
     if mode == "pacs":
@@ -113,12 +112,14 @@ def _algorithm_problems(config: DictConfig) -> Iterator[str]:
     elif mode in BASELINES:
         yield from baseline_problems(config)
     else:
+        known = ("pacs", *BASELINES)
         yield (
-            f"trainer.v1.trainer_mode={mode} is none of our trainers: leave it out and choose the algorithm by "
-            f"--config-name (pacs, {', '.join(BASELINES)}).{did_you_mean(mode, ('pacs', *BASELINES))}"
+            "@trainer.v1.trainer_mode= is none of our trainers: leave it out and choose the algorithm by --config-name "
+            f"({', '.join(known)}).{did_you_mean(mode, known)}"
         )
 
 
+@spelled
 def _verl_problems(config: DictConfig) -> Iterator[str]:
     """Names that verl does not know, then its own validation, as far as it needs no dataclass of the running stack."""
     from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
@@ -126,18 +127,17 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     from verl.utils.config import validate_config
     from verl.utils.tracking import Tracking
 
-    estimator = config.algorithm.adv_estimator
-    if config.trainer.v1.trainer_mode in BASELINES and estimator not in ADV_ESTIMATOR_REGISTRY:
+    is_ours = config.trainer.v1.trainer_mode == "pacs"
+    if not is_ours and config.algorithm.adv_estimator not in ADV_ESTIMATOR_REGISTRY:
         yield (
-            f"algorithm.adv_estimator={estimator}: verl knows no such estimator; leave it out, so that it is that of "
+            "@algorithm.adv_estimator=: verl knows no such estimator; leave it out, so that it is that of "
             f"--config-name, or use one of {', '.join(ADV_ESTIMATOR_REGISTRY)}."
         )
         return
-    loggers = config.trainer.logger if isinstance(config.trainer.logger, ListConfig) else [config.trainer.logger]
-    for name in loggers:
-        if name not in Tracking.supported_backend:
-            known = ", ".join(Tracking.supported_backend)
-            yield f"trainer.logger={name}: verl knows no such logger; there are {known}."
+    known = Tracking.supported_backend
+    for name in listed(config.trainer.logger):
+        if name not in known:
+            yield f"trainer.logger={name}: verl knows no such logger; there are {', '.join(known)}."
     # Its own import takes seconds.
     from pacs.integration.checks.verl_classes import class_problems
 
@@ -148,10 +148,6 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     del checked.critic.model  # or its dataclass would load the model, which need not be on this machine
     try:
         with redirect_stdout(io.StringIO()):  # that all is well, which our own checks have not said yet
-            validate_config(
-                config=checked,
-                use_reference_policy=need_reference_policy(config) or config.trainer.v1.trainer_mode == "pacs",
-                use_critic=need_critic(config),
-            )
+            validate_config(checked, need_reference_policy(config) or is_ours, need_critic(config))
     except (ValueError, AssertionError, TypeError, KeyError) as error:
         yield f"verl refuses the config: {error}"

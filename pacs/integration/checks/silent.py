@@ -14,19 +14,15 @@ from transformers import PreTrainedConfig, PreTrainedModel, masking_utils
 
 from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.positions import chunk_problems, position_problems
+from pacs.integration.checks.wording import spell
+from pacs.verl_keys.config import attention as attention_of
 
-MODEL = "actor_rollout_ref.model"
-ATTENTION = f"{MODEL}.override_config.attn_implementation"
+ATTENTION = "@model.override_config.attn_implementation"
 #: Kinds of layers (`layer_types`) in which a token gets something of all earlier ones other than by attention to them.
 RECURRENT_LAYERS = {
-    "linear_attention",
-    "conv",
-    "mamba",
-    "hybrid",
-    "recurrent",
-    "compressed_sparse_attention",
+    "linear_attention", "conv", "mamba", "hybrid", "recurrent", "compressed_sparse_attention",
     "heavily_compressed_attention",
-}
+}  # fmt: skip
 #: Model types whose layers verl replaces by its own that are told where each packed sequence begins.
 PACKED_BY_VERL = ("qwen3_5", "qwen3_5_moe")
 #: Model types that add a mask of their own to the one that transformers makes for eager attention, and leaves out for
@@ -42,11 +38,15 @@ def silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: 
         settings: its config, with the run's overrides.
         config: of the run.
     """
+    return (spell(problem, config) for problem in _problems(built, settings, config))
+
+
+def _problems(built: PreTrainedModel, settings: PreTrainedConfig, config: DictConfig) -> Iterator[str]:
     model, attention = config.actor_rollout_ref.model, attention_of(config)
     if model.use_remove_padding and (why := _why_not_packed(built, settings, attention)):
-        yield f"cannot be trained on packed sequences: {why}. Set {MODEL}.use_remove_padding=false."
+        yield f"cannot be trained on packed sequences: {why}. Set @model.use_remove_padding=false."
     if model.use_fused_kernels and (left_out := fused_head_problem(type(built), settings)):
-        yield f"{left_out}. Set {MODEL}.use_fused_kernels=false."
+        yield f"{left_out}. Set @model.use_fused_kernels=false."
     yield from (*position_problems(settings, config), *chunk_problems(settings, config))
     if settings.model_type in CAUSAL_IF_EAGER and attention != "eager":
         yield (
@@ -54,22 +54,13 @@ def silent_problems(built: PreTrainedModel, settings: PreTrainedConfig, config: 
             f"no mask then. Set {ATTENTION}=eager (with + before it where the key is not there yet)."
         )
     if attention == "sdpa" and (cap := getattr(settings.get_text_config(), "attn_logit_softcapping", None)):
-        yield (
-            f"caps the logits of its attention (attn_logit_softcapping={cap}), which attn_implementation=sdpa leaves "
-            f"out without a word. Set {ATTENTION}=eager."
-        )
+        caps = f"caps the logits of its attention (attn_logit_softcapping={cap})"
+        yield f"{caps}, which attn_implementation=sdpa leaves out without a word. Set {ATTENTION}=eager."
     if rates := _random_rates(built, settings):
-        mend = " ".join(f"+{MODEL}.override_config.{key}=0" for key in rates)
-        yield (
-            f"has dropout ({', '.join(f'{key}={rate}' for key, rate in rates.items())}), so that an update would see "
-            f"other log-probabilities than those it is scored by: set {mend}."
-        )
-
-
-def attention_of(config: DictConfig) -> str:
-    """The run's, as verl loads the model."""
-    overrides = config.actor_rollout_ref.model.get("override_config") or {}
-    return str(overrides.get("attn_implementation", "flash_attention_2"))
+        mend = " ".join(f"+@model.override_config.{key}=0" for key in rates)
+        named = ", ".join(f"{key}={rate}" for key, rate in rates.items())
+        seen = "an update would see other log-probabilities than those it is scored by"
+        yield f"has dropout ({named}), so that {seen}: set {mend}."
 
 
 def _why_not_packed(built: PreTrainedModel, settings: PreTrainedConfig, attention: str) -> str | None:
@@ -114,13 +105,9 @@ def _masks_without_positions(built: PreTrainedModel) -> bool:
             for name, value in vars(module).copy().items():
                 if name.startswith("create_") and getattr(masking_utils, name, None) is value:
                     stack.enter_context(mock.patch.object(module, name, make_mask))
-        try:
-            decoder(input_ids=tokens, position_ids=tokens, use_cache=False)
-        except _MaskMade:
-            pass
-        except (AttributeError, TypeError, KeyError, NotImplementedError, RuntimeError):
-            # What cannot be done without memory comes after the masks.
-            pass
+        # What cannot be done without memory comes after the masks.
+        stack.enter_context(contextlib.suppress(_MaskMade, AttributeError, TypeError, KeyError, RuntimeError))
+        decoder(input_ids=tokens, position_ids=tokens, use_cache=False)
     return given == [False]
 
 
@@ -133,13 +120,9 @@ def _random_rates(built: PreTrainedModel, settings: PreTrainedConfig) -> dict[st
     rates = {
         value
         for module in built.modules()
-        for name, value in [*vars(module).items(), *([("dropout", module.p)] if isinstance(module, nn.Dropout) else [])]
+        for name, value in {**vars(module), **({"dropout": module.p} if isinstance(module, nn.Dropout) else {})}.items()
         if random(name) and isinstance(value, float) and value > 0
     }
-    text = settings.get_text_config().to_dict()
-    unused = ("classifier", "summary", "head")
-    return {
-        key: value
-        for key, value in text.items()
-        if random(key) and isinstance(value, float) and value in rates and not key.startswith(unused)
-    }
+    text, unused = settings.get_text_config().to_dict(), ("classifier", "summary", "head")
+    set_here = {key: value for key, value in text.items() if random(key) and not key.startswith(unused)}
+    return {key: value for key, value in set_here.items() if isinstance(value, float) and value in rates}

@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from pacs.base.redaction import redact
 from pacs.integration.schema import method_in
 from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
+from pacs.verl_keys.algorithm_changes import plain
 
 FUNCTION, MANAGER = "reward.custom_reward_function", "reward.reward_manager"
+LIBRARY = "actor_rollout_ref.model.external_lib"
 #: Seconds that an import may take, and as many for a call; and those in which verl is imported before.
 LIMIT_SECONDS, START_SECONDS = 60.0, 120.0
 #: Seconds of a step's grading from which it is worth a word.
@@ -45,14 +47,13 @@ def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
     """What a run imports that is not ours or verl's: the setting, the path as verl takes it, the name within it."""
     function, manager = config.reward.custom_reward_function, config.reward.reward_manager
     dataset, ours = config.data.custom_cls, (function.path, function.name) == (VERIFIERS, "compute_score")
+    libraries = config.actor_rollout_ref.model.get("external_lib") or []
     found: list[tuple[str, Any, Any]] = [
         (FUNCTION, None if ours else function.path, function.name),
         (MANAGER, manager.module.path if manager.source == "importlib" else None, manager.name),
         ("data.custom_cls", dataset.path, dataset.name),
+        *((LIBRARY, f"pkg://{each}", None) for each in ([libraries] if isinstance(libraries, str) else libraries)),
     ]
-    libraries = config.actor_rollout_ref.model.get("external_lib") or []
-    for library in [libraries] if isinstance(libraries, str) else libraries:
-        found.append(("actor_rollout_ref.model.external_lib", f"pkg://{library}", None))
     return [(key, str(path), None if name is None else str(name)) for key, path, name in found if path]
 
 
@@ -70,12 +71,10 @@ def try_own_code(config: DictConfig, train_file: Path | None) -> Trial:
             return Trial([f"{_setting(key)}={path}: no such file: give the file, as an absolute path."])
     if not objects:
         return Trial()
-    reward = OmegaConf.to_container(config.reward, resolve=True)
-    assert isinstance(reward, dict)
     request = {
         "objects": objects,
         "function": FUNCTION,
-        "reward_kwargs": reward["custom_reward_function"].get("reward_kwargs") or {},
+        "reward_kwargs": plain(config.reward)["custom_reward_function"].get("reward_kwargs") or {},
         "reward_model": bool(config.reward.reward_model.enable),
         "manager": config.reward.reward_manager.name,
         "file": None if train_file is None else str(train_file),
@@ -85,8 +84,9 @@ def try_own_code(config: DictConfig, train_file: Path | None) -> Trial:
         return Trial([redact(problem)])
     if FUNCTION not in [key for key, *_ in objects]:
         return Trial()
-    problems = list(_score_problems(config, answer["calls"]))
-    return Trial(problems, [] if problems else list(_notes(config, answer["calls"], train_file)))
+    if (problem := _score_problem(config, answer["calls"])) is not None:
+        return Trial([problem])
+    return Trial([], list(_notes(config, answer["calls"], train_file)))
 
 
 @cache
@@ -95,13 +95,10 @@ def _answer(request: str, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pacs-own-code-") as name:
         folder = Path(name)
         (folder / "request.json").write_text(request)
+        command = [sys.executable, "-m", "pacs.integration.preflight.user_code", name, str(seconds)]
         with (folder / "said.txt").open("w") as said:
             child = subprocess.Popen(
-                [sys.executable, "-m", "pacs.integration.preflight.user_code", name, str(seconds)],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
             )
             try:
                 child.wait(START_SECONDS + 3 * seconds)
@@ -152,27 +149,23 @@ def _mend(answer: dict[str, Any], doing: str) -> str:
     return "mend the function: verl gives up every prompt for whose response it raises"
 
 
-def _score_problems(config: DictConfig, calls: list[dict[str, Any]]) -> Iterator[str]:
-    """Scores that the run would stop at."""
+def _score_problem(config: DictConfig, calls: list[dict[str, Any]]) -> str | None:
+    """A score that the run would stop at."""
+    metric, filtered = config.algorithm.filter_groups.metric, config.algorithm.filter_groups.enable
     for call in calls:
         told = f"{FUNCTION}: for {call['of']} it gives {call['score']:g}"
-        metric, filtered = config.algorithm.filter_groups.metric, config.algorithm.filter_groups.enable
         if not math.isfinite(call["score"]):
-            yield f"{told}: mend it, so that every score is a finite number."
-            return
+            return f"{told}: mend it, so that every score is a finite number."
         if filtered and metric not in ("reward", *call["names"]):
-            names = ", ".join(call["names"])
-            yield (
-                f"algorithm.filter_groups.metric={metric}: for {call['of']} the reward function says nothing of that "
-                f"name (it says {names}): name one of these, or use reward."
-            )
-            return
+            said = f"the reward function says nothing of that name (it says {', '.join(call['names'])})"
+            mend = "name one of these, or use reward"
+            return f"algorithm.filter_groups.metric={metric}: for {call['of']} {said}: {mend}."
         if config.trainer.v1.trainer_mode == "pacs":
             try:
                 check_labels(torch.tensor([call["score"]]), method_in(config))
             except ValueError as error:
-                yield f"{told}. {error}"
-                return
+                return f"{told}. {error}"
+    return None
 
 
 def _notes(config: DictConfig, calls: list[dict[str, Any]], file: Path | None) -> Iterator[str]:
@@ -187,17 +180,14 @@ def _notes(config: DictConfig, calls: list[dict[str, Any]], file: Path | None) -
     said = ", ".join(f"{call['score']:g} for {call['of']} ({call['seconds']:.3g} s)" for call in calls)
     yield f"{name}: {said}, of the first row of {file}"
     if right["score"] <= empty["score"]:
-        yield (
-            "warning: the reward function gives the ground truth in a box no more than an empty response: see that it "
-            "reads the form in which the prompts ask for the answer"
-        )
-    responses = config.data.train_batch_size * config.actor_rollout_ref.rollout.n
-    step = right["seconds"] * responses / config.reward.num_workers
+        mend = "see that it reads the form in which the prompts ask for the answer"
+        yield f"warning: the reward function gives the ground truth in a box no more than an empty response: {mend}"
+    responses, workers = config.data.train_batch_size * config.actor_rollout_ref.rollout.n, config.reward.num_workers
+    step = right["seconds"] * responses / workers
     if step > SLOW_SECONDS:
         yield (
             f"warning: at {right['seconds']:.3g} s a call the {responses} responses of a step take {step:.0f} s if "
-            f"each of reward.num_workers={config.reward.num_workers} processes grades one at a time (calls that wait "
-            "overlap): make it faster, or raise that number"
+            f"each of reward.num_workers={workers} processes grades one at a time: make it faster, or raise that number"
         )
 
 

@@ -18,11 +18,13 @@ from verl.utils.import_utils import resolve_config_path
 from verl.workers.config.optimizer import FSDPOptimizerConfig, build_optimizer
 
 from pacs.base.suggestions import did_you_mean
+from pacs.integration.checks.wording import in_a_line, spelled
 
 #: Sections that a run makes into objects of verl's; the model's would be loaded with it.
 SECTIONS = ("actor_rollout_ref.rollout", "actor_rollout_ref.actor", "algorithm")
 
 
+@spelled
 def class_problems(config: DictConfig) -> Iterator[str]:
     """What verl would refuse once a worker makes its objects, a sentence each with the setting and the mend."""
     parts = ("actor_rollout_ref.actor", *(("critic",) if config.critic.enable else ()))
@@ -45,10 +47,8 @@ def _unknown_keys(section: DictConfig, at: str) -> Iterator[str]:
         for name in section:
             key = str(name)
             if key not in known:
-                yield (
-                    f"{at}.{key}={section[key]}: verl's {section._target_.rpartition('.')[2]} has no such setting, and "
-                    f"would stop at it, or leave it unread: leave it out.{did_you_mean(key, known)}"
-                )
+                lacks = f"verl's {section._target_.rpartition('.')[2]} has no such setting, and would not read it"
+                yield f"{at}.{key}={section[key]}: {lacks}: leave it out.{did_you_mean(key, known)}"
     for name, below in section.items():
         if isinstance(below, DictConfig):
             yield from _unknown_keys(below, f"{at}.{name!s}")
@@ -61,7 +61,7 @@ def _object_problems(config: DictConfig, section: str) -> Iterator[str]:
     except InstantiationException as error:
         cause, key = error.__cause__ or error, str(error).rpartition("full_key: ")[2].strip() or section
         name = str(OmegaConf.select(config, f"{key}._target_")).rpartition(".")[2]
-        yield f"{key}: verl's {name} refuses its settings ({' '.join(str(cause).split())}): change what it names."
+        yield f"{key}: verl's {name} refuses its settings ({in_a_line(cause)}): change what it names."
 
 
 def _optimizer_problems(section: DictConfig, at: str) -> Iterator[str]:
@@ -75,77 +75,51 @@ def _optimizer_problems(section: DictConfig, at: str) -> Iterator[str]:
         optimizer.step()
     except ImportError as error:
         why = error.__cause__ or error
-        yield f"{at}.optimizer_impl={section.optimizer_impl}: {why}: install it, or use torch.optim."
+        yield f"@{at}.optimizer_impl=: {why}: install it, or use torch.optim."
     except AttributeError:
-        module = import_module(section.optimizer_impl)
-        known = [name for name, value in vars(module).items() if inspect.isclass(value)]
-        yield (
-            f"{at}.optimizer={section.optimizer}: {section.optimizer_impl} has none of this name: use AdamW."
-            f"{did_you_mean(str(section.optimizer), known)}"
-        )
+        known = [name for name, value in vars(import_module(section.optimizer_impl)).items() if inspect.isclass(value)]
+        hint = did_you_mean(str(section.optimizer), known)
+        yield f"@{at}.optimizer=: {section.optimizer_impl} has none of this name: use AdamW.{hint}"
     except Exception as error:  # an optimizer's own, whatever it is
-        given = OmegaConf.to_container(section, resolve=True)
-        assert isinstance(given, dict)
-        named = ", ".join(
-            f"{at}.{key}={given[key]}"
-            for key in ("optimizer", "lr", "weight_decay", "betas", "override_optimizer_config")
-        )
-        yield f"{named}: the optimizer refuses that ({' '.join(str(error).split())}): change it, or leave it out."
+        keys = ("optimizer", "lr", "weight_decay", "betas", "override_optimizer_config")
+        named = ", ".join(f"@{at}.{key}=" for key in keys)
+        yield f"{named}: the optimizer refuses that ({in_a_line(error)}): change it, or leave it out."
     else:
         reads = "adam" in section.optimizer.lower() or "ademamix" in section.optimizer.lower()
         if not reads and tuple(section.betas) != FSDPOptimizerConfig.betas:
-            yield (
-                f"{at}.betas={section.betas}: verl gives them to optimizers of Adam's kind alone: leave it out, or set "
-                f"what {section.optimizer} takes in {at}.override_optimizer_config."
-            )
+            mend = f"leave it out, or set what {section.optimizer} takes in {at}.override_optimizer_config"
+            yield f"@{at}.betas=: verl gives them to optimizers of Adam's kind alone: {mend}."
 
 
 def _name_problems(config: DictConfig) -> Iterator[str]:
     """Names that verl looks up in a worker."""
     manager, agent = config.reward.reward_manager, config.actor_rollout_ref.rollout.agent
     if manager.source == "register" and manager.name not in REWARD_MANAGER:
-        known = ", ".join(REWARD_MANAGER)
-        yield (
-            f"reward.reward_manager.name={manager.name}: verl knows no such manager; use one of {known}."
-            f"{did_you_mean(str(manager.name), REWARD_MANAGER)}"
-        )
+        known, hint = ", ".join(REWARD_MANAGER), did_you_mean(str(manager.name), REWARD_MANAGER)
+        yield f"@reward.reward_manager.name=: verl knows no such manager; use one of {known}.{hint}"
     if manager.source not in ("register", "importlib"):
-        yield f"reward.reward_manager.source={manager.source}: use register, or importlib for one of your own."
-    turns = config.actor_rollout_ref.rollout.multi_turn
-    for key, path in (
-        ("agent.agent_loop_config_path", agent.agent_loop_config_path),
-        ("multi_turn.tool_config_path", turns.tool_config_path),
-    ):
+        yield "@reward.reward_manager.source=: use register, or importlib for one of your own."
+    for key in ("agent.agent_loop_config_path", "multi_turn.tool_config_path"):
         try:
-            resolve_config_path(path or ".")
+            resolve_config_path(OmegaConf.select(config.actor_rollout_ref.rollout, key) or ".")
         except FileNotFoundError:
-            yield f"actor_rollout_ref.rollout.{key}={path}: no such file here, nor beside verl: give its whole path."
-    loop = agent.default_agent_loop
-    if agent.agent_loop_config_path is None and loop not in _agent_loop_registry:
-        yield (
-            f"actor_rollout_ref.rollout.agent.default_agent_loop={loop}: verl knows no such loop; use one of "
-            f"{', '.join(_agent_loop_registry)}, or name the file of yours (agent_loop_config_path)."
-        )
+            yield f"@rollout.{key}=: no such file here, nor beside verl: give its whole path."
+    if agent.agent_loop_config_path is None and agent.default_agent_loop not in _agent_loop_registry:
+        known = f"{', '.join(_agent_loop_registry)}, or name the file of yours (agent_loop_config_path)"
+        yield f"@rollout.agent.default_agent_loop=: verl knows no such loop; use one of {known}."
 
 
 def _correction_problems(config: DictConfig) -> Iterator[str]:
     """verl reads the settings of its correction in a step's first pass over the responses."""
     correction = config.algorithm.get("rollout_correction") or {}
-    weights, rejection = correction.get("rollout_is"), correction.get("rollout_rs")
-    if weights is None and rejection is None:
+    if correction.get("rollout_is") is None and correction.get("rollout_rs") is None:
         return
+    names = (
+        "rollout_is", "rollout_is_threshold", "rollout_rs", "rollout_rs_threshold", "rollout_is_batch_normalize",
+    )  # fmt: skip
+    given = {name: correction[name] for name in names if name in correction}
     same, mask = torch.zeros(1, 2), torch.ones(1, 2)
     try:
-        compute_rollout_correction_and_rejection_mask(
-            old_log_prob=same,
-            rollout_log_prob=same,
-            response_mask=mask,
-            rollout_is=weights,
-            rollout_is_threshold=correction.get("rollout_is_threshold", 2.0),
-            rollout_rs=rejection,
-            rollout_rs_threshold=correction.get("rollout_rs_threshold"),
-            rollout_is_batch_normalize=correction.get("rollout_is_batch_normalize", False),
-        )
+        compute_rollout_correction_and_rejection_mask(same, same, mask, **given)
     except (ValueError, TypeError, AssertionError) as error:
-        why = " ".join(str(error).split())
-        yield f"algorithm.rollout_correction: verl refuses its settings ({why}): change what it names."
+        yield f"algorithm.rollout_correction: verl refuses its settings ({in_a_line(error)}): change what it names."

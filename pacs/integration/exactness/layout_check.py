@@ -72,13 +72,11 @@ def _compare(engine: Any, layout: Layout, temperature: float, model: str) -> Non
     except Exception as error:
         raise LayoutError(f"{_named(engine, layout)}: the forward pass fails: {error!r}") from error
     if ahead is not None:
-        raise LayoutError(
-            f"{_named(engine, layout)}: {ahead} Set +{model}.override_config.attn_implementation=eager (without + "
-            "where the key is there), or choose another model."
-        )
+        mend = f"Set +{model}.override_config.attn_implementation=eager (without + where the key is there)"
+        raise LayoutError(f"{_named(engine, layout)}: {ahead} {mend}, or choose another model.")
     if complaint is not None:
-        mend = next((each for each in simpler(layout) if probe.complaint(each) is None), None)
-        raise LayoutError(f"{_named(engine, layout)}: {complaint} {_advice(layout, mend, model)}")
+        agrees = next((each for each in simpler(layout) if probe.complaint(each) is None), None)
+        raise LayoutError(f"{_named(engine, layout)}: {complaint} {_advice(layout, agrees, model)}")
 
 
 class _Probe:
@@ -124,12 +122,8 @@ class _Probe:
         if unlike is not None:
             return f"log-probabilities in training mode differ from those of each sequence by itself by {unlike}."
         unlike = self._differ(beside_others[1::2], trained[1::2], ALIKE)
-        if unlike is not None:
-            return (
-                "log-probabilities of a sequence change with the other sequences of its micro-batch, or at random "
-                f"(dropout), by {unlike}."
-            )
-        return None
+        of_others = "the other sequences of its micro-batch, or at random (dropout)"
+        return unlike and f"log-probabilities of a sequence change with {of_others}, by {unlike}."
 
     def ahead(self) -> str | None:
         """What is wrong if tokens see later ones, in a row alone; None if they do not."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from verl.utils.ulysses import set_ulysses_sequence_parallel_group
 
-from pacs.integration.patches.replacements import FORWARD_BEFORE_FUSING
+from pacs.integration.patches.registry import FORWARD_BEFORE_FUSING
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,16 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.launch.daemons import DaemonWatch
 from pacs.integration.launch.task_runner import PacsTaskRunner
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
-from pacs.integration.patches.replacements import COLLECTIVE_SECONDS
+from pacs.integration.patches.registry import COLLECTIVE_SECONDS
 from pacs.integration.patches.shown_config import take_secrets_into_environment
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs import stacks
 from pacs.runs.actor_failures import DEATHS, cause_of, death_of
-from pacs.runs.driver import RunFailed, run_driver
+from pacs.runs.driver import RunFailed, Watchdog, run_driver
+from pacs.runs.leftovers import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
 from pacs.runs.settings import RunSettings
 from pacs.runs.state import report_fault
-from pacs.runs.temporary import TEMPORARY, temporary_variables
-from pacs.runs.watchdog import Watchdog
 from pacs.verl_keys.algorithm_changes import plain
 
 #: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from pacs.base import locks
+from pacs.base.files import nearest
 from pacs.integration.checks import ConfigError
 from pacs.runs.clearing import launcher_lives
 from pacs.runs.disk_space import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
 from pacs.runs.state import RunState, read_state
 
 T = TypeVar("T")
+ANOTHER = "choose another folder"
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def held(run_dir: Path, checkpoints: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise ConfigError([_no_room(f"run.dir={run_dir}", run_dir, error, "choose another folder")]) from error
+            raise ConfigError(_no_room(f"run.dir={run_dir}", run_dir, error)) from error
 
 
 def look_at(run_dir: Path) -> None:
@@ -48,24 +50,22 @@ def look_at(run_dir: Path) -> None:
 
 def check_room(run_dir: Path, checkpoints: Path) -> None:
     """Raise ConfigError if the disk of the run's folder or its checkpoints, or one for temporary files, is full."""
-    named = [(f"run.dir={run_dir}", run_dir, "choose another folder")]
-    if not checkpoints.is_relative_to(run_dir):
-        named.append((f"trainer.default_local_dir={checkpoints}", checkpoints, "choose another folder"))
+    given = {"run.dir": run_dir, "trainer.default_local_dir": checkpoints}
+    named = [(f"{key}={folder}", folder, ANOTHER) for key, folder in given.items()]
     try:
         named += [(f"{folder}, for temporary files", folder, "set TMPDIR to another") for folder in temporary_folders()]
     except OSError as error:
-        raise ConfigError(
-            [f"There is no folder for temporary files ({error}): make room in /tmp, or set TMPDIR."]
-        ) from error
+        problem = f"There is no folder for temporary files ({error}): make room in /tmp, or set TMPDIR."
+        raise ConfigError(problem) from error
     for what, folder, mend in named:
-        there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        there = nearest(folder)
         try:
             try_out(there)
         except OSError as error:
-            raise ConfigError([_no_room(what, there, error, mend)]) from error
+            raise ConfigError(_no_room(what, there, error, mend)) from error
 
 
-def _no_room(what: str, folder: Path, error: OSError, mend: str) -> str:
+def _no_room(what: str, folder: Path, error: OSError, mend: str = ANOTHER) -> str:
     if error.errno not in NO_ROOM:
         return f"{what} cannot be written ({error}): {mend}."
     free = shutil.disk_usage(folder).free
@@ -78,20 +78,19 @@ def _lock(run_dir: Path, take: Callable[[Path], T]) -> T:
     try:
         return take(run_dir)
     except locks.Taken:
-        raise ConfigError([_taken(run_dir, read_state(run_dir))]) from None
+        raise ConfigError(_taken(run_dir, read_state(run_dir))) from None
     except locks.NoLocks as error:
         problem = f"run.dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
-        raise ConfigError([problem]) from error
+        raise ConfigError(problem) from error
     except OSError as error:
-        there = next(parent for parent in (run_dir, *run_dir.parents) if parent.exists())
-        raise ConfigError([_no_room(f"run.dir={run_dir}", there, error, "choose another folder")]) from error
+        raise ConfigError(_no_room(f"run.dir={run_dir}", nearest(run_dir), error)) from error
 
 
 def _check_launcher(run_dir: Path) -> None:
     """Where the lock was removed, or is seen by one mount of the file system alone, the launcher still tells."""
     state = read_state(run_dir)
     if state is not None and state.pid != os.getpid() and launcher_lives(run_dir, state):
-        raise ConfigError([_taken(run_dir, state)])
+        raise ConfigError(_taken(run_dir, state))
 
 
 def _taken(run_dir: Path, state: RunState | None) -> str:

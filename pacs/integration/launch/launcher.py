@@ -22,10 +22,11 @@ from pacs.runs.clearing import clear_former_start
 from pacs.runs.disk_space import NO_ROOM
 from pacs.runs.folder_check import damaged_metrics, folder_problems
 from pacs.runs.metrics_file import go_on_after
-from pacs.runs.requests import StopRequests
+from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
 from pacs.verl_keys.config import draws_more
+from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
 #: verl's key of its agent-loop manager, and ours with `run.rollouts.seeded=true` and with `run.rollouts.dars`.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
@@ -94,9 +95,8 @@ def _check_contents(run_dir: Path) -> None:
     try:
         problems, damaged = list(folder_problems(run_dir)), list(damaged_metrics(run_dir))
     except OSError as error:
-        problems, damaged = [f"run.dir={run_dir} cannot be read ({error}): choose another folder."], []
-    if problems:
-        raise checks.ConfigError(problems)
+        raise checks.ConfigError(f"run.dir={run_dir} cannot be read ({error}): choose another folder.") from error
+    checks.refuse(problems)
     for line in damaged:
         print(f"pacs: {line}", flush=True)
 
@@ -111,13 +111,13 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
     Raises:
         checks.ConfigError: If the run's folder or its checkpoint does not allow it.
     """
-    run_dir = Path(config.run.dir)
+    run_dir, checkpoints = Path(config.run.dir), Path(config.trainer.default_local_dir)
     _check_contents(run_dir)
-    with StopRequests() as requests, held(run_dir, Path(config.trainer.default_local_dir)):
+    with StopRequests() as requests, held(run_dir, checkpoints):
         check_former_run(config)
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
-        newest = _end_former_start(run_dir, Path(config.trainer.default_local_dir))
+        newest = _end_former_start(run_dir, checkpoints)
         if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
             with open_dict(config):
                 config.trainer.update(asked)
@@ -126,11 +126,8 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         if checkpoint is not None and total is not None and checkpoint.step >= total:
             if checkpoint.step == total:
                 _count_as_finished(run_dir, checkpoint)
-            print(
-                f"pacs: nothing to train: the run has reached step {checkpoint.step}, and trainer.total_training_steps="
-                f"{total}: raise it to go on",
-                flush=True,
-            )
+            reached = f"the run has reached step {checkpoint.step}, and {TOTAL_STEPS}={total}"
+            print(f"pacs: nothing to train: {reached}: raise it to go on", flush=True)
             return FINISHED
         if checkpoint is None:
             _check_model_folder(config)
@@ -144,7 +141,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise
-            raise checks.ConfigError([f"what the run reads cannot be read: {error}"]) from error
+            raise checks.ConfigError(f"what the run reads cannot be read: {error}") from error
         if config.trainer.save_freq < 1:
             print("pacs: trainer.save_freq is below 1: this run is saved only if it is stopped on request")
         print(f"pacs: the run's folder is {run_dir}", flush=True)
@@ -153,7 +150,7 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         status = supervise(
             "pacs.integration.launch.driver",
             run_dir,
-            Path(config.trainer.default_local_dir),
+            checkpoints,
             requests,
             resumed_from=resumed_from,
             stages=STAGES,
@@ -184,8 +181,8 @@ def _check_model_folder(config: DictConfig) -> None:
     except OSError as error:
         damaged = [str(error)]
     if damaged:
-        problem = f"actor_rollout_ref.model.path={folder}: {', '.join(damaged)}: not what its {SUMS} says: "
-        raise checks.ConfigError([f"{problem}export or copy the model again."])
+        wrong = f"{', '.join(damaged)}: not what its {SUMS} says: export or copy the model again."
+        raise checks.ConfigError(f"{POLICY_PATH}={folder}: {wrong}")
 
 
 def _count_as_finished(run_dir: Path, checkpoint: Checkpoint) -> None:
@@ -196,11 +193,8 @@ def _count_as_finished(run_dir: Path, checkpoint: Checkpoint) -> None:
     go_on_after(RunFolder(run_dir).metrics, step, read_json(checkpoint.folder / METRICS))
     write_progress(run_dir, Progress(step, step, "end"))
     write_state(run_dir, replace(state, state="finished", ended=now(), cause=None, exit_status=FINISHED))
-    print(
-        f"pacs: the last start ended after it had saved step {step}, whose validation may be missing: "
-        "`pacs evaluate` measures the model",
-        flush=True,
-    )
+    saved = f"the last start ended after it had saved step {step}, whose validation may be missing"
+    print(f"pacs: {saved}: `pacs evaluate` measures the model", flush=True)
 
 
 def _clear_cluster(config: DictConfig) -> None:

@@ -10,9 +10,11 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import CONFIG, BrokenCheckpoint, Checkpoint, newest_checkpoint, read_checkpoint
 from pacs.integration.checks import ConfigError
+from pacs.integration.checks.wording import in_a_line
 from pacs.integration.launch.input_hashes import input_changes
 from pacs.runs.listing import last_metrics
 from pacs.runs.state import read_state
+from pacs.verl_keys import config as keys
 from pacs.verl_keys.algorithm_changes import algorithm_changes
 
 
@@ -28,32 +30,18 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     """
     trainer, folder = config.trainer, Path(config.trainer.default_local_dir)
     own, problems = newest_checkpoint(folder)
+    anew = "choose another run.dir (or trainer.experiment_name), or remove that folder."
     if trainer.resume_mode == "disable":
         if own is not None or problems:
-            raise ConfigError(
-                [
-                    f"trainer.resume_mode=disable, but {folder} has checkpoints of a former run: choose another "
-                    "run.dir (or trainer.experiment_name), or remove that folder."
-                ]
-            )
+            raise ConfigError(f"trainer.resume_mode=disable, but {folder} has checkpoints of a former run: {anew}")
         return None
     if own is None and problems:
-        raise ConfigError(
-            [
-                *problems,
-                f"None of the checkpoints in {folder} is complete. To start anew choose another run.dir (or "
-                "trainer.experiment_name), or remove that folder.",
-            ]
-        )
+        raise ConfigError([*problems, f"None of the checkpoints in {folder} is complete. To start anew {anew}"])
     if own is not None and trainer.resume_mode == "resume_path" and trainer.resume_from_path is not None:
         asked = Path(trainer.resume_from_path).expanduser().absolute()
         if asked.parent == folder and asked != own.folder:
-            raise ConfigError(
-                [
-                    f"trainer.resume_from_path={asked}, but the run has gone on to {own.folder}: remove what is "
-                    "newer, or branch off into another run.dir."
-                ]
-            )
+            mend = "remove what is newer, or branch off into another run.dir"
+            raise ConfigError(f"trainer.resume_from_path={asked}, but the run has gone on to {own.folder}: {mend}.")
     checkpoint = own or _elsewhere(config)
     with open_dict(config):
         trainer.resume_mode = "disable" if checkpoint is None else "resume_path"
@@ -62,7 +50,9 @@ def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
         return None
     _check_files(checkpoint)
     _check_config(config, checkpoint)
-    _say_ranks(config, checkpoint)
+    if (ranks := keys.ranks(config)) != checkpoint.ranks:
+        wrote = f"the checkpoint was written on {checkpoint.ranks} ranks"
+        print(f"pacs: {wrote}; this run has {ranks}: its shards are dealt out anew")
     for problem in problems:
         print(f"pacs: passed over: {problem}")
     print(f"pacs: going on from step {checkpoint.step} ({checkpoint.folder})", flush=True)
@@ -93,10 +83,8 @@ def check_former_run(config: DictConfig) -> None:
         return
     which = f"another run (with another {', '.join(changes)})" if changes else "a finished run"
     raise ConfigError(
-        [
-            f"run.dir={run_dir} has {which} of {steps} steps, without a checkpoint to go on from: choose another "
-            "folder, or write over it by trainer.resume_mode=disable."
-        ]
+        f"run.dir={run_dir} has {which} of {steps} steps, without a checkpoint to go on from: choose another folder, "
+        "or write over it by trainer.resume_mode=disable."
     )
 
 
@@ -105,21 +93,11 @@ def _elsewhere(config: DictConfig) -> Checkpoint | None:
         return None
     path = config.trainer.resume_from_path
     if not isinstance(path, str):
-        raise ConfigError([f"trainer.resume_from_path={path}: trainer.resume_mode=resume_path needs a folder there."])
+        raise ConfigError(f"trainer.resume_from_path={path}: trainer.resume_mode=resume_path needs a folder there.")
     try:
         return read_checkpoint(Path(path).expanduser().absolute())
     except BrokenCheckpoint as problem:
-        raise ConfigError([f"trainer.resume_from_path: {problem}"]) from problem
-
-
-def _say_ranks(config: DictConfig, checkpoint: Checkpoint) -> None:
-    """Say so if the checkpoint has other ranks' shards."""
-    ranks = config.trainer.n_gpus_per_node * config.trainer.nnodes
-    if ranks != checkpoint.ranks:
-        print(
-            f"pacs: the checkpoint was written on {checkpoint.ranks} ranks; this run has {ranks}: its shards are dealt "
-            "out anew"
-        )
+        raise ConfigError(f"trainer.resume_from_path: {problem}") from problem
 
 
 def _check_files(checkpoint: Checkpoint) -> None:
@@ -132,7 +110,7 @@ def _check_files(checkpoint: Checkpoint) -> None:
             try:
                 read_torch_file(file, mmap=True)
             except (OSError, UnsafeFile) as error:
-                raise ConfigError([str(error)]) from error
+                raise ConfigError(str(error)) from error
 
 
 def _settings(file: Path) -> dict[str, Any]:
@@ -141,8 +119,8 @@ def _settings(file: Path) -> dict[str, Any]:
         config: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
         config["data"]["dataloader_num_workers"]
     except Exception as error:  # YAML's, OmegaConf's or the grammar's own: all say that it is no config of a run
-        said = " ".join(str(error).split())
-        raise ConfigError([f"{file} is not the config.yaml of a run ({said}): choose another folder."]) from error
+        said = f"{file} is not the config.yaml of a run ({in_a_line(error)}): choose another folder."
+        raise ConfigError(said) from error
     return with_new_keys(config)
 
 
@@ -151,21 +129,17 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
     # torchdata keeps the place in the data for each of its workers, and loads it for as many.
     workers, now = before["data"]["dataloader_num_workers"], config.data.dataloader_num_workers
     if workers != now:
-        raise ConfigError(
-            [f"data.dataloader_num_workers: {workers} in {checkpoint.folder}, {now} now: set it back to go on."]
-        )
+        said = f"{workers} in {checkpoint.folder}, {now} now: set it back to go on."
+        raise ConfigError(f"data.dataloader_num_workers: {said}")
     try:
         changes = [*algorithm_changes(before, config), *input_changes(checkpoint.folder, config)]
     except (OSError, ValueError) as error:
-        raise ConfigError([f"{checkpoint.folder}: what its run had read cannot be compared: {error}"]) from error
+        raise ConfigError(f"{checkpoint.folder}: what its run had read cannot be compared: {error}") from error
     if changes and not config.run.resume.accept_changes:
-        raise ConfigError(
-            [
-                *changes,
-                "These settings and files change the algorithm within a run (it would go on from "
-                f"{checkpoint.folder}): set them back, choose another run.dir for a new run, or go on with them "
-                "by run.resume.accept_changes=true.",
-            ]
+        mend = (
+            f"These settings and files change the algorithm within a run (it would go on from {checkpoint.folder}): "
+            "set them back, choose another run.dir for a new run, or go on with them by run.resume.accept_changes=true."
         )
+        raise ConfigError([*changes, mend])
     for change in changes:
         print(f"pacs: changed, as accepted: {change}")

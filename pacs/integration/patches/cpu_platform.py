@@ -66,9 +66,7 @@ class CpuPlatform(PlatformBase):
         """Seed torch's generator."""
         torch.manual_seed(seed)
 
-    def manual_seed_all(self, seed: int) -> None:
-        """Seed torch's generator."""
-        torch.manual_seed(seed)
+    manual_seed_all = manual_seed
 
     def set_allocator_settings(self, settings: str) -> None:
         """The CPU allocator has none."""

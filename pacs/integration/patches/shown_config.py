@@ -1,11 +1,6 @@
-"""What verl shows of a run's config, and sends to loggers: without secrets."""
+"""Secrets of a run's config, which verl would show and send to loggers (see `registry`)."""
 
-import builtins
 import os
-import pprint
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -14,33 +9,6 @@ from pacs.runs.processes import TOKEN
 
 #: What verl hands to a logger out of the config that it sends there.
 OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
-
-
-def print_without_secrets(module: Any) -> None:
-    """verl's task runner prints the whole config, its launcher what Ray is started with."""
-
-    def print_redacted(*values: object, **options: Any) -> None:
-        builtins.print(*(redact(str(value)) for value in values), **options)
-
-    def pprint_redacted(value: object, **options: Any) -> None:
-        pprint.pprint(redacted(value), **options)
-
-    module.print, module.pprint = print_redacted, pprint_redacted
-
-
-def log_without_secrets(module: Any) -> None:
-    """verl's Tracking gives each logger the whole config."""
-    module.Tracking.__init__ = _with_redacted_config(module.Tracking.__init__)
-
-
-def _with_redacted_config(original: Callable[..., None]) -> Callable[..., None]:
-    @wraps(original)
-    def init(
-        self: Any, project_name: str, experiment_name: str, default_backend: Any = "console", config: Any = None
-    ) -> None:
-        original(self, project_name, experiment_name, default_backend, redacted(config))
-
-    return init
 
 
 def logger_problem(config: DictConfig) -> str | None:

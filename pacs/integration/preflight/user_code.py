@@ -119,11 +119,11 @@ def _check_signature(function: Callable[..., Any], arguments: Mapping[str, Any])
     try:
         signature.bind(**arguments)
     except TypeError as error:
-        others = ", ".join(f"{name}=" for name in arguments if name not in GIVEN)
+        names = ", ".join(f"{name}=" for name in arguments)
         raise _Wrong(
-            f"it takes {signature} ({error}), but verl calls it by names: {', '.join(f'{name}=' for name in GIVEN)}"
-            f"{', ' + others if others else ''}: write `def NAME({', '.join(GIVEN[:3])}, extra_info=None, **kwargs)`, "
-            "which calls yours (settings of its own are in reward_kwargs)."
+            f"it takes {signature} ({error}), but verl calls it by names: {names}: write `def "
+            f"NAME({', '.join(GIVEN[:3])}, extra_info=None, **kwargs)`, which calls yours (settings of its own are in "
+            "reward_kwargs)."
         ) from error
 
 
@@ -152,23 +152,17 @@ def _judged(result: Any, kind: str) -> dict[str, Any]:
         torch.zeros(1)[-1] = score  # as verl's agent loop does it
         number = float(score)
     except (TypeError, ValueError, RuntimeError) as error:
-        told = f"a score of {type(score).__name__}, {str(score)[:80]!r}"
-        raise _Wrong(
-            f'for {kind} it gives {told}: return a plain number (float(...)), or a dict with it as "score".'
-        ) from error
+        told, mend = f"a score of {type(score).__name__}, {str(score)[:80]!r}", "return a plain number (float(...))"
+        raise _Wrong(f'for {kind} it gives {told}: {mend}, or a dict with it as "score".') from error
     said = dict(result) if isinstance(result, Mapping) else {"acc": score}
     if "reward" in said:
-        raise _Wrong(
-            f'for {kind} it returns "reward", under which verl keeps its own in validations: name it otherwise.'
-        )
+        raise _Wrong(f'for {kind} it returns "reward", where verl keeps its own in validations: name it otherwise.')
     for name, value in said.items():
         try:
             json.dumps({name: value}, default=lambda value: value.tolist())
         except (TypeError, ValueError, AttributeError) as error:
-            raise _Wrong(
-                f"for {kind} it returns {name!r}: {type(value).__name__}, which verl cannot write as JSON (samples/): "
-                "leave it out, or return numbers and text."
-            ) from error
+            written = f"{name!r}: {type(value).__name__}, which verl cannot write as JSON (samples/)"
+            raise _Wrong(f"for {kind} it returns {written}: leave it out, or return numbers and text.") from error
     return {"score": number, "names": [str(name) for name in said]}
 
 

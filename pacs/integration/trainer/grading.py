@@ -11,9 +11,10 @@ import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
-from pacs.metrics import batch_metrics, component_metrics, validation_metrics
-from pacs.rewards.health import check_graded
+from pacs.metrics.outcomes import component_metrics, validation_metrics
+from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.reasoning import UNFINISHED
+from pacs.rewards.verdict import check_graded
 from pacs.verl_keys.config import draws_more, responses_per_prompt
 
 T = TypeVar("T")
@@ -68,9 +69,8 @@ class Grading:
         config = self.trainer.config
         data = _columns(batch, "rm_scores", "response_mask", "extra_fields")
         rewards = row_sums(data["rm_scores"])
-        if not is_finite(rewards.tolist()):
-            asked = _columns(batch, "data_source", "prompts")
-            decode = self.trainer.tokenizer.decode
+        if not rewards.isfinite().all():
+            asked, decode = _columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
             when = f"step {self.trainer.global_steps}"
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
@@ -122,14 +122,13 @@ class Grading:
             sources, uids, scores: the data source, the prompt's id and the verifier's score of each response.
             counts: how many responses each (source, prompt) should have.
         """
-        problems = list(zip(map(str, sources), map(str, uids), strict=True))
-        metrics = validation_metrics(counts, problems, scores)
+        metrics = validation_metrics(counts, list(zip(map(str, sources), map(str, uids), strict=True)), scores)
         self._warn_of_graded_scores(metrics)
         return metrics
 
     def check_validation(self, sources: list[str], uids: list[str], scores: list[float]) -> None:
         """Raise ValueError if a score of a validation is not finite; arguments as for `validation`."""
-        if not is_finite(scores):
+        if not all(map(math.isfinite, scores)):
             when = f"the validation at step {self.trainer.global_steps}"
             raise not_finite(scores, sources, self.validated_prompts or uids, when)
 
@@ -164,11 +163,6 @@ def without_shaping(rewards: list[float], infos: list[dict[str, Any]]) -> list[f
     """
     scores = [info.get("score", info.get("acc")) for info in infos]
     return [reward if score is None else float(score) for reward, score in zip(rewards, scores, strict=True)]
-
-
-def is_finite(scores: Sequence[float]) -> bool:
-    """Whether every score is a finite number."""
-    return all(map(math.isfinite, scores))
 
 
 def not_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Sequence[str], when: str) -> ValueError:

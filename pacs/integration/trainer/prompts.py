@@ -39,11 +39,9 @@ class PromptOrder:
         most = self.config.algorithm.filter_groups.max_num_gen_batches
         sampled = self.config.data.train_batch_size + self.resampled
         if 0 < most * self.config.data.train_batch_size < sampled:
-            raise RuntimeError(
-                f"step {step}: {sampled} prompts were sampled, and too few of them had responses "
-                f"of different scores: the data is too easy or too hard for this policy now, or raise "
-                f"algorithm.filter_groups.max_num_gen_batches={most} (0: no limit)"
-            )
+            few = f"step {step}: {sampled} prompts were sampled, and too few of them had responses of different scores"
+            mend = f"raise algorithm.filter_groups.max_num_gen_batches={most} (0: no limit)"
+            raise RuntimeError(f"{few}: the data is too easy or too hard for this policy now, or {mend}")
 
     def number(self, step: int, batch: Any) -> Any:
         """Give the prompts of verl's batch ids `{step}-{number}` in the order in which they were drawn."""

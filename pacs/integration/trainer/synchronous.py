@@ -24,7 +24,7 @@ from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
-from pacs.metrics import averaged
+from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
 from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
@@ -127,10 +127,9 @@ class SynchronousTrainer(PPOTrainerSync):
     def _find_last_step(self) -> None:
         # Steps and epochs both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
         if self.steps_per_epoch == 0:
-            raise RuntimeError(
-                f"data.train_batch_size={self.config.data.train_batch_size}: of the prompts fewer are left after "
-                f"data.filter_overlong_prompts (data.max_prompt_length={self.config.data.max_prompt_length})"
-            )
+            data = self.config.data
+            left = f"after data.filter_overlong_prompts (data.max_prompt_length={data.max_prompt_length})"
+            raise RuntimeError(f"data.train_batch_size={data.train_batch_size}: fewer prompts are left {left}")
         epochs = self.steps_per_epoch * self.config.trainer.total_epochs
         self.phases.last_step = self.total_training_steps = min(self.total_training_steps, epochs)
         self.phases.trained_steps = self.global_steps

@@ -12,7 +12,7 @@ from pacs.integration.strategy import Choice
 from pacs.integration.trainer.arrangement import Arrangement
 from pacs.integration.trainer.step_rows import is_padding
 from pacs.integration.worker.not_finite import BATCH_FIELDS, poison_error, write_evidence
-from pacs.metrics import gradient_metrics, update_metrics
+from pacs.metrics.reduce import gradient_metrics, update_metrics
 
 
 def update(trainer: Any, batch: Any, arrangement: Arrangement) -> dict[str, Any]:
@@ -37,18 +37,16 @@ def update(trainer: Any, batch: Any, arrangement: Arrangement) -> dict[str, Any]
         reference_is_policy=trainer.reference.is_policy,
         learning_rate_factor=trainer.reference.learning_rate_factor(trainer.global_steps),
     )
-    batch.extra_info.update(
-        {
-            "calculate_entropy": entropy_every is not None and trainer.global_steps % entropy_every == 0,
-            "global_batch_size": arrangement.mini_batch_rows,
-            "mini_batch_size": arrangement.mini_batch_rows,
-            "epochs": actor.ppo_epochs,
-            "seed": actor.data_loader_seed,
-            "dataloader_kwargs": {"shuffle": False},
-            "temperature": config.rollout.temperature,
-            **step.pack(),
-        }
-    )
+    batch.extra_info |= {
+        "calculate_entropy": entropy_every is not None and trainer.global_steps % entropy_every == 0,
+        "global_batch_size": arrangement.mini_batch_rows,
+        "mini_batch_size": arrangement.mini_batch_rows,
+        "epochs": actor.ppo_epochs,
+        "seed": actor.data_loader_seed,
+        "dataloader_kwargs": {"shuffle": False},
+        "temperature": config.rollout.temperature,
+        **step.pack(),
+    }
     if strategy == "grouped":
         batch.extra_info["force_group_size"] = rows
         if not actor.use_dynamic_bsz:
@@ -68,8 +66,7 @@ def log(trainer: Any, choice: Choice, returned: dict[str, Any]) -> dict[str, flo
         "perf/mfu/actor": float(np.mean(rest.pop("mfu"))),
     }
     metrics |= gradient_metrics(rest["grad_norm"], trainer.config.actor_rollout_ref.actor.optim.clip_grad)
-    for name in ("timing_s/reference_pass", "timing_s/policy_pass"):
-        metrics[name] = rest.pop(name)
+    metrics |= {name: rest.pop(name) for name in ("timing_s/reference_pass", "timing_s/policy_pass")}
     # The value of the loss function is the surrogate's under `cached`; pacs/loss_mean is Eq. 8's.
     del rest["loss"]
     return metrics | {f"actor/{name}": value for name, value in reduce_metrics(rest).items()}

@@ -1,6 +1,5 @@
 """verl's workers with what our methods add: scores before the gradient pass, and a reference that can be reset."""
 
-from dataclasses import astuple, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -24,30 +23,6 @@ from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_s
 from pacs.integration.exchange import REFERENCE, SCORED, TABLES, MiniBatch, RowFields, StepSettings
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
-
-
-@dataclass(frozen=True)
-class Sums:
-    """What the scores of a mini-batch need of each of its rows: (B,) each, gathered from all ranks."""
-
-    log_ratios: torch.Tensor
-    log_likelihoods: torch.Tensor
-    token_sums: torch.Tensor
-    lengths: torch.Tensor
-    labels: torch.Tensor
-    coefficients: torch.Tensor
-    credit: torch.Tensor
-    weights: torch.Tensor
-    row_mask: torch.Tensor
-    group_ids: torch.Tensor
-    group_sizes: torch.Tensor
-
-    def gathered(self, device: str, ranks: int, group: Any) -> "Sums":
-        """Those of all ranks, in float64 on the host."""
-        mine = torch.stack([column.double() for column in astuple(self)]).to(device)
-        parts = [torch.empty_like(mine) for _ in range(ranks)]
-        torch.distributed.all_gather(parts, mine, group=group)
-        return Sums(*torch.cat(parts, dim=1).cpu())
 
 
 class MethodTrainingWorker(DurableTrainingWorker):
@@ -111,41 +86,37 @@ class MethodTrainingWorker(DurableTrainingWorker):
             current = self.log_probs(data, disable_auto_offload=True).to_padded_tensor(0)
             self.policy_pass_seconds += perf_counter() - start
         reference = current if own_reference else data[REFERENCE].to_padded_tensor(0)
-        none = torch.zeros(len(data))
-        credit = credit_means(constants.credit, mask)
-        token_sums = none
-        if method.tokenwise:
-            token_sums = credited_objectives(current, reference, mask, method, constants.credit).sum(dim=1)
-        rows = Sums(
+        rows = {
             # NaN goes to the ranks that share its group, not an error to this one alone, for which they would wait.
-            log_ratios=sequence_log_ratios(current, reference, mask, allow_not_finite=True),
-            log_likelihoods=torch.where(mask, current, 0).sum(dim=1),
-            token_sums=token_sums,
-            lengths=mask.sum(dim=1),
-            labels=fields.labels,
-            coefficients=constants.coefficients,
-            credit=none if credit is None else credit,
-            weights=none if constants.weights is None else constants.weights,
-            row_mask=fields.row_mask,
-            group_ids=fields.group_ids,
-            group_sizes=fields.group_sizes,
-        ).gathered(self.device_name, self.engine.get_data_parallel_size(), self.engine.get_data_parallel_group())
-        check_whole_groups(rows.group_ids.long(), rows.group_sizes.long(), rows.row_mask)
-        columns = score_responses(
-            rows.log_ratios,
-            rows.lengths,
-            rows.labels,
-            rows.group_ids.long(),
-            method,
-            log_likelihoods=rows.log_likelihoods,
-            token_sums=rows.token_sums,
-            row_mask=rows.row_mask,
-            coefficients=rows.coefficients,
-            credit=None if credit is None else rows.credit,
-            weights=None if constants.weights is None else rows.weights,
-        )
+            "log_ratios": sequence_log_ratios(current, reference, mask, allow_not_finite=True),
+            "log_likelihoods": torch.where(mask, current, 0).sum(dim=1),
+            "lengths": mask.sum(dim=1),
+            "labels": fields.labels,
+            "coefficients": constants.coefficients,
+            "row_mask": fields.row_mask,
+            "group_ids": fields.group_ids,
+            "group_sizes": fields.group_sizes,
+        }
+        if method.tokenwise:
+            objectives = credited_objectives(current, reference, mask, method, constants.credit)
+            rows["token_sums"] = objectives.sum(dim=1)
+        if (credit := credit_means(constants.credit, mask)) is not None:
+            rows["credit"] = credit
+        if constants.weights is not None:
+            rows["weights"] = constants.weights
+        rows = self._of_all_ranks(rows)
+        group_ids = rows.pop("group_ids").long()
+        check_whole_groups(group_ids, rows.pop("group_sizes").long(), rows["row_mask"])
+        columns = score_responses(group_ids=group_ids, method=method, **rows)
         first = self.engine.get_data_parallel_rank() * len(data)
         return torch.stack([columns[name][first : first + len(data)] for name in row_columns(method)], dim=1).float()
+
+    def _of_all_ranks(self, columns: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Columns of a mini-batch's rows, (B,) each, of all ranks, in float64 on the host."""
+        mine = torch.stack([column.double() for column in columns.values()]).to(self.device_name)
+        parts = [torch.empty_like(mine) for _ in range(self.engine.get_data_parallel_size())]
+        torch.distributed.all_gather(parts, mine, group=self.engine.get_data_parallel_group())
+        return dict(zip(columns, torch.cat(parts, dim=1).cpu(), strict=True))
 
 
 class MethodWorker(ProbedWorker):
@@ -167,13 +138,9 @@ class MethodWorker(ProbedWorker):
         output = self.actor.train_mini_batch(data)
         if output is None:
             return None
-        tu.get(output, "metrics").update(
-            {
-                "timing_s/reference_pass": reference_seconds,
-                "timing_s/policy_pass": self.actor.policy_pass_seconds,
-                "learning_rate": rate,
-            }
-        )
+        metrics = tu.get(output, "metrics")
+        metrics["timing_s/reference_pass"], metrics["learning_rate"] = reference_seconds, rate
+        metrics["timing_s/policy_pass"] = self.actor.policy_pass_seconds
         return output.cpu()
 
     def _reference_log_probs(self, data: Any) -> torch.Tensor:

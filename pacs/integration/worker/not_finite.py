@@ -1,7 +1,7 @@
 """Updates whose gradient is not finite: how many in a row end a run, and what is kept of the step that ended it."""
 
+import io
 import math
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,15 @@ from typing import Any
 import torch
 
 from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.torch_file import UnsafeFile, read_torch_file
-from pacs.integration.exchange import TABLES
+from pacs.integration.exchange import PREFIX, TABLES
 
 #: What of a train batch the evidence is made from; verl's names and ours.
 BATCH_FIELDS = (
-    "prompts",
-    "responses",
-    "response_mask",
-    "pacs_labels",
-    "pacs_coefficients",
-    "pacs_group_ids",
-    "pacs_counted",
-)
+    "prompts", "responses", "response_mask", "pacs_labels", "pacs_coefficients", "pacs_group_ids", "pacs_counted",
+)  # fmt: skip
 
 
 class PoisonError(RuntimeError):
@@ -127,6 +122,7 @@ def write_evidence(
     )
     names = returned[TABLES][0][0]
     passes = torch.cat([values for _, values in returned[TABLES]], dim=1)
+    ours = {"labels": "labels", "weights": "coefficients", "group_ids": "group_ids", "counted": "counted"}
     evidence = Evidence(
         step=step,
         skipped_in_a_row=skipped_in_a_row,
@@ -137,24 +133,15 @@ def write_evidence(
         prompt_texts=[tokenizer.decode(row) for row in prompts] if tokenizer else [],
         response_texts=[tokenizer.decode(row) for row in responses] if tokenizer else [],
         response_tokens=torch.stack([mask.sum() for mask in masks]),
-        labels=batch["pacs_labels"].clone(),
-        weights=batch["pacs_coefficients"].clone(),
-        group_ids=batch["pacs_group_ids"].clone(),
-        counted=batch["pacs_counted"].clone(),
+        **{name: batch[f"{PREFIX}{field}"].clone() for name, field in ours.items()},
         padding=torch.tensor(padding, dtype=torch.bool),
         passes={name: column.clone() for name, column in zip(names, passes, strict=True)},
     )
     file = RunFolder(run_dir).poison / f"step_{step}.pt"
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    try:
-        with aside.open("wb") as stream:
-            torch.save(vars(evidence), stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(file)
-    finally:
-        aside.unlink(missing_ok=True)
+    content = io.BytesIO()
+    torch.save(vars(evidence), content)
+    write_atomically(file, content.getvalue())
     return file
 
 
@@ -168,10 +155,8 @@ def read_evidence(file: Path) -> Evidence:
         return Evidence(**read_torch_file(file))
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except UnsafeFile as error:
+    except (UnsafeFile, TypeError) as error:
         raise UserError(f"{file} is not what a run wrote to its folder poison/, or not all of it: {error}") from error
-    except TypeError as error:
-        raise UserError(f"{file} is not what a run wrote to its folder poison/, or not all of it") from error
 
 
 def poison_error(in_a_row: int, step: int, evidence: Path | None = None) -> PoisonError:
@@ -182,13 +167,10 @@ def poison_error(in_a_row: int, step: int, evidence: Path | None = None) -> Pois
         step: the last of them was in.
         evidence: what `write_evidence` wrote, if it did.
     """
-    if in_a_row == 1:
-        what = f"1 update was skipped, for its gradient was not finite, in step {step}"
-    else:
-        what = (
-            f"{in_a_row} updates in a row were skipped, for their gradients were not finite, the last of them in "
-            f"step {step}"
-        )
+    what = f"1 update was skipped, for its gradient was not finite, in step {step}"
+    if in_a_row > 1:
+        skipped = f"{in_a_row} updates in a row were skipped, for their gradients were not finite"
+        what = f"{skipped}, the last of them in step {step}"
     if evidence is not None:
         what += f"; what that step saw is in {evidence} (look at it with `pacs inspect {shlex.quote(str(evidence))}`)"
     return PoisonError(what)

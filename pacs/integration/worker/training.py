@@ -17,7 +17,7 @@ from pacs.integration.checkpoints.shard_checks import CheckedFile, check_files, 
 from pacs.integration.exactness.layout_check import check_layout
 from pacs.integration.worker.not_finite import SkippedUpdates
 from pacs.integration.worker.optimizer_settings import settings_kept
-from pacs.metrics import gradient_metrics
+from pacs.metrics.reduce import gradient_metrics
 
 #: Among the metrics of a baseline's update: the most updates in a row that were skipped since the start.
 SKIPPED_IN_A_ROW = "pacs/gradient/skipped_in_a_row"

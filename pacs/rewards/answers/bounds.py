@@ -1,7 +1,21 @@
-"""What is too long, too deep or too large to be read and compared. No answer of a problem needs these."""
+"""What is refused: what is not known here, and what is too long, too deep or too large to be read and compared."""
 
 import re
-from typing import Final
+from typing import Final, NoReturn
+
+
+class Unreadable(ValueError):
+    """The text is not an answer or an expression that is known here."""
+
+
+class Operation(ValueError):
+    """The text holds an operation that is not calculated here; the message is its name."""
+
+
+def refuse(why: str) -> NoReturn:
+    """Raise `Unreadable`, where an expression is wanted."""
+    raise Unreadable(why)
+
 
 MAX_CHARS: Final = 1000
 MAX_DEPTH: Final = 12

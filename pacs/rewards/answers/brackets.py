@@ -1,9 +1,10 @@
-"""Tokens of an answer and the brackets among them."""
+"""Tokens of an answer: the brackets among them, and a place that moves on as they are read."""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.tokens import Token
 
 _OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\langle", "\\lfloor", "\\lceil", "\\begin"])
@@ -25,13 +26,8 @@ def with_thousands(tokens: list[Token]) -> list[Token]:
     grouped = False  # whether the last number may go on after a comma
     for token in tokens:
         depth += (token.text in _OPEN - {"{"}) - (token.text in _CLOSE - {"}"})
-        if (
-            grouped
-            and len(joined) > 1
-            and joined[-1].text == ","
-            and _THREE_DIGITS.fullmatch(token.text)
-            and not token.space
-        ):
+        goes_on = grouped and len(joined) > 1 and joined[-1].text == "," and not token.space
+        if goes_on and _THREE_DIGITS.fullmatch(token.text):
             comma = joined.pop()
             if not comma.space:
                 joined[-1] = joined[-1]._replace(text=joined[-1].text + token.text)
@@ -95,3 +91,58 @@ def encloses(tokens: Sequence[Token]) -> bool:
         if depth == 0:
             return place == len(tokens) - 1
     return False
+
+
+class Cursor:
+    """What comes next among tokens, and its taking.
+
+    Attributes:
+        tokens: all of them.
+        place: how many have been taken.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens, self.place = tokens, 0
+
+    def peek(self, ahead: int = 0) -> str | None:
+        """The text of the next token, or of one further ahead; None behind the last."""
+        place = self.place + ahead
+        return self.tokens[place].text if place < len(self.tokens) else None
+
+    def take(self) -> Token:
+        """The next token. Raises Unreadable if there is none."""
+        if self.place == len(self.tokens):
+            raise Unreadable("it ends too early")
+        self.place += 1
+        return self.tokens[self.place - 1]
+
+    def accept(self, *texts: str) -> str | None:
+        """The text of the next token, which is taken if it is one of these; else None."""
+        if self.place < len(self.tokens) and (text := self.tokens[self.place].text) in texts:
+            self.place += 1
+            return text
+        return None
+
+    def accept_all(self, *texts: str) -> bool:
+        """Whether the next tokens are these, which are then taken."""
+        end = self.place + len(texts)
+        if found := tuple(token.text for token in self.tokens[self.place : end]) == texts:
+            self.place = end
+        return found
+
+    def expect(self, text: str) -> None:
+        """Take the next token. Raises Unreadable if it is another one."""
+        if self.take().text != text:
+            raise Unreadable(f"{text!r} is missing")
+
+    def in_braces(self) -> str:
+        """The text of what the next braces hold, or of one token without them."""
+        if self.peek() != "{":
+            return self.take().text
+        depth, inner = 0, ""
+        while True:
+            text = self.take().text
+            depth += {"{": 1, "}": -1}.get(text, 0)
+            if depth == 0:
+                return inner[1:]
+            inner += text

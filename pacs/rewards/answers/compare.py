@@ -1,7 +1,8 @@
 """Whether a predicted answer is the gold answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Final, Literal
 
 from pacs.rewards.answers import types
@@ -16,6 +17,7 @@ from pacs.rewards.answers.unknowns import by_name, in_order, named_apart, names_
 
 _OF_X: Final = ("f(x)", "g(x)", "h(x)")
 Comparison = Literal["correct", "wrong", "unevaluated"]
+_STATUSES: Final[tuple[Comparison, ...]] = ("correct", "unevaluated")
 
 
 def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
@@ -74,10 +76,8 @@ def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
                 bare = answer.listed and not any(isinstance(item, types.Named) for item in items)
                 return _in_order(items, of_gold_items) if bare else "wrong"  # 3, 5 for x=3, y=5
             return _in_any_order(items, of_gold_items)
-        case types.Time((first, second), None), types.Expression(of_gold, None):
-            return (
-                _evaluated(Quotient(Number(Fraction(first)), Number(Fraction(second))), of_gold) if second else "wrong"
-            )
+        case types.Time((first, second), None), types.Expression(of_gold, None) if second:
+            return _evaluated(Quotient(Number(Fraction(first)), Number(Fraction(second))), of_gold)
         case types.Expression(node, None), types.Time((first, second), None) if second:
             return _evaluated(node, Quotient(Number(Fraction(first)), Number(Fraction(second))))
         case types.Collection(items), types.Union(members) if all(map(is_interval, (*items, *members))):
@@ -104,22 +104,20 @@ def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
         case types.Matrix(rows), types.Matrix(of_gold_rows):
             if len(rows) != len(of_gold_rows) or len(rows[0]) != len(of_gold_rows[0]):
                 return "wrong"
-            return _in_order([cell for row in rows for cell in row], [cell for row in of_gold_rows for cell in row])
+            return _in_order([*chain.from_iterable(rows)], [*chain.from_iterable(of_gold_rows)])
         case types.Equation(difference), types.Equation(of_gold):
-            return "correct" if proportional(difference, of_gold) else "wrong"
+            return _right(proportional(difference, of_gold))
         case types.Inequality(difference, or_equal), types.Inequality(of_gold, of_gold_or_equal):
-            alike = or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True)
-            return "correct" if alike else "wrong"
+            return _right(or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True))
         case types.Numeral(), types.Expression(node, None):
             return "wrong"
         case types.Expression(node, None), types.Numeral(digits):
-            return "correct" if digits.removeprefix("-").isdigit() and exact(node) == Fraction(int(digits)) else "wrong"
+            return _right(digits.removeprefix("-").isdigit() and exact(node) == Fraction(int(digits)))
         case _, types.Congruence():
-            return "correct" if _congruent(answer, gold) else "wrong"
+            return _right(_congruent(answer, gold))
         case types.Time(), types.Time():
-            alike = answer.numbers == gold.numbers and gold.meridiem in (None, answer.meridiem)
-            return "correct" if alike else "wrong"
-    return "correct" if answer == gold else "wrong"
+            return _right(answer.numbers == gold.numbers and gold.meridiem in (None, answer.meridiem))
+    return _right(answer == gold)
 
 
 def _of_one(answer: types.Answer) -> types.Answer:
@@ -167,32 +165,34 @@ def _evaluated(answer: Node, gold: Node) -> Comparison:
 
 
 def _in_order(answers: Sequence[types.Answer], golds: Sequence[types.Answer]) -> Comparison:
-    if len(answers) != len(golds):
-        return "wrong"
-    all_of_them: Comparison = "correct"
-    for answer, gold in zip(answers, golds, strict=True):
-        one = compare(answer, gold)
-        if one == "wrong":
-            return one
-        if one == "unevaluated":
-            all_of_them = one
-    return all_of_them
+    return _worst(map(compare, answers, golds)) if len(answers) == len(golds) else "wrong"
 
 
 def _in_any_order(answers: Sequence[types.Answer], golds: Sequence[types.Answer]) -> Comparison:
-    if len(answers) != len(golds):
-        return "wrong"
     left = list(answers)
-    all_of_them: Comparison = "correct"
-    for gold in golds:
+
+    def best(gold: types.Answer) -> Comparison:
         found = [compare(answer, gold) for answer in left]
-        best = next((kind for kind in ("correct", "unevaluated") if kind in found), None)
-        if best is None:
-            return "wrong"
-        if best == "unevaluated":
-            all_of_them = "unevaluated"
-        del left[found.index(best)]
-    return all_of_them
+        status: Comparison = next((kind for kind in _STATUSES if kind in found), "wrong")
+        if status != "wrong":
+            del left[found.index(status)]
+        return status
+
+    return _worst(map(best, golds)) if len(answers) == len(golds) else "wrong"
+
+
+def _worst(comparisons: Iterable[Comparison]) -> Comparison:
+    """The worst of comparisons; those behind a wrong one are not made."""
+    worst: Comparison = "correct"
+    for one in comparisons:
+        if one == "wrong":
+            return one
+        worst = max(worst, one, key=_STATUSES.index)
+    return worst
+
+
+def _right(is_right: bool) -> Comparison:
+    return "correct" if is_right else "wrong"
 
 
 def _congruent(answer: types.Answer, gold: types.Congruence) -> bool:
@@ -219,9 +219,8 @@ def check_value(answer: types.Answer) -> None:
             for item in items:
                 check_value(item)
         case types.Matrix(rows):
-            for row in rows:
-                for cell in row:
-                    check_value(cell)
+            for cell in chain.from_iterable(rows):
+                check_value(cell)
         case types.Equation(difference) | types.Inequality(difference):
             proportional(difference, difference)
         case types.Congruence(_, residue, modulus):

@@ -34,15 +34,8 @@ _SPARE_DIGITS: Final = 40
 _MOST_WORK: Final = 20_000
 #: Where expressions are compared: the variables in turn below 1, above 1, negative, large, so that signs are mixed ...
 _RANGES: Final = (
-    (0.2, 0.9),
-    (1.1, 3.0),
-    (-0.9, -0.2),
-    (5.0, 20.0),
-    (0.2, 0.9),
-    (-3.0, -1.1),
-    (1.1, 3.0),
-    (-20.0, -5.0),
-)
+    (0.2, 0.9), (1.1, 3.0), (-0.9, -0.2), (5.0, 20.0), (0.2, 0.9), (-3.0, -1.1), (1.1, 3.0), (-20.0, -5.0),
+)  # fmt: skip
 #: ... and all of them positive, where roots and logarithms have values.
 _POSITIVE: Final = ((0.2, 0.9), (0.2, 3.0), (1.1, 3.0), (5.0, 20.0))
 #: At how many of these points both must have a value, and so many are then compared in more digits.

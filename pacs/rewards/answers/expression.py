@@ -3,10 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import dataclass_transform
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+@dataclass_transform(frozen_default=True)
+class Frozen:
+    """Makes each class below it a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class Node(Frozen):
+    """What an expression is made of."""
+
+
+class Number(Node):
     """A numeral; with `decimal`, one that may be rounded; with `repeating`, one with a bar over digits that repeat."""
 
     value: Fraction
@@ -14,74 +26,63 @@ class Number:
     repeating: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Node):
     """`pi`, `e`, `i` or `infinity`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Node):
     """A letter with its index and its primes; upper and lower case differ."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Node):
     """Two terms or more; one that is taken away is a `Product` with -1."""
 
-    terms: tuple["Node", ...]
+    terms: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(Node):
     """Two factors or more."""
 
-    factors: tuple["Node", ...]
+    factors: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Quotient:
+class Quotient(Node):
     """A fraction."""
 
-    above: "Node"
-    below: "Node"
+    above: Node
+    below: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
+class Power(Node):
     """Base and exponent."""
 
-    base: "Node"
-    exponent: "Node"
+    base: Node
+    exponent: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Node):
     """The root of a degree, 2 for a square root."""
 
-    degree: "Node"
-    radicand: "Node"
+    degree: Node
+    radicand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Degrees:
+class Degrees(Node):
     """So many degrees of an angle."""
 
-    angle: "Node"
+    angle: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """A function of its arguments: `sin`, `log` (base 10 where none is given), `factorial`, `binomial`, ..."""
 
     name: str
-    arguments: tuple["Node", ...]
+    arguments: tuple[Node, ...]
 
-
-Node = Number | Constant | Variable | Sum | Product | Quotient | Power | Root | Degrees | Call
 
 MINUS_ONE = Number(Fraction(-1))
 TWO = Number(Fraction(2))

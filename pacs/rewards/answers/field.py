@@ -7,21 +7,9 @@ from typing import Any
 
 import mpmath
 
+from pacs.rewards.answers import expression as tree
 from pacs.rewards.answers.bounds import MAX_DIGITS, TooMuch
 from pacs.rewards.answers.exact import NoValue
-from pacs.rewards.answers.expression import (
-    Call,
-    Constant,
-    Degrees,
-    Node,
-    Number,
-    Power,
-    Product,
-    Quotient,
-    Root,
-    Sum,
-    Variable,
-)
 
 _of_thread = threading.local()  # a context holds its precision
 
@@ -43,7 +31,7 @@ class Field:
             self.numbers.dps = digits
         self.largest: Any = 0.0
 
-    def value(self, node: Node, point: Mapping[str, float]) -> Any:
+    def value(self, node: tree.Node, point: Mapping[str, float]) -> Any:
         """The value at a point. Raises NoValue, TooMuch, and in floating point ZeroDivisionError and OverflowError."""
         value = self._value(node, point)
         size = abs(value)
@@ -53,38 +41,38 @@ class Field:
             raise TooMuch(f"a number of more than {MAX_DIGITS:,} digits")
         return value
 
-    def _value(self, node: Node, point: Mapping[str, float]) -> Any:
+    def _value(self, node: tree.Node, point: Mapping[str, float]) -> Any:
         numbers = self.numbers
         match node:
-            case Number(value):
+            case tree.Number(value):
                 return numbers.mpf(value.numerator) / value.denominator
-            case Variable(name):
+            case tree.Variable(name):
                 return numbers.mpf(point[name])
-            case Constant("i"):
+            case tree.Constant("i"):
                 return numbers.mpc(0, 1)
-            case Constant("infinity"):
+            case tree.Constant("infinity"):
                 raise NoValue("an infinity within an expression")
-            case Constant(name):
+            case tree.Constant(name):
                 return +getattr(numbers, name)
-            case Sum(terms):
+            case tree.Sum(terms):
                 values = [self.value(term, point) for term in terms]
                 self.largest = max(self.largest, *map(abs, values))
                 return sum(values)
-            case Product(factors):
+            case tree.Product(factors):
                 product = numbers.mpf(1)
                 for factor in factors:
                     product *= self.value(factor, point)
                 return product
-            case Quotient(above, below):
+            case tree.Quotient(above, below):
                 return self.value(above, point) / self._not_zero(self.value(below, point))
-            case Power(base, exponent):
+            case tree.Power(base, exponent):
                 return self._power(self.value(base, point), self.value(exponent, point))
-            case Root(degree, radicand):
+            case tree.Root(degree, radicand):
                 root = self._not_zero(self.value(degree, point))
                 return self._power(self.value(radicand, point), 1 / root, root)
-            case Degrees(angle):
+            case tree.Degrees(angle):
                 return self.value(angle, point) * numbers.pi / 180
-            case Call(name, arguments):
+            case tree.Call(name, arguments):
                 return self._call(name, *(self.value(argument, point) for argument in arguments))
 
     def _not_zero(self, value: Any) -> Any:

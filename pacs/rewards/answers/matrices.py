@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import MAX_ITEMS
+from pacs.rewards.answers.bounds import MAX_ITEMS, Operation, Unreadable
 from pacs.rewards.answers.brackets import first, outside, split, split_at
-from pacs.rewards.answers.refusals import Operation, Unreadable
 from pacs.rewards.answers.signs import RELATIONS, separates
 from pacs.rewards.answers.tokens import Token, joined
 
@@ -64,18 +63,23 @@ def pieces(tokens: list[Token], read: Callable[[list[Token]], types.Answer]) -> 
 def _lines(tokens: list[Token]) -> list[list[Token]] | None:
     """The lines of an environment that is all the tokens, but for an open brace before it; None for a matrix."""
     braced = tokens[0].text == "\\{" and tokens[-1].text == "}"
-    start = 1 if braced else 0
-    if len(tokens) < 4 or tokens[start].text != "\\begin":
+    if len(tokens) < 4 or tokens[int(braced)].text != "\\begin":
         return None
-    behind, end = first(tokens, "}"), len(tokens) - 1 - first(tokens[::-1], "\\end")
-    environment, inner = joined(tokens[start + 1 : behind]).strip("{"), tokens[behind + 1 : end]
-    if environment not in _SYSTEMS | _LOOSE or joined(tokens[end + 1 :]) != f"{{{environment}}}":
+    environment, inner, is_all = _environment(tokens[int(braced) :])
+    if environment not in _SYSTEMS | _LOOSE or not is_all:
         return None
-    if environment == "array" and inner[:1] and inner[0].text == "{":
-        inner = inner[first(inner, "}") + 1 :]
     lines = [line for line in split_at(inner, "\\\\") or [inner] if line]
     is_system = braced or environment not in _LOOSE or all(map(_has_relation, lines))
     return lines if lines and is_system else None
+
+
+def _environment(tokens: list[Token]) -> tuple[str, list[Token], bool]:
+    r"""The name and the content of what \begin opens at the first token, and whether its \end is the last there is."""
+    behind, end = first(tokens, "}"), len(tokens) - 1 - first(tokens[::-1], "\\end")
+    environment, inner = joined(tokens[1:behind]).strip("{"), tokens[behind + 1 : end]
+    if environment == "array" and inner[:1] and inner[0].text == "{":
+        inner = inner[first(inner, "}") + 1 :]
+    return environment, inner, joined(tokens[end:]) == f"\\end{{{environment}}}"
 
 
 def _without_stop(line: list[Token]) -> list[Token]:
@@ -105,13 +109,10 @@ def matrix(tokens: list[Token], read: Callable[[list[Token]], types.Answer]) -> 
         Unreadable: If it is another environment, or its rows are not alike.
         Operation: If it is a determinant.
     """
-    behind, end = first(tokens, "}"), len(tokens) - 1 - first(tokens[::-1], "\\end")
-    environment, inner = joined(tokens[1:behind]).strip("{"), tokens[behind + 1 : end]
+    environment, inner, is_all = _environment(tokens)
     if environment in _DETERMINANTS:
         raise Operation("det")
-    if environment == "array" and inner and inner[0].text == "{":
-        inner = inner[first(inner, "}") + 1 :]
-    if environment not in _MATRICES | {"array"} or joined(tokens[end:]) != f"\\end{{{environment}}}":
+    if environment not in _MATRICES | {"array"} or not is_all:
         raise Unreadable(f"an environment {environment!r}")
     rows = [row for row in split_at(inner, "\\\\") or [inner] if row]
     cells = tuple(tuple(read(cell) for cell in split_at(row, "&") or [row]) for row in rows)

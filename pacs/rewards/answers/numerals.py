@@ -7,10 +7,9 @@ fraction = "\frac" argument argument
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from pacs.rewards.answers.bounds import check_digits
-from pacs.rewards.answers.cursor import Cursor
+from pacs.rewards.answers.bounds import Operation, Unreadable, check_digits
+from pacs.rewards.answers.brackets import Cursor
 from pacs.rewards.answers.expression import Node, Number, Quotient
-from pacs.rewards.answers.refusals import Operation, Unreadable
 from pacs.rewards.answers.tokens import Token
 
 #: Reads what a command takes, from the cursor's place on.
@@ -48,12 +47,8 @@ def fraction(cursor: Cursor, argument: Argument) -> Quotient:
 def _spaced_fraction(cursor: Cursor) -> bool:
     """Whether a fraction of two numerals comes after a space, as in 1 1/2."""
     ahead = cursor.tokens[cursor.place : cursor.place + 3]
-    return (
-        len(ahead) == 3
-        and ahead[0].space
-        and [t.kind for t in ahead] == ["number", "other", "number"]
-        and ahead[1].text == "/"
-    )
+    are_numbers = [token.kind for token in ahead] == ["number", "other", "number"]
+    return are_numbers and ahead[0].space and ahead[1].text == "/"
 
 
 def _mixed(cursor: Cursor, whole: Number, argument: Argument) -> Number | None:

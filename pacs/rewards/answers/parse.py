@@ -11,27 +11,13 @@ Numerals and fractions are those of `numerals`.
 from collections.abc import Sequence
 from typing import Final
 
+from pacs.rewards.answers import expression as tree
 from pacs.rewards.answers import numerals
-from pacs.rewards.answers.commands import ACCENTS, FUNCTIONS, GREEK, OPERATIONS, TRIGONOMETRIC
-from pacs.rewards.answers.cursor import Cursor
-from pacs.rewards.answers.expression import (
-    MINUS_ONE,
-    TWO,
-    Call,
-    Constant,
-    Degrees,
-    Node,
-    Power,
-    Product,
-    Quotient,
-    Root,
-    Sum,
-    Variable,
-    negative,
-)
-from pacs.rewards.answers.refusals import Operation as Operation
-from pacs.rewards.answers.refusals import Unreadable as Unreadable
-from pacs.rewards.answers.tokens import Token
+from pacs.rewards.answers.bounds import Operation as Operation
+from pacs.rewards.answers.bounds import Unreadable as Unreadable
+from pacs.rewards.answers.brackets import Cursor
+from pacs.rewards.answers.expression import negative
+from pacs.rewards.answers.tokens import ACCENTS, FUNCTIONS, GREEK, OPERATIONS, TRIGONOMETRIC, Token
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
 _NAMES: Final = {"\\lfloor": "floor", "\\lceil": "ceiling"}
@@ -41,7 +27,7 @@ _FACTORS: Final = FUNCTIONS | GREEK | ACCENTS | {*_CONSTANTS, "frac", "sqrt", "b
 _ARGUMENTS: Final = GREEK | {*_CONSTANTS, "frac", "sqrt"}
 
 
-def parse_expression(tokens: Sequence[Token]) -> Node:
+def parse_expression(tokens: Sequence[Token]) -> tree.Node:
     """The expression that all the tokens are.
 
     Raises:
@@ -55,7 +41,7 @@ def parse_expression(tokens: Sequence[Token]) -> Node:
     return node
 
 
-def parse_start(tokens: Sequence[Token]) -> tuple[Node, int]:
+def parse_start(tokens: Sequence[Token]) -> tuple[tree.Node, int]:
     """The expression that the first tokens are, and how many they are. Raises as `parse_expression`."""
     for token in tokens:
         if token.kind == "command" and token.text[1:] in OPERATIONS:
@@ -69,28 +55,28 @@ class _Parser(Cursor):
         super().__init__(tokens)
         self.inside_bars = False
 
-    def sum(self) -> Node:
+    def sum(self) -> tree.Node:
         terms = []
         sign: str | None = self.accept("+", "-") or "+"
         while sign:
             term = self.product()
             terms.append(negative(term) if sign == "-" else term)
             sign = self.accept("+", "-")
-        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+        return terms[0] if len(terms) == 1 else tree.Sum(tuple(terms))
 
-    def product(self) -> Node:
+    def product(self) -> tree.Node:
         factors = [self.power()]
         while True:
             if self.accept("\\cdot"):
                 factors.append(self.signed_power())
             elif self.accept("/"):
-                factors = [Quotient(_product(factors), self.signed_power())]
+                factors = [tree.Quotient(_product(factors), self.signed_power())]
             elif self.starts_factor() or self.starts_power_of_number():
                 factors.append(self.power())
             else:
                 return _product(factors)
 
-    def signed_power(self) -> Node:
+    def signed_power(self) -> tree.Node:
         return negative(self.power()) if self.accept("-") else self.power()
 
     def starts_factor(self) -> bool:
@@ -113,27 +99,27 @@ class _Parser(Cursor):
         """Whether so far ahead is the sign of degrees."""
         return self.peek(ahead) == "\\circ" or [self.peek(ahead + n) for n in range(3)] == ["{", "\\circ", "}"]
 
-    def power(self) -> Node:
+    def power(self) -> tree.Node:
         base = self.factorials(self.atom())
         if not self.accept("^"):
             return base
         if self.are_degrees(0):
             self.place += 1 if self.peek() == "\\circ" else 3
-            return Degrees(base)
-        power = self.factorials(Power(base, self.exponent()))
+            return tree.Degrees(base)
+        power = self.factorials(tree.Power(base, self.exponent()))
         if self.peek() == "^":
             raise Unreadable("an exponent of an exponent without braces")
         return power
 
-    def factorials(self, node: Node) -> Node:
+    def factorials(self, node: tree.Node) -> tree.Node:
         while self.accept("!"):
-            node = Call("factorial", (node,))
+            node = tree.Call("factorial", (node,))
         return node
 
-    def exponent(self) -> Node:
+    def exponent(self) -> tree.Node:
         return negative(self.exponent()) if self.accept("-") else self.argument()
 
-    def argument(self) -> Node:
+    def argument(self) -> tree.Node:
         """What a command or a sign takes without brackets: a group, or one token."""
         if self.place < len(self.tokens):
             kind, text, _ = self.tokens[self.place]
@@ -143,31 +129,31 @@ class _Parser(Cursor):
                 return self.atom()
         raise Unreadable("an argument is missing")
 
-    def atom(self) -> Node:
+    def atom(self) -> tree.Node:
         kind, text, _ = self.take()
         if kind == "number":
             return numerals.numeral(self, text, self.argument)
         if kind == "letter":
-            return Constant(text) if text in ("e", "i") and self.peek() not in ("_", "'") else self.variable(text)
+            return tree.Constant(text) if text in ("e", "i") and self.peek() not in ("_", "'") else self.variable(text)
         if text in _CLOSING:
             inner = self.sum()
             self.expect(_CLOSING[text])
-            return Call(_NAMES[text], (inner,)) if text in _NAMES else inner
+            return tree.Call(_NAMES[text], (inner,)) if text in _NAMES else inner
         if text == "|":
             return self.bars()
         if kind == "command":
             return self.command(text[1:])
         raise Unreadable(f"{text!r} is not expected")
 
-    def command(self, name: str) -> Node:
+    def command(self, name: str) -> tree.Node:
         if name in _CONSTANTS:
-            return Constant(_CONSTANTS[name])
+            return tree.Constant(_CONSTANTS[name])
         if name == "frac":
             return numerals.fraction(self, self.argument)
         if name == "sqrt":
             return self.root()
         if name == "binom":
-            return Call("binomial", (self.argument(), self.argument()))
+            return tree.Call("binomial", (self.argument(), self.argument()))
         if name in FUNCTIONS:
             return self.function(name)
         if name in GREEK:
@@ -176,25 +162,25 @@ class _Parser(Cursor):
             return self.variable(f"{name} {self.in_braces()}")
         raise Unreadable(f"\\{name} is not known here")
 
-    def root(self) -> Node:
-        degree: Node = TWO
+    def root(self) -> tree.Node:
+        degree: tree.Node = tree.TWO
         if self.accept("["):
             degree = self.sum()
             self.expect("]")
-        return Root(degree, self.argument())
+        return tree.Root(degree, self.argument())
 
-    def bars(self) -> Node:
+    def bars(self) -> tree.Node:
         if self.inside_bars:
             raise Unreadable("bars within bars")
         self.inside_bars = True
         inner = self.sum()
         self.inside_bars = False
         self.expect("|")
-        return Call("abs", (inner,))
+        return tree.Call("abs", (inner,))
 
-    def function(self, name: str) -> Node:
-        base: list[Node] = []
-        exponent: Node | None = None
+    def function(self, name: str) -> tree.Node:
+        base: list[tree.Node] = []
+        exponent: tree.Node | None = None
         while self.peek() in ("_", "^") and (len(base) < 1 or exponent is None):
             if self.take().text == "_":
                 base.append(self.argument())
@@ -202,12 +188,12 @@ class _Parser(Cursor):
                 exponent = self.exponent()
         if base and name != "log":
             raise Unreadable(f"an index of {name}")
-        if exponent == MINUS_ONE and name in TRIGONOMETRIC:
+        if exponent == tree.MINUS_ONE and name in TRIGONOMETRIC:
             name, exponent = f"arc{name}", None
-        call = Call(name, (self.operand(), *base))
-        return call if exponent is None else Power(call, exponent)
+        call = tree.Call(name, (self.operand(), *base))
+        return call if exponent is None else tree.Power(call, exponent)
 
-    def operand(self) -> Node:
+    def operand(self) -> tree.Node:
         r"""What a function is taken of: a group, or factors up to the next sign or function, as in \sin 2x."""
         if self.peek() in ("(", "[", "{"):
             return self.atom()
@@ -216,7 +202,7 @@ class _Parser(Cursor):
             factors.append(self.power())
         return _product(factors)
 
-    def variable(self, name: str) -> Node:
+    def variable(self, name: str) -> tree.Node:
         """With its index and its primes."""
         while True:
             if self.accept("_"):
@@ -228,11 +214,11 @@ class _Parser(Cursor):
                 self.place += 2
                 name += "'"
             elif self.peek() == "(" and name.rstrip("'") in ("f", "g", "h") and self.is_argument(name):
-                return Call(f"function {name}", (self.atom(),))
+                return tree.Call(f"function {name}", (self.atom(),))
             elif self.accept_all("(", "0", ")"):  # I(0) is no product: it would be 0
                 name += "(0)"
             else:
-                return Variable(name)
+                return tree.Variable(name)
 
     def is_argument(self, name: str) -> bool:
         """Whether what is in the brackets behind f, g or h is its argument; g and h may be factors of a sum as well."""
@@ -246,5 +232,5 @@ class _Parser(Cursor):
         return False
 
 
-def _product(factors: Sequence[Node]) -> Node:
-    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+def _product(factors: Sequence[tree.Node]) -> tree.Node:
+    return factors[0] if len(factors) == 1 else tree.Product(tuple(factors))

@@ -8,14 +8,13 @@ from contextlib import suppress
 from functools import lru_cache
 
 from pacs.rewards.answers import scalars, signs, types
-from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch
+from pacs.rewards.answers.bounds import MAX_ITEMS, Operation, TooMuch, Unreadable, refuse
 from pacs.rewards.answers.brackets import depth, encloses, first, outside, split, split_at, unwrapped, with_thousands
 from pacs.rewards.answers.expression import Variable
 from pacs.rewards.answers.matrices import matrix, pieces, system
-from pacs.rewards.answers.names import name_of
 from pacs.rewards.answers.reals import all_of, is_domain, is_real, named_set, union, without
-from pacs.rewards.answers.refusals import Operation, Unreadable, refuse
 from pacs.rewards.answers.relations import relation
+from pacs.rewards.answers.scalars import name_of
 from pacs.rewards.answers.tokens import Token, joined, plain, tokenize
 from pacs.rewards.answers.unknowns import named_apart, together
 from pacs.rewards.answers.words import are_words, with_commands, with_modulus, with_signs, without_domain, words

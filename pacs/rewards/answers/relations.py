@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from pacs.rewards.answers import signs, types
+from pacs.rewards.answers.bounds import Unreadable, refuse
 from pacs.rewards.answers.brackets import encloses, outside, split_at
 from pacs.rewards.answers.evaluate import equal
 from pacs.rewards.answers.expression import Variable, difference, variables
-from pacs.rewards.answers.names import name_of
 from pacs.rewards.answers.parse import parse_expression
 from pacs.rewards.answers.reals import REALS, all_of, both_of_size, of_size, without
-from pacs.rewards.answers.refusals import Unreadable, refuse
+from pacs.rewards.answers.scalars import name_of
 from pacs.rewards.answers.tokens import Token
 
 #: Reads an answer that is a part of another one.
@@ -37,11 +37,8 @@ def relation(tokens: list[Token], read: Reader) -> types.Answer:
         raise Unreadable(f"one side of {found[0]!r} is missing")
     if len(found) == 1:
         return _two_sides(found[0], sides[0], sides[1], read)
-    if (
-        len(found) == 2
-        and (found[0] in ("<", "\\le")) == (found[1] in ("<", "\\le"))
-        and all(s in signs.FLIPPED for s in found)
-    ):
+    upwards = {sign in ("<", "\\le") for sign in found}
+    if len(found) == 2 and len(upwards) == 1 and signs.FLIPPED.keys() >= set(found):
         if found[0] in (">", "\\ge"):
             found, sides = [signs.FLIPPED[sign] for sign in reversed(found)], sides[::-1]
         ends = types.Expression(parse_expression(sides[0])), types.Expression(parse_expression(sides[2]))

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
 from pacs.rewards.answers.bounds import check_size
-from pacs.rewards.answers.commands import FUNCTIONS, OPERATIONS
 
 #: A pair of dollars and the like around an answer.
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
@@ -17,62 +16,27 @@ _WITHOUT_MEANING = re.compile(
     r"|\\!|\\[vh]?phantom\s*(?:\{[^{}]*\}|\S)|\\label\s*\{[^{}]*\}"
 )
 _SPACE = re.compile(r"(?:(?<!\\)\\[,;:> \n]|\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|~|\s)+")
+#: A sign -> its command, behind it.
+_SIGNS: Final = r"""
+    ×\times ·\cdot ÷\div π\pi ∞\infty ≤\le ≥\ge ≠\ne ±\pm ∪\cup ∈\in √\sqrt ⋅\cdot ∉\notin ∖\setminus ∨\lor ∧\land
+    ⟨\langle ⟩\rangle α\alpha β\beta λ\lambda φ\phi ω\omega ∅\emptyset ≡\equiv θ\theta
+"""
 _UNICODE: Final = {
-    **{
-        "−": "-",
-        "–": "-",
-        "×": r"\times ",
-        "·": r"\cdot ",
-        "÷": r"\div ",
-        "π": r"\pi ",
-        "∞": r"\infty ",
-        "°": r"^\circ ",
-    },
-    **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "±": r"\pm ", "∪": r"\cup ", "∈": r"\in ", "√": r"\sqrt "},
-    **{
-        "⋅": r"\cdot ",
-        "∉": r"\notin ",
-        "∖": r"\setminus ",
-        "∨": r"\lor ",
-        "∧": r"\land ",
-        "⟨": r"\langle ",
-        "⟩": r"\rangle ",
-    },
+    **{word[0]: f"{word[1:]} " for word in _SIGNS.split()},
     **{sign: f"^{power}" for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    **{"ⁿ": "^n", "⁺": "^+", "⁻": "^-", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}"},
-    **{"α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ", "φ": r"\phi ", "ω": r"\omega "},
-    **{"∅": r"\emptyset ", "ℝ": r"\mathbb{R}", "≡": r"\equiv ", "θ": r"\theta ", "\u2061": ""},
-}
+    "−": "-", "–": "-", "°": r"^\circ ", "ⁿ": "^n", "⁺": "^+", "⁻": "^-", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}",
+    "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "",
+}  # fmt: skip
 _TRANSLATION = str.maketrans(_UNICODE)
-#: One name for commands that mean the same.
-_SAME: Final = {
-    **dict.fromkeys([r"\dfrac", r"\tfrac", r"\cfrac"], r"\frac"),
-    **dict.fromkeys([r"\dbinom", r"\tbinom"], r"\binom"),
-    **dict.fromkeys([r"\leq", r"\leqslant", "≤"], r"\le"),
-    **dict.fromkeys([r"\geq", r"\geqslant", "≥"], r"\ge"),
-    **dict.fromkeys([r"\neq"], r"\ne"),
-    **dict.fromkeys([r"\lbrace"], r"\{"),
-    **dict.fromkeys([r"\rbrace"], r"\}"),
-    **dict.fromkeys([r"\lt"], "<"),
-    **dict.fromkeys([r"\gt"], ">"),
-    **dict.fromkeys([r"\mid", r"\vert", r"\lvert", r"\rvert"], "|"),
-    **dict.fromkeys([r"\cdotp", r"\ast", r"\times", "*"], r"\cdot"),
-    **dict.fromkeys([r"\div"], "/"),
-    **dict.fromkeys([r"\varnothing"], r"\emptyset"),
-    **dict.fromkeys([r"\colon"], ":"),
-    **dict.fromkeys([r"\bigcup"], r"\cup"),
-    **dict.fromkeys([r"\vee"], r"\lor"),
-    **dict.fromkeys([r"\wedge"], r"\land"),
-    **dict.fromkeys([r"\prime"], "'"),
-    **dict.fromkeys([r"\degree"], r"\circ"),
-    **dict.fromkeys([r"\backslash"], r"\setminus"),
-    **dict.fromkeys([r"\Bbb"], r"\mathbb"),
-    **dict.fromkeys([r"\operatorname*"], r"\operatorname"),
-    **dict.fromkeys([r"\lg"], r"\log"),
-    **{r"\tg": r"\tan", r"\ctg": r"\cot", r"\arctg": r"\arctan", r"\arcctg": r"\arccot", r"\cosec": r"\csc"},
-    **dict.fromkeys([r"\varphi"], r"\phi"),
-    **dict.fromkeys([r"\varepsilon"], r"\epsilon"),
-}
+#: One name for commands that mean the same: the first of each group.
+_GROUPS: Final = r"""
+    \frac \dfrac \tfrac \cfrac , \binom \dbinom \tbinom , \le \leq \leqslant ≤ , \ge \geq \geqslant ≥ , \ne \neq ,
+    \{ \lbrace , \} \rbrace , < \lt , > \gt , | \mid \vert \lvert \rvert , \cdot \cdotp \ast \times * , / \div ,
+    \emptyset \varnothing , : \colon , \cup \bigcup , \lor \vee , \land \wedge , ' \prime , \circ \degree ,
+    \setminus \backslash , \mathbb \Bbb , \operatorname \operatorname* , \log \lg , \tan \tg , \cot \ctg ,
+    \arctan \arctg , \arccot \arcctg , \csc \cosec , \phi \varphi , \epsilon \varepsilon
+"""
+_SAME: Final = {other: first for first, *others in map(str.split, _GROUPS.split(" ,")) for other in others}
 #: Commands around words, or around a name.
 _WORDS: Final = "text|textbf|textit|textrm|textnormal|textsf|mbox|hbox|emph"
 _ALPHABETS: Final = "mathrm|mathbf|mathit|mathsf|mathcal|boldsymbol|operatorname"
@@ -153,15 +117,9 @@ def tokenize(text: str) -> list[Token]:
             inner, alphabet = match["inner"], match["alphabet"]
             if alphabet and (name := _SAME.get(f"\\{inner}", f"\\{inner}")[1:]) in FUNCTIONS | OPERATIONS:
                 tokens.append(Token("command", f"\\{name}", space))
-            elif (
-                match["alphabet"]
-                and len(inner) == 1
-                and inner.isalpha()
-                and not _measured(tokens, match["alphabet"], inner)
-            ):
-                tokens.append(Token("letter", inner, space))
             else:
-                tokens.append(Token("words", inner, space))
+                is_letter = alphabet and len(inner) == 1 and inner.isalpha() and not _measured(tokens, alphabet, inner)
+                tokens.append(Token("letter" if is_letter else "words", inner, space))
         elif kind == "number":
             tokens.append(Token("number", match["number"], space))
         else:
@@ -176,3 +134,25 @@ def _measured(before: list[Token], alphabet: str, letter: str) -> bool:
         return False
     last = [token.text for token in before[-4:]]
     return before[-1].kind == "number" or last[-2:] == ["^", "\\circ"] or last == ["^", "{", "\\circ", "}"]
+
+
+TRIGONOMETRIC: Final = ("sin", "cos", "tan", "cot", "sec", "csc")
+FUNCTIONS: Final = frozenset(
+    [*TRIGONOMETRIC, *(f"arc{name}" for name in TRIGONOMETRIC), "sinh", "cosh", "tanh", "coth", "ln", "log", "exp"]
+)
+#: What stands for something that has to be calculated, and is not calculated here.
+_OPERATIONS_LIST: Final = """
+    sum prod int iint iiint oint lim limsup liminf gcd lcm det max min sup inf partial nabla bmod mod pmod dim
+    ker deg Pr arg
+"""
+OPERATIONS: Final = frozenset(_OPERATIONS_LIST.split())
+_GREEK_LIST: Final = """
+    alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi
+    chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega hbar ell Re Im aleph vartheta
+"""
+GREEK: Final = frozenset(_GREEK_LIST.split())
+#: Marks over or around a name that make another one of it.
+_ACCENTS_LIST: Final = """
+    vec hat bar tilde dot ddot overline overrightarrow widehat mathbb mathcal mathfrak bm
+"""
+ACCENTS: Final = frozenset(_ACCENTS_LIST.split())

@@ -1,89 +1,79 @@
 """What an answer can be."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
-
-from pacs.rewards.answers.expression import Node
+from pacs.rewards.answers.expression import Frozen, Node
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Answer(Frozen):
+    """One of the classes below."""
+
+
+class Expression(Answer):
     """A number or a formula, and the unit behind it."""
 
     node: Node
     unit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Answer):
     """Text, in lower case: "monday", "no solution"; what is written in capitals alone (AB) stays so."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(Answer):
     """A set, or a list of several answers, in any order; with `listed`, as they are written one after the other."""
 
-    items: tuple["Answer", ...]
+    items: tuple[Answer, ...]
     listed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Bracketed:
+class Bracketed(Answer):
     """A point or an interval: which of the two, only the problem knows. An inequality is an interval."""
 
     opening: str
-    items: tuple["Answer", ...]
+    items: tuple[Answer, ...]
     closing: str
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(Answer):
     """Intervals and sets, in any order."""
 
-    members: tuple["Answer", ...]
+    members: tuple[Answer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Answer):
     """Rows of entries."""
 
-    rows: tuple[tuple["Answer", ...], ...]
+    rows: tuple[tuple[Answer, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Answer):
     """What a variable is (x = 5), or is in (x > 5)."""
 
     name: str
-    value: "Answer"
+    value: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Approximation:
+class Approximation(Answer):
     r"""A value behind \\approx."""
 
-    value: "Answer"
+    value: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(Answer):
     """Two sides; alone it is what makes `difference` zero."""
 
     difference: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Inequality:
+class Inequality(Answer):
     """What makes `difference` positive, or with `or_equal` not negative."""
 
     difference: Node
     or_equal: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Congruence:
+class Congruence(Answer):
     """A residue of a modulus."""
 
     name: str | None
@@ -91,50 +81,27 @@ class Congruence:
     modulus: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Answer):
     """a : b, or a : b : c."""
 
-    terms: tuple["Answer", ...]
+    terms: tuple[Answer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(Answer):
     """A time of day, as its numbers are written; `am`, `pm` or neither."""
 
     numbers: tuple[int, ...]
     meridiem: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Numeral:
+class Numeral(Answer):
     """Digits of a number in a base that stands with it."""
 
     digits: str
     base: int
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Answer):
     """Something with an operation that is not calculated here, such as an integral."""
 
     name: str
-
-
-Answer: TypeAlias = (
-    Expression
-    | Words
-    | Collection
-    | Bracketed
-    | Union
-    | Matrix
-    | Named
-    | Approximation
-    | Equation
-    | Inequality
-    | Congruence
-    | Ratio
-    | Time
-    | Numeral
-    | Operation
-)

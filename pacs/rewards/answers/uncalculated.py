@@ -10,34 +10,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from pacs.rewards.answers.exact import rational
-from pacs.rewards.answers.expression import (
-    MINUS_ONE,
-    TWO,
-    Call,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Quotient,
-    Root,
-    Sum,
-    Variable,
-    is_decimal,
-    parts,
-    variables,
-    walk,
-)
-from pacs.rewards.answers.terms import all_factors, all_terms, content_of, factors_of, kind_of, radicand_of
+from pacs.rewards.answers import expression as tree
+from pacs.rewards.answers.exact import all_factors, all_terms, content_of, factors_of, kind_of, radicand_of, rational
+from pacs.rewards.answers.expression import is_decimal, parts, variables, walk
 
 
-def left_to_calculate(node: Node) -> frozenset[str]:
+def left_to_calculate(node: tree.Node) -> frozenset[str]:
     """The operations in an expression that are not carried out, by names such as "sum of numbers"."""
     return frozenset(_all(node))
 
 
-def missing_form(answer: Node, gold: Node) -> frozenset[str]:
+def missing_form(answer: tree.Node, gold: tree.Node) -> frozenset[str]:
     """What an answer of the gold answer's value leaves to be calculated; empty if it is a value as the gold is."""
     left = set(left_to_calculate(answer) - left_to_calculate(gold))
     if variables(answer) and not variables(gold):
@@ -56,73 +39,75 @@ def missing_form(answer: Node, gold: Node) -> frozenset[str]:
     return frozenset(left)
 
 
-def _all(node: Node) -> Iterator[str]:
+def _all(node: tree.Node) -> Iterator[str]:
     match node:
-        case Number(repeating=True):
+        case tree.Number(repeating=True):
             yield "digits that repeat"
-        case Sum(terms):
+        case tree.Sum(terms):
             yield from _of_sum(terms)
-        case Product(factors):
+        case tree.Product(factors):
             yield from _of_product(factors)
-        case Quotient(above, below):
+        case tree.Quotient(above, below):
             yield from _of_fraction(above, below)
-        case Power(base, exponent):
+        case tree.Power(base, exponent):
             yield from _of_power(node, base, exponent)
-        case Root():
+        case tree.Root():
             if rational(node) is not None:
                 yield "root that comes out"
-        case Call(name) if not name.startswith("function "):
+        case tree.Call(name) if not name.startswith("function "):
             yield name if name in ("factorial", "binomial") else "function"
     for part in parts(node):
         yield from _all(part)
 
 
-def _of_sum(terms: tuple[Node, ...]) -> Iterator[str]:
+def _of_sum(terms: tuple[tree.Node, ...]) -> Iterator[str]:
     terms = tuple(all_terms(terms))
     kinds = Counter(kind_of(term) for term in terms)
     if kinds.pop(None, 0) > 1:
         yield "sum of numbers"
     radicands = [value for term in terms if (value := radicand_of(term)) is not None]
-    alike = any(rational(Root(TWO, Number(a * b))) is not None for a, b in combinations(radicands, 2))
+    alike = any(rational(tree.Root(tree.TWO, tree.Number(a * b))) is not None for a, b in combinations(radicands, 2))
     if alike or any(count > 1 for count in kinds.values()):
         yield "sum of like terms"
     constants = [term for term in terms if not variables(term)]
-    if any(isinstance(term, Product) and any(isinstance(f, Sum) for f in term.factors) for term in constants):
+    if any(isinstance(term, tree.Product) and any(isinstance(f, tree.Sum) for f in term.factors) for term in constants):
         yield "sum of products of sums"
-    if sum(any(isinstance(part, Call) for part in walk(term)) for term in constants) > 1:
+    if sum(any(isinstance(part, tree.Call) for part in walk(term)) for term in constants) > 1:
         yield "sum of functions of numbers"
 
 
-def _of_product(factors: tuple[Node, ...]) -> Iterator[str]:
+def _of_product(factors: tuple[tree.Node, ...]) -> Iterator[str]:
     factors = tuple(all_factors(factors))
-    bases = Counter(f.base if isinstance(f, Power) else f for f in factors if rational(f) is None)
-    if any(count > 1 for base, count in bases.items() if isinstance(base, Variable | Constant)):
+    bases = Counter(f.base if isinstance(f, tree.Power) else f for f in factors if rational(f) is None)
+    if any(count > 1 for base, count in bases.items() if isinstance(base, tree.Variable | tree.Constant)):
         yield "product of like factors"
     numbers = [factor for factor in factors if rational(factor) not in (None, -1)]
     if len(numbers) > 1 and not _is_scientific(numbers):
         yield "product of numbers"
-    roots = [factor for factor in factors if isinstance(factor, Root)]
+    roots = [factor for factor in factors if isinstance(factor, tree.Root)]
     if len({root.degree for root in roots}) < len(roots):
         yield "product of roots"
-    if sum(isinstance(factor, Sum) and not variables(factor) for factor in factors) > 1:
+    if sum(isinstance(factor, tree.Sum) and not variables(factor) for factor in factors) > 1:
         yield "product of sums"
 
 
-def _of_fraction(above: Node, below: Node) -> Iterator[str]:
+def _of_fraction(above: tree.Node, below: tree.Node) -> Iterator[str]:
     first, second = rational(above), rational(below)
     if first is None or second is None:
         reducible = (second is not None and abs(second) == 1) or math.gcd(content_of(above), content_of(below)) > 1
     else:
         reducible = abs(second) == 1 or first.denominator != 1 or (first / second).denominator != abs(second)
-    if isinstance(below, Sum) and second is None and not variables(below):
+    if isinstance(below, tree.Sum) and second is None and not variables(below):
         yield "fraction by a sum"
     if reducible:
         yield "fraction that can be reduced"
 
 
-def _of_power(node: Node, base: Node, exponent: Node) -> Iterator[str]:
+def _of_power(node: tree.Node, base: tree.Node, exponent: tree.Node) -> Iterator[str]:
     power = rational(exponent)
-    of_powers = isinstance(base, Power | Product) and any(isinstance(f, Power | Number) for f in factors_of(base))
+    of_powers = isinstance(base, tree.Power | tree.Product) and any(
+        isinstance(f, tree.Power | tree.Number) for f in factors_of(base)
+    )
     if power is not None and of_powers and variables(base):
         yield "power of a power"
     if variables(node):
@@ -132,81 +117,83 @@ def _of_power(node: Node, base: Node, exponent: Node) -> Iterator[str]:
     elif power.denominator != 1:
         if rational(node) is not None:
             yield "root that comes out"
-    elif isinstance(base, Power | Sum | Root) or base == Constant("i"):
+    elif isinstance(base, tree.Power | tree.Sum | tree.Root) or base == tree.Constant("i"):
         yield "power of a power or a sum"
 
 
-def _is_scientific(numbers: list[Node]) -> bool:
+def _is_scientific(numbers: list[tree.Node]) -> bool:
     r"""Whether these are the two factors of 1.6\times10^{-19}."""
     match numbers:
-        case [Number(), Power(Number(Fraction(numerator=10, denominator=1)), exponent)]:
+        case [tree.Number(), tree.Power(tree.Number(Fraction(numerator=10, denominator=1)), exponent)]:
             return rational(exponent) is not None
     return False
 
 
-def _is_complex(node: Node) -> bool:
+def _is_complex(node: tree.Node) -> bool:
     """Whether it is written as a + bi, with rational a and b; the whole may be divided by a rational number."""
-    if node == Constant("i"):
+    if node == tree.Constant("i"):
         return True
     match node:
-        case Sum(nodes):
+        case tree.Sum(nodes):
             return all(_is_complex(part) or rational(part) is not None for part in nodes) and any(
                 map(_is_complex, nodes)
             )
-        case Product(nodes):
+        case tree.Product(nodes):
             return sum(map(_is_complex, nodes)) == 1 and all(_is_complex(n) or rational(n) is not None for n in nodes)
-        case Quotient(above, below):
+        case tree.Quotient(above, below):
             return _is_complex(above) and rational(below) is not None
     return False
 
 
-def _is_polynomial(node: Node) -> bool:
+def _is_polynomial(node: tree.Node) -> bool:
     """Of variables, with rational coefficients."""
     match node:
-        case Number() | Variable():
+        case tree.Number() | tree.Variable():
             return True
-        case Sum(nodes) | Product(nodes):
+        case tree.Sum(nodes) | tree.Product(nodes):
             return all(map(_is_polynomial, nodes))
-        case Quotient(above, below):
+        case tree.Quotient(above, below):
             return _is_polynomial(above) and rational(below) is not None
-        case Power(base, exponent):
+        case tree.Power(base, exponent):
             power = rational(exponent)
             return power is not None and power.denominator == 1 and power > 0 and _is_polynomial(base)
     return False
 
 
-def _has_brackets(node: Node) -> bool:
+def _has_brackets(node: tree.Node) -> bool:
     """Whether a sum in brackets is multiplied, or raised to a power, anywhere in an expression."""
     return any(_is_factored(part) for part in walk(node))
 
 
-def _is_factored(node: Node) -> bool:
+def _is_factored(node: tree.Node) -> bool:
     """Whether it is a product of a sum in brackets and more than a sign, or a power of such a sum."""
     match node:
-        case Product(factors):
-            others = [factor for factor in factors if not _varies(factor) and factor != MINUS_ONE]
-            sums = len(factors) - len(others) - factors.count(MINUS_ONE)
+        case tree.Product(factors):
+            others = [factor for factor in factors if not _varies(factor) and factor != tree.MINUS_ONE]
+            sums = len(factors) - len(others) - factors.count(tree.MINUS_ONE)
             return sums > 1 or (sums == 1 and bool(others))
-        case Power(base):
+        case tree.Power(base):
             return _varies(base)
     return False
 
 
-def _varies(node: Node) -> bool:
+def _varies(node: tree.Node) -> bool:
     """Whether a factor is a sum of variables, or a power of one."""
-    return bool(variables(node)) and (isinstance(node, Sum) or (isinstance(node, Power) and _varies(node.base)))
+    return bool(variables(node)) and (
+        isinstance(node, tree.Sum) or (isinstance(node, tree.Power) and _varies(node.base))
+    )
 
 
-def _is_expanded(node: Node) -> bool:
-    return isinstance(node, Sum) and not _has_brackets(node)
+def _is_expanded(node: tree.Node) -> bool:
+    return isinstance(node, tree.Sum) and not _has_brackets(node)
 
 
-def _has_variable_below(node: Node) -> bool:
+def _has_variable_below(node: tree.Node) -> bool:
     """Whether something is divided by a variable."""
     for part in walk(node):
         match part:
-            case Quotient(_, below) if variables(below):
+            case tree.Quotient(_, below) if variables(below):
                 return True
-            case Power(base, exponent) if variables(base) and (rational(exponent) or 0) < 0:
+            case tree.Power(base, exponent) if variables(base) and (rational(exponent) or 0) < 0:
                 return True
     return False

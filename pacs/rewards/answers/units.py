@@ -6,47 +6,22 @@ from typing import Final
 
 from pacs.rewards.answers.tokens import Token
 
-_SYMBOL_LIST: Final = "A C F H J K N T V W Ω ° kJ kW Hz Pa eV mol"
-_SYMBOLS: Final = _SYMBOL_LIST.split()
-#: One name for each of the commonest units; any other word is its own name, in the singular.
-_NAMES: Final = {
-    "%": "% percent percents pct percentage pc",
-    "deg": "° degree degrees deg",
-    "deg C": "°C",
-    "deg F": "°F",
-    "rad": "rad radian radians",
-    "$": "$ dollar dollars usd",
-    "cent": "cent cents ¢",
-    "s": "s sec secs second seconds",
-    "min": "min mins minute minutes",
-    "h": "h hr hrs hour hours",
-    "day": "d day days",
-    "week": "wk week weeks",
-    "year": "yr yrs year years",
-    "mm": "mm millimeter millimeters millimetre millimetres",
-    "cm": "cm centimeter centimeters centimetre centimetres",
-    "m": "m meter meters metre metres",
-    "km": "km kilometer kilometers kilometre kilometres",
-    "in": "in inch inches",
-    "ft": "ft foot feet",
-    "yd": "yd yard yards",
-    "mile": "mi mile miles",
-    "mile·/h": "mph",
-    "km·/h": "kph kmh",
-    "g": "g gram grams",
-    "kg": "kg kilogram kilograms",
-    "lb": "lb lbs pound pounds",
-    "oz": "oz ounce ounces",
-    "L": "l L liter liters litre litres",
-    "mL": "ml mL milliliter milliliters millilitre millilitres",
-    "gallon": "gal gallon gallons",
-    "unit": "unit units u",
-    **{
-        symbol: symbol
-        for symbol in ["A", "C", "F", "H", "J", "K", "N", "T", "V", "W", "Ω", "°", "kJ", "kW", "Hz", "Pa", "eV", "mol"]
-    },
+#: The commonest units, one name first and the other words for it; any other word is its own name, in the singular.
+_UNITS: Final = """
+    % percent percents pct percentage pc ; deg degree degrees ; rad radian radians ; $ dollar dollars usd ;
+    cent cents ¢ ; s sec secs second seconds ; min mins minute minutes ; h hr hrs hour hours ; day d days ;
+    week wk weeks ; year yr yrs years ; mm millimeter millimeters millimetre millimetres ;
+    cm centimeter centimeters centimetre centimetres ; m meter meters metre metres ;
+    km kilometer kilometers kilometre kilometres ; in inch inches ; ft foot feet ; yd yard yards ; mile mi miles ;
+    g gram grams ; kg kilogram kilograms ; lb lbs pound pounds ; oz ounce ounces ; L l liter liters litre litres ;
+    mL ml milliliter milliliters millilitre millilitres ; gallon gal gallons ; unit units u
+"""
+_SYMBOLS: Final = "A C F H J K N T V W Ω ° kJ kW Hz Pa eV mol"
+_NAME: Final = {
+    **{"°C": "deg C", "°F": "deg F", "mph": "mile·/h", "kph": "km·/h", "kmh": "km·/h"},
+    **{word: words[0] for words in map(str.split, _UNITS.split(" ;")) for word in words},
+    **{symbol: symbol for symbol in _SYMBOLS.split()},
 }
-_NAME: Final = {word: name for name, words in _NAMES.items() for word in words.split()}
 #: What may stand between a number and the right answer in place of a unit: it changes the value, or takes it back.
 _NO_UNITS_LIST: Final = """
     hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion lakh
@@ -60,6 +35,7 @@ _NO_UNITS_LIST: Final = """
     fold tenfold squares roots root power powers e i infinity inf infinite a an the answer where when for k bn mn
 """
 _NO_UNITS: Final = frozenset(_NO_UNITS_LIST.split())
+_POWERS: Final = {"squared": "^2", "cubed": "^3"}
 _WORD = re.compile(r"[A-Za-z°%$¢µμΩ]+")
 _PIECE = re.compile(r"\s*([A-Za-z°%$¢µμΩ]+\.?|\^|-?\d+|[/·*().,-])")
 _MERIDIEM: Final = {"am": "am", "a.m.": "am", "a.m": "am", "pm": "pm", "p.m.": "pm", "p.m": "pm"}
@@ -115,13 +91,10 @@ def _normal(text: str) -> str | None:
             if "%" in word[1:]:
                 return None
             if (lower in _NO_UNITS and word not in ("A", "K")) or lower.endswith(("ths", "illion", "illions", "fold")):
-                if lower == "squared" and names:
-                    names[-1] += "^2"
-                    continue
-                if lower == "cubed" and names:
-                    names[-1] += "^3"
-                    continue
-                return None
+                if lower not in _POWERS or not names:
+                    return None
+                names[-1] += _POWERS[lower]
+                continue
             if lower in ("square", "sq", "cubic", "cu"):
                 power_of_next = 2 if lower in ("square", "sq") else 3
             elif lower == "per":

@@ -42,7 +42,7 @@ def numbered(items: Sequence[types.Answer]) -> str | None:
 def without_numbers(items: Sequence[types.Answer]) -> list[types.Answer]:
     """The values of an unknown with its own name, where they were numbered."""
     base = numbered(items)
-    return list(items) if base is None else [types.Named(base, item.value) for item in items]  # type: ignore[union-attr]
+    return list(items) if base is None else [types.Named(base, item.value) for item in items]  # type: ignore[attr-defined]
 
 
 def names_of(name: str) -> list[str]:

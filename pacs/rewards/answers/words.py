@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import check_size
+from pacs.rewards.answers.bounds import Unreadable, check_size
 from pacs.rewards.answers.expression import Number
 from pacs.rewards.answers.reals import set_of
-from pacs.rewards.answers.refusals import Unreadable
 from pacs.rewards.answers.units import is_word_unit
 
 #: Of three letters or fewer, and no products.

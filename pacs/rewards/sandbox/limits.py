@@ -58,12 +58,12 @@ def restrict(limits: Limits, packages: list[str]) -> None:
     # Where memory runs out, the kernel should end this process and not its neighbours.
     Path("/proc/self/oom_score_adj").write_text("1000")
     libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
-    _set(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
-    _set(resource.RLIMIT_AS, limits.memory_mib * 2**20)
-    _set(resource.RLIMIT_FSIZE, limits.output_mib * 2**20)  # of any file; standard output is the only one
-    _set(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _set(resource.RLIMIT_CORE, 0)
-    _set(resource.RLIMIT_STACK, _STACK_BYTES)
+    set_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
+    set_limit(resource.RLIMIT_AS, limits.memory_mib * 2**20)
+    set_limit(resource.RLIMIT_FSIZE, limits.output_mib * 2**20)  # of any file; standard output is the only one
+    set_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    set_limit(resource.RLIMIT_CORE, 0)
+    set_limit(resource.RLIMIT_STACK, _STACK_BYTES)
     libc.drop_capabilities()
     try:
         landlock.restrict([sys.base_prefix, sys.base_exec_prefix, *packages, *_SYSTEM])
@@ -85,7 +85,7 @@ def restrict(limits: Limits, packages: list[str]) -> None:
             ) from None
 
 
-def _set(kind: int, soft: int, hard: int | None = None) -> None:
+def set_limit(kind: int, soft: int, hard: int | None = None) -> None:
     """Set a limit, as far as the one that this process was started with goes."""
     ceiling = resource.getrlimit(kind)[1]
     hard = soft if hard is None else hard

@@ -17,79 +17,26 @@ _TCGETS, _FIOCLEX = 0x5401, 0x5451  # isatty() and close-on-exec
 _F_DUPFD_CLOEXEC: Final = 1030
 _ALL: Final = 0xFFFFFFFF
 
+#: The calls that are allowed: name/number on x86_64/on aarch64, which has none of some. In turn: on open files, and
+#: what is known of files; memory; threads, signals to oneself, and the end; time; what a process may know.
+_CALLS: Final = """
+    read/0/63 write/1/64 close/3/57 stat/4/- fstat/5/80 lstat/6/- poll/7/- lseek/8/62 pread64/17/67 access/21/-
+    select/23/- dup/32/23 dup2/33/- getcwd/79/17 readlink/89/- getdents64/217/61 newfstatat/262/79 readlinkat/267/78
+    faccessat/269/48 pselect6/270/72 ppoll/271/73 dup3/292/24 statx/332/291 close_range/436/436 faccessat2/439/439
+    mmap/9/222 mprotect/10/226 munmap/11/215 brk/12/214 mremap/25/216 madvise/28/233
+    rt_sigaction/13/134 rt_sigprocmask/14/135 rt_sigreturn/15/139 sched_yield/24/124 getitimer/36/102 alarm/37/-
+    setitimer/38/103 exit/60/93 sigaltstack/131/132 futex/202/98 set_tid_address/218/96 restart_syscall/219/128
+    exit_group/231/94 set_robust_list/273/99 rseq/334/293
+    nanosleep/35/101 gettimeofday/96/169 times/100/153 clock_gettime/228/113 clock_getres/229/114
+    clock_nanosleep/230/115
+    getpid/39/172 uname/63/160 getrlimit/97/163 getrusage/98/165 sysinfo/99/179 getuid/102/174 getgid/104/176
+    geteuid/107/175 getegid/108/177 getppid/110/173 gettid/186/178 sched_getaffinity/204/123 getcpu/309/168
+    getrandom/318/278
+"""
 #: Each call's number on x86_64 and on aarch64; None where an architecture has no such call.
 ALLOWED: Final[dict[str, tuple[int, int | None]]] = {
-    # Files that are open, and what is known of files.
-    "read": (0, 63),
-    "write": (1, 64),
-    "close": (3, 57),
-    "stat": (4, None),
-    "fstat": (5, 80),
-    "lstat": (6, None),
-    "poll": (7, None),
-    "lseek": (8, 62),
-    "pread64": (17, 67),
-    "access": (21, None),
-    "select": (23, None),
-    "dup": (32, 23),
-    "dup2": (33, None),
-    "getcwd": (79, 17),
-    "readlink": (89, None),
-    "getdents64": (217, 61),
-    "newfstatat": (262, 79),
-    "readlinkat": (267, 78),
-    "faccessat": (269, 48),
-    "pselect6": (270, 72),
-    "ppoll": (271, 73),
-    "dup3": (292, 24),
-    "statx": (332, 291),
-    "close_range": (436, 436),
-    "faccessat2": (439, 439),
-    # Memory.
-    "mmap": (9, 222),
-    "mprotect": (10, 226),
-    "munmap": (11, 215),
-    "brk": (12, 214),
-    "mremap": (25, 216),
-    "madvise": (28, 233),
-    # Threads, signals to oneself, and the end.
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "sched_yield": (24, 124),
-    "getitimer": (36, 102),
-    "alarm": (37, None),
-    "setitimer": (38, 103),
-    "exit": (60, 93),
-    "sigaltstack": (131, 132),
-    "futex": (202, 98),
-    "set_tid_address": (218, 96),
-    "restart_syscall": (219, 128),
-    "exit_group": (231, 94),
-    "set_robust_list": (273, 99),
-    "rseq": (334, 293),
-    # Time.
-    "nanosleep": (35, 101),
-    "gettimeofday": (96, 169),
-    "times": (100, 153),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115),
-    # What a process may know.
-    "getpid": (39, 172),
-    "uname": (63, 160),
-    "getrlimit": (97, 163),
-    "getrusage": (98, 165),
-    "sysinfo": (99, 179),
-    "getuid": (102, 174),
-    "getgid": (104, 176),
-    "geteuid": (107, 175),
-    "getegid": (108, 177),
-    "getppid": (110, 173),
-    "gettid": (186, 178),
-    "sched_getaffinity": (204, 123),
-    "getcpu": (309, 168),
-    "getrandom": (318, 278),
+    name: (int(first), None if second == "-" else int(second))
+    for name, first, second in (call.split("/") for call in _CALLS.split())
 }
 #: Calls that depend on an argument: numbers as above, which argument, its mask, and what it may be.
 CHECKED: Final[dict[str, tuple[tuple[int, int], int, int, tuple[int, ...]]]] = {

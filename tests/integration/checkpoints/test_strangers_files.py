@@ -18,9 +18,8 @@ from pacs.base.paths import config_dir
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
 from pacs.checkpoints.torch_file import FORCE, UnsafeFile, only_safe_loads, read_torch_file
-from pacs.integration.checkpoints.random_states import random_states, restore_random_states
 from pacs.integration.checkpoints.reshard import load_checkpoint
-from pacs.integration.checkpoints.saving import Saving
+from pacs.integration.checkpoints.saving import Saving, random_states, restore_random_states
 from pacs.integration.checks import ConfigError
 from pacs.integration.launch import launcher
 from pacs.integration.trainer.method_trainer import MethodTrainer

@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.integration.checks.batch import batch_problems
-from pacs.integration.checks.rollout import rollout_problems
+from pacs.integration.checks.batch import batch_problems, rollout_problems
 
 CONFIG = """
 trainer: {nnodes: 1, n_gpus_per_node: 4}

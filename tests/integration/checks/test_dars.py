@@ -38,7 +38,10 @@ def test_what_it_needs_is_there() -> None:
         ({f"{ROLLOUT}.n": 1}, [f"{ROLLOUT}.n=1", "sample more"]),
         ({"actor_rollout_ref.actor.use_dynamic_bsz": False}, ["schedule=equal", "use_dynamic_bsz=true"]),
         ({"reward.reward_model.enable": True}, ["reward.reward_model.enable_resource_pool=true"]),
-        ({f"{ROLLOUT}.agent.agent_loop_manager_class": "my.Manager"}, ["leave out my.Manager", "set it to null"]),
+        (
+            {f"{ROLLOUT}.agent.agent_loop_manager_class": "my.Manager"},
+            ["agent_loop_manager_class=my.Manager", "set it to null"],
+        ),
     ],
 )
 def test_what_it_cannot_go_with_is_refused(changes: dict[str, object], said: list[str]) -> None:

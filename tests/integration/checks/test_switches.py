@@ -10,11 +10,12 @@ from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration import checks
 from pacs.integration.checks.baseline import baseline_problems
+from pacs.integration.checks.batch import rollout_problems
 from pacs.integration.checks.machine import LOGGER_PACKAGES, _package_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
-from pacs.integration.checks.rollout import rollout_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
+from pacs.integration.checks.wording import full_name, spell
 
 ROLLOUT = "actor_rollout_ref.rollout"
 
@@ -37,11 +38,11 @@ def test_the_shipped_configs_are_sound(configs: dict[str, DictConfig]) -> None:
     assert [list(switch_problems(config)) for config in configs.values()] == [[], []]
 
 
-@pytest.mark.parametrize("key", ONLY)
-def test_a_switch_that_does_nothing_is_refused(key: str, configs: dict[str, DictConfig]) -> None:
-    config = configs["grpo"]
+@pytest.mark.parametrize("name", ONLY)
+def test_a_switch_that_does_nothing_is_refused(name: str, configs: dict[str, DictConfig]) -> None:
+    config, key = configs["grpo"], full_name(name)
     assert OmegaConf.select(config, key, default="missing") != "missing", "verl has no such key"
-    allowed = ONLY[key][0][0]
+    allowed = ONLY[name][0][0]
     other = "weave" if allowed is None else not allowed
     (problem,) = switch_problems(with_settings(config, **{key: other}))
     said = str(other).lower()
@@ -83,7 +84,7 @@ def test_what_verl_does_as_it_says_is_left_alone(configs: dict[str, DictConfig])
     assert list(switch_problems(with_settings(configs["grpo"], **settings))) == []
 
 
-@pytest.mark.parametrize("key", QUANTIZED)
+@pytest.mark.parametrize("key", map(full_name, QUANTIZED))
 def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, DictConfig]) -> None:
     value = key.endswith(".enable") or "fp8"
     problems = [problem for problem in pacs_problems(with_settings(configs["pacs"], **{key: value})) if key in problem]
@@ -158,7 +159,7 @@ def test_positions_that_are_enough(positions: int | None, configs: dict[str, Dic
 
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
     config = with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": 50000})
-    (problem,) = _context_problems(config, {"max_position_embeddings": 40960})
+    (problem,) = (spell(each, config) for each in _context_problems(config, {"max_position_embeddings": 40960}))
     assert f"{ROLLOUT}.max_model_len=50000" in problem
     assert list(_context_problems(configs["grpo"], {"max_position_embeddings": 40960})) == []
 

@@ -13,6 +13,7 @@ from verl.workers.config import ActorConfig, PolicyLossConfig
 from pacs.composing import compose_run
 from pacs.integration import checks
 from pacs.integration.checks.unused_settings import LEFT_AS_THEY_ARE, OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks.wording import full_name
 
 ACTOR, ALGORITHM = "actor_rollout_ref.actor.", "algorithm."
 #: Other values than verl's, with which a loss that reads them is another.
@@ -68,7 +69,7 @@ def loss_of(mode: str, settings: dict[str, float]) -> torch.Tensor:
 def test_a_loss_depends_on_what_it_is_said_to_read(mode: str) -> None:
     plain = loss_of(mode, {})
     read = {key for key, value in OTHER.items() if loss_of(mode, {key: value}) != plain}
-    assert read == {key.removeprefix(ACTOR) for key in OF_LOSSES[mode]} - {"clip_ratio_low", "clip_ratio_high"}
+    assert read == {key.removeprefix("actor.") for key in OF_LOSSES[mode]} - {"clip_ratio_low", "clip_ratio_high"}
 
 
 @pytest.mark.parametrize("estimator", OF_ESTIMATORS)
@@ -110,7 +111,7 @@ def test_the_shipped_configs_set_nothing_that_is_not_read(configs: dict[str, Dic
 
 
 def test_what_is_left_as_it_is_is_what_verl_has(configs: dict[str, DictConfig]) -> None:
-    shipped = {key: (OmegaConf.select(configs["pacs"], key, default="missing"),) for key in LEFT_AS_THEY_ARE}
+    shipped = {key: (OmegaConf.select(configs["pacs"], full_name(key), default="missing"),) for key in LEFT_AS_THEY_ARE}
     assert shipped == {key: values[:1] for key, values in LEFT_AS_THEY_ARE.items()}
 
 

@@ -214,15 +214,21 @@ def test_a_run_without_checkpoints_is_not_written_over(
         (["actor_rollout_ref.actor.checkpoint.load_contents=[model]"], "load_contents lacks ['extra', 'optimizer']"),
         (["trainer.max_actor_ckpt_to_keep=0"], "trainer.max_actor_ckpt_to_keep=0: use a number of at least 1"),
         (["trainer.max_actor_ckpt_to_keep=-1"], "trainer.max_actor_ckpt_to_keep=-1: use a number of at least 1"),
-        (["trainer.del_local_ckpt_after_load=true"], "trainer.del_local_ckpt_after_load=true deletes"),
+        (
+            ["trainer.del_local_ckpt_after_load=true"],
+            "trainer.del_local_ckpt_after_load=true: it deletes what the run goes on from",
+        ),
         (["trainer.default_local_dir=elsewhere"], "leave it out; a run's checkpoints are in its folder"),
-        (["actor_rollout_ref.actor.checkpoint.async_save=true"], "async_save=true: set it to false"),
+        (
+            ["actor_rollout_ref.actor.checkpoint.async_save=true"],
+            "async_save=true: a save is to have ended when it says so",
+        ),
         (
             [
                 "run.rollouts.seeded=true",
                 "+actor_rollout_ref.rollout.agent.agent_loop_manager_class=my.Manager",
             ],
-            "leave out my.Manager",
+            "leave out actor_rollout_ref.rollout.agent.agent_loop_manager_class=my.Manager",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

@@ -11,11 +11,11 @@ import pytest
 
 from pacs.composing import compose_run
 from pacs.integration.launch.driver import environment
-from pacs.integration.patches import registry
+from pacs.integration.patches.cpu_patches import SECONDS_BETWEEN_LOOKS
 from pacs.integration.patches.patch import Patch, PatchError
-from pacs.integration.patches.replacements import COLLECTIVE_SECONDS, SECONDS_BETWEEN_LOOKS
+from pacs.integration.patches.registry import COLLECTIVE_SECONDS
+from pacs.runs.leftovers import TEMPORARY
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
-from pacs.runs.temporary import TEMPORARY
 
 
 def run_python(code: str, **environment: str) -> dict[str, str]:
@@ -142,7 +142,11 @@ def test_loggers_write_into_the_run_s_folder(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_a_changed_module_stops_the_patch(anchor: str, expects: tuple[str, ...], complaint: str) -> None:
     module = types.ModuleType("foreign")
-    module.patched = registry.install_for_vllm_on_cpu
-    patch = Patch("example", "foreign", "a reason", anchor, expects, apply=lambda module: None)
-    with pytest.raises(PatchError, match=complaint):
+    module.patched = run_python
+
+    def an_example(module: types.ModuleType) -> None:
+        """a reason"""
+
+    patch = Patch("foreign", anchor, expects, an_example)
+    with pytest.raises(PatchError, match=rf"The patch 'an example' \(a reason\) .*{complaint}"):
         patch.check(module)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from pacs.doctor.layout_check import check_layout
+from pacs.doctor.trials import check_layout
 from tests.integration.preflight.families import write_model
 from tests.integration.preflight.families_case import composed
 from tests.integration.preflight.families_list import FAMILIES, NOT_TRIED

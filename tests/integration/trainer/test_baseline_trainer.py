@@ -19,7 +19,7 @@ from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.grading import without_shaping
 from pacs.integration.worker.not_finite import PoisonError
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker
-from pacs.metrics import gradient_metrics
+from pacs.metrics.reduce import gradient_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from pacs.integration.trainer import grading
 from pacs.integration.trainer.grading import Grading, outcome
-from pacs.rewards.health import VerifierFailure
+from pacs.rewards.verdict import VerifierFailure
 
 #: Tokens of each response; the longest there may be has 8.
 LENGTHS = [3, 8, 7, 8, 1]
@@ -86,7 +86,7 @@ def test_how_often_the_policy_is_right_is_said_by_first_responses_alone(batch: A
     assert metrics["pacs/verifier/correct_fraction"] == 0
     assert metrics["pacs/verifier/wrong_fraction"] == 1
     assert (metrics["pacs/groups/mixed_fraction"], metrics["pacs/dars/rescued_count"]) == (0.5, 1)
-    assert (metrics["pacs/dars/extra_sum"], metrics["pacs/dars/group_size_max"]) == (2, 2)
+    assert metrics["pacs/dars/further_count"] == 2
 
 
 def test_verls_metrics_of_the_outcome_are_those_of_the_values() -> None:

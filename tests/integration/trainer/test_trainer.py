@@ -26,7 +26,7 @@ from pacs.integration.trainer.grading import said_of_all
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.integration.trainer.update import log, reset
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import write_state
 from tests.runs.states import state_in

@@ -15,7 +15,7 @@ from pacs.integration.strategy import Choice
 from pacs.integration.trainer import update as step
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.worker.not_finite import BATCH_FIELDS, PoisonError, SkippedUpdates, read_evidence, write_evidence
-from pacs.metrics import update_metrics
+from pacs.metrics.reduce import update_metrics
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.worker.poison_case import ROWS, batch_of, loss_of, returned
 

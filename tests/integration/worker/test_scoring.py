@@ -1,5 +1,6 @@
 """What a worker's pass before the gradient makes of the rows, on one rank and without a model."""
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,7 @@ def scored(data: TensorDict, method: Method) -> torch.Tensor:
         policy_pass_seconds=0.0,
         log_probs=lambda data, **context: jagged(values),
     )
+    worker._of_all_ranks = partial(MethodTrainingWorker._of_all_ranks, worker)
     return MethodTrainingWorker._score(worker, data, own_reference=False)
 
 

@@ -20,7 +20,7 @@ from pacs.integration import exchange
 from pacs.integration.checkpoints.shards import local_shards
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
-from pacs.metrics import update_metrics
+from pacs.metrics.reduce import update_metrics
 from tests.integration.worker.worker_case import GROUP, Row, as_tensordict
 
 FOLDER, DEVICE = Path(sys.argv[1]), sys.argv[2]

@@ -1,10 +1,6 @@
-"""What our metrics are reduced over, their units, and the verdicts that are counted."""
+"""What our metrics are reduced over, and their units."""
 
-from typing import get_args
-
-from pacs.rewards.verdict import Status
-
-# What a metric is reduced over. Of the update's rows, one a response:
+# Of the update's rows, one a response:
 COUNTED = "rows in N"
 CORRECT = "correct rows in N"
 WRONG = "wrong rows in N"
@@ -15,7 +11,7 @@ UPDATED = "all rows"
 # Of the sampled batch:
 SAMPLED = "all responses"
 RESPONSES = "responses with others in their group"
-FIRST = "responses with others in their group, without DARS's further ones"
+FIRST = "responses with others in their group, DARS's further ones left out"
 CORRECT_RESPONSES = "correct responses with others in their group"
 WRONG_RESPONSES = "wrong responses with others in their group"
 SAID = "responses with a finite number"
@@ -23,11 +19,7 @@ GENERATED = "all that were generated"
 GROUPS = "groups of two or more responses"
 # Of the step:
 UPDATES = "updates"
-
-#: What a verifier says of a response; any other word is counted as `OTHER`.
-STATUSES: tuple[str, ...] = get_args(Status)
-OTHER = "other"
-
+# Units:
 SHARE = "share"
 NATS = "nats"
 PER_TOKEN = "nats a token"

@@ -1,0 +1,203 @@
+"""The keys that verl 0.9.1 writes into the same file, and what each of them really is."""
+
+from pacs.metrics.entry import VerlKey
+
+CLOCK = "on the trainer's process"
+MICRO_BATCHES = "mean over micro-batches"
+OVER_TOKENS = "over response tokens"
+OVER_UPDATES = "mean over updates"
+PER_TOKEN = "nats a token"
+SECONDS = "seconds"
+SHARE = "share"
+SPREAD = "mean, max, min over responses"
+SUMMED = "sum over micro-batches, mean over updates"
+
+# fmt: off
+#: Title of a section -> its keys: name, reduction, unit, formula; then healthy and remedy.
+VERL_KEYS: dict[str, tuple[VerlKey, ...]] = {
+    "verl: the outcome": (
+        VerlKey("critic/score/mean", "mean over responses that have tokens", SHARE,
+            "the reward function's score; the pass rate if all are 0 or 1. With DARS, and in the next two, of the first "
+            "responses alone",
+            "Rises, and jumps with the step's prompts.",
+            "Flat: see `pacs/groups/mixed_fraction`, `pacs/residual_mean`. Falling: lower the learning rate; see "
+            "`actor/entropy`, `pacs/rollout_gap/per_token`."),
+        VerlKey("critic/score/*", "max, min over responses that have tokens", SHARE, "the same",
+            "1 and 0.", "Else: see `pacs/rows/graded_count`; some methods refuse such scores."),
+        VerlKey("critic/rewards/*", "mean, max, min over responses that have tokens", SHARE,
+            "the score less the KL penalty (`algorithm.use_kl_in_reward`) and DAPO's for length",
+            "Equal to `critic/score/mean`."),
+        VerlKey("val-core/*", "over a prompt's responses, then mean over prompts", SHARE,
+            "`val-core/SOURCE/VARIABLE/mean@k`: verifier's mean score of k responses. `best@k/mean`, `maj@k/mean`: "
+            "1,000 draws **with replacement**, so best@k is not pass@k",
+            "Rises with `critic/score/mean`. Standard error about sqrt(p(1-p)/n) for n prompts.",
+            "Falling alone: overfitting to prompts or verifier. Compare "
+            "`actor_rollout_ref.rollout.val_kwargs.temperature`."),
+        VerlKey("val-aux/*", "as `val-core/*`", "the variable's",
+            "other variables and statistics (std@k, worst@k, turns)",
+            "Depends on the variable."),
+    ),
+    "verl: the update": (
+        VerlKey("actor/grad_norm", OVER_UPDATES, "none",
+            "L2 norm over all parameters and ranks, before clipping; NaN if one was",
+            "Steady, or falling with the residual. PACS's grow with length: a score sums over tokens.",
+            "Rising by decades: lower the learning rate or `method.beta`. See `pacs/gradient/norm_max`."),
+        VerlKey("actor/lr", "once a step", "none", "rate of the **next** step, without warm-up after a reset",
+            "verl's schedule.", "`pacs/update/learning_rate_mean` was used."),
+        VerlKey("actor/perf/cpu_memory_used_gb", "mean over updates, first rank", "GiB",
+            "memory of all processes on the machine",
+            "Steady after the first steps.", "Rising step by step: stop in time, and resume."),
+        VerlKey("actor/perf/*", "largest of updates, first rank", "GiB",
+            "peak GPU memory of tensors (`max_memory_allocated_gb`), and with PyTorch's cache "
+            "(`max_memory_reserved_gb`)",
+            "Some GiB below the GPU's.",
+            "Near it: lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu`, raise "
+            "`actor_rollout_ref.actor.ulysses_sequence_parallel_size`, or offload. Reserved far above allocated: "
+            "fragmentation."),
+    ),
+    "verl: lengths and turns": (
+        VerlKey("response_length/*", SPREAD, "tokens; share",
+            "tokens of a response, a tool's included; `clip_ratio`: share as long as the longest",
+            "Depends on the task.",
+            "Maximum at `data.max_response_length`: see `pacs/truncated_fraction` (`clip_ratio` is never 0)."),
+        VerlKey("response_length_non_aborted/*", SPREAD, "tokens; share", "the same without empty responses",
+            "Equal to `response_length/mean`."),
+        VerlKey("response/aborted_ratio", "over all responses", SHARE, "share of responses without a token",
+            "0.", "Above 0: requests to vLLM fail; see the run's log."),
+        VerlKey("prompt_length/*", SPREAD, "tokens; share", "tokens of a prompt",
+            "At most `data.max_prompt_length`: longer ones are filtered out."),
+        VerlKey("num_turns/*", SPREAD, "messages", "messages of the conversation, prompt included",
+            "2: a prompt and a response.", "Else: an agent loop of several turns."),
+        VerlKey("training/num_turns/*", SPREAD, "messages", "messages of the conversation, prompt included",
+            "2: a prompt and a response.", "Else: an agent loop of several turns."),
+        VerlKey("tool_call_counts/*", SPREAD, "calls", "calls of tools, by agent loops that record them",
+            "Depends on the task."),
+        VerlKey("global_seqlen/*", "over the ranks", "tokens",
+            "tokens of a rank, padding included: min, max, minmax_diff if cut in order; balanced_min, balanced_max as "
+            "it is; mean",
+            "balanced_max within a few per cent of the mean.",
+            "Else one rank sets the time: larger batch a rank, or `cached`, which may split groups."),
+    ),
+    "verl: rollout and trainer": (
+        VerlKey("training/rollout_probs_diff_valid", "once a step", "0 or 1",
+            "1 if there was a token to compare. This and the next two only with verl's old-log-probability pass (PACS: "
+            "`method.metrics.old_log_prob_every`)",
+            "1.", "0: no response has a token."),
+        VerlKey("training/rollout_probs_diff_*", "mean, max, std over response tokens", "probability",
+            "abs(p of vLLM - p of the trainer): **probabilities**, not logarithms",
+            "Near 0; fp32 on the CPU stack at most about 8e-6.", "As `pacs/rollout_gap/per_token`."),
+        VerlKey("training/rollout_actor_probs_pearson_corr", OVER_TOKENS, "-1 to 1", "correlation of the two",
+            "Near 1.", "As `pacs/rollout_gap/per_token`."),
+        VerlKey("rollout_corr/*", "over response tokens, or responses", "as named",
+            "PPO, GRPO: statistics of the gap (KL, perplexities, chi-square) and its correction",
+            "KL near 0, ratios near 1.", "As `pacs/rollout_gap/per_token`."),
+        VerlKey("training/off_policy/*", SPREAD, "versions",
+            "trajectory_spans: versions of the weights in a response; trajectory_staleness, "
+            "trajectory_staleness_worst: updates they lag behind",
+            "1, and 0: PACS is synchronous.", "Else: another trainer is running."),
+        VerlKey("training/filter_groups/*", "sum, only where it happened", "groups",
+            "DAPO (`algorithm.filter_groups.enable`): groups of one class, sampled anew (evicted_samples), and beyond "
+            "the batch (discarded_surplus_samples)",
+            "A share of the batch that grows with the pass rate.",
+            "Several times it: use other problems. Above `algorithm.filter_groups.max_num_gen_batches` the run stops."),
+        VerlKey("training/rollout_failure/*", "sum, only where it happened", "groups",
+            "groups replaced, all of whose responses failed",
+            "Absent.", "There: the run's log has the error."),
+    ),
+    "verl: time and throughput": (
+        VerlKey("timing_s/step", CLOCK, SECONDS,
+            "from waiting for rollouts to new weights in vLLM; with saving, without validation",
+            "Steady after the first, growing with length.", "Mostly `timing_s/gen` and `timing_s/update_actor`."),
+        VerlKey("timing_s/gen", CLOCK, SECONDS, "waiting for rollouts and rewards",
+            "Set by the longest response.",
+            "Long: raise `actor_rollout_ref.rollout.gpu_memory_utilization` or "
+            "`actor_rollout_ref.rollout.max_num_seqs`, lower `data.max_response_length`. GPUs idle: raise "
+            "`reward.num_workers`."),
+        VerlKey("timing_s/update_actor", CLOCK, SECONDS, "updates; with PACS also the two passes below",
+            "Grows with the batch's tokens.", "See `perf/mfu/actor`."),
+        VerlKey("timing_s/reference_pass", "on one rank", SECONDS, "PACS: the reference's log-probabilities",
+            "A third of an update's work; less after a reset."),
+        VerlKey("timing_s/policy_pass", "on one rank", SECONDS, "PACS: scoring passes of `cached`",
+            "0 with `grouped`, else a forward pass."),
+        VerlKey("timing_s/update_weights", CLOCK, SECONDS, "weights to vLLM",
+            "Grows with the model only.",
+            "Long: raise `actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes`."),
+        VerlKey("timing_s/old_log_prob", CLOCK, SECONDS, "log-probabilities before the updates",
+            "A forward pass; with PACS only every `method.metrics.old_log_prob_every` steps."),
+        VerlKey("timing_s/ref", CLOCK, SECONDS, "verl's pass of the reference",
+            "Absent without a KL term, and with PACS."),
+        VerlKey("timing_s/values", CLOCK, SECONDS, "PPO: the critic's forward pass", "About `timing_s/old_log_prob`."),
+        VerlKey("timing_s/update_critic", CLOCK, SECONDS, "PPO: the critic's updates",
+            "About `timing_s/update_actor`."),
+        VerlKey("timing_s/adv", CLOCK, SECONDS, "advantages; labels, groups and weights",
+            "Small.", "Large: the TransferQueue is slow."),
+        VerlKey("timing_s/save_checkpoint", CLOCK, SECONDS, "a checkpoint, PACS's reference included",
+            "Every `trainer.save_freq` steps.", "Long: save less often, or to a faster disk."),
+        VerlKey("timing_s/testing", CLOCK, SECONDS, "a validation",
+            "Every `trainer.test_freq` steps.", "Long: less often, or lower `actor_rollout_ref.rollout.val_kwargs.n`."),
+        VerlKey("timing_s/*", CLOCK, SECONDS, "other stages, named by verl's trainer", "Small."),
+        VerlKey("timing_per_token_ms/*", CLOCK, "milliseconds a token",
+            "the same by response tokens (gen) or all tokens, padding rows included",
+            "Steady."),
+        VerlKey("perf/total_num_tokens", "sum over the step's rows", "tokens",
+            "prompt and response tokens, padding rows included",
+            "Grows with the responses."),
+        VerlKey("perf/time_per_step", CLOCK, SECONDS, "`timing_s/step` again", "As `timing_s/step`."),
+        VerlKey("perf/throughput", "of the step", "tokens a second a GPU",
+            "`perf/total_num_tokens` / (`timing_s/step` * GPUs, or CPU ranks)",
+            "Steady. Compare one model on the same machines only."),
+        VerlKey("perf/mfu/*", OVER_UPDATES, SHARE,
+            "operations of the updates (6 a parameter and token, attention; not recomputed ones) / the GPUs' peak",
+            "High. Meaningless on CPUs; 0 for models that verl does not know.",
+            "Low: raise `actor_rollout_ref.actor.ppo_max_token_len_per_gpu`, do not offload, "
+            "`actor_rollout_ref.model.enable_gradient_checkpointing=false`."),
+    ),
+    "verl: PPO and GRPO": (
+        VerlKey("critic/advantages/*", "mean, max, min over response tokens", "none",
+            "advantage of each token (PACS: `pacs/effective_advantage_rms`)",
+            "Mean near 0; about -3 to 3 if normalised.", "All 0 with GRPO: no mixed group."),
+        VerlKey("critic/returns/*", "mean, max, min over response tokens", "the reward's",
+            "the critic's target; with GRPO the advantage",
+            "0 to 1 with PPO."),
+        VerlKey("critic/values/*", "mean, max, min over response tokens", "the reward's", "the critic's prediction",
+            "Approaches `critic/returns/mean`.", "Far off for long: raise `critic.optim.lr`, or warm the critic up."),
+        VerlKey("critic/vf_explained_var", OVER_TOKENS, "none, at most 1", "1 - var(return - value) / var(return)",
+            "Above 0, rising.", "Below 0: worse than a constant; see `critic/values/mean`."),
+        VerlKey("critic/vf_loss", SUMMED, "the reward's, squared",
+            "PPO: the critic's clipped squared error, which is differentiated",
+            "Falls.", "See `critic/vf_explained_var`."),
+        VerlKey("critic/loss", SUMMED, "the reward's, squared",
+            "PPO: the critic's clipped squared error, which is differentiated",
+            "Falls.", "See `critic/vf_explained_var`."),
+        VerlKey("critic/vf_*", MICRO_BATCHES, SHARE, "`vf_clipfrac`: share of tokens whose clipped error is larger",
+            "Small.", "Large: raise `critic.cliprange_value`, or lower `critic.optim.lr`."),
+        VerlKey("critic/vpred_mean", MICRO_BATCHES, "the reward's", "the critic's prediction in its update",
+            "Near `critic/values/mean`."),
+        VerlKey("critic/grad_norm", OVER_UPDATES, "none", "the critic's gradient norm",
+            "Steady.", "Rising: lower `critic.optim.lr`."),
+        VerlKey("critic/lr", "once a step", "none", "the critic's, as `actor/lr`", "verl's schedule."),
+        VerlKey("critic/perf/*", "as `actor/perf/*`", "GiB", "the critic's memory", "As `actor/perf/*`."),
+        VerlKey("actor/loss", SUMMED, "none", "what is differentiated; not logged with PACS",
+            "`actor/pg_loss`, plus entropy and KL."),
+        VerlKey("actor/pg_loss", SUMMED, "none", "clipped policy-gradient loss", "Near 0; its gradient matters."),
+        VerlKey("actor/ppo_kl", MICRO_BATCHES, PER_TOKEN, "log pi_old - log pi_theta: estimates KL(old, policy)",
+            "0 in the first update, then small.", "Rising: lower the learning rate, or make fewer updates."),
+        VerlKey("actor/pg_clipfrac*", MICRO_BATCHES, SHARE,
+            "share of tokens with a clipped ratio; `actor/pg_clipfrac_lower`: by the second clip",
+            "0 in the first update; a few hundredths over all.", "Large: as `actor/ppo_kl`."),
+        VerlKey("actor/entropy_loss", SUMMED, PER_TOKEN,
+            "entropy during the update, by `actor_rollout_ref.actor.loss_agg_mode`",
+            "Near `actor/entropy`.", "`actor_rollout_ref.actor.entropy_coeff` rewards it."),
+        VerlKey("actor/kl_loss", SUMMED, PER_TOKEN, "KL term of the loss (`actor_rollout_ref.actor.use_kl_loss`)",
+            "Grows slowly from 0.", "Growing fast: raise `actor_rollout_ref.actor.kl_loss_coef`."),
+        VerlKey("actor/kl_coef", OVER_UPDATES, "none", "its factor", "Constant."),
+        VerlKey("actor/reward_kl_penalty*", "mean over a response's tokens, then over responses", PER_TOKEN,
+            "KL penalty of the reward, and its factor (`algorithm.use_kl_in_reward`)",
+            "Grows slowly from 0.", "Growing fast: raise `algorithm.kl_ctrl.kl_coef`."),
+    ),
+    "verl: progress": (
+        VerlKey("training/global_step", "once a step", "steps", "the step", "Grows by 1."),
+        VerlKey("training/epoch", "once a step", "epochs", "complete passes over the data",
+            "0 at first.", "Many: prompts repeat; watch `val-core/*`."),
+    ),
+}

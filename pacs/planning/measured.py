@@ -1,0 +1,107 @@
+"""Steps that were measured on a GPU, beside which a plan's times are shown. The list grows with each measurement."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from pacs.planning.architecture import PUBLISHED
+from pacs.planning.devices import GPUS
+from pacs.planning.lengths import Sample
+from pacs.planning.workload import Workload
+from pacs.verl_keys import names
+
+#: A model of at most so many times the parameters, or no fewer than one in so many, counts as one of the same size.
+SAME_SIZE = 1.5
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """Phases of a step whose lengths are known.
+
+    Attributes:
+        gpu: a key of `pacs.planning.devices.GPUS`; there was one of them.
+        model: of `pacs.planning.architecture.PUBLISHED`.
+        prompts, mini_batch, responses: of a step, of an update, and to each prompt.
+        prompt_tokens, response_tokens: of each, all alike.
+        seconds: phase -> time.
+        how: what else mattered.
+    """
+
+    gpu: str
+    model: str
+    prompts: int
+    mini_batch: int
+    responses: int
+    prompt_tokens: int
+    response_tokens: int
+    seconds: dict[str, float]
+    how: str
+
+    @property
+    def overrides(self) -> list[str]:
+        """Of a plan of the same step."""
+        tokens = self.prompts * self.responses * (self.prompt_tokens + self.response_tokens)
+        return [
+            "recipe=qwen3_8b",
+            f"hardware={self.gpu}x1",
+            f"{names.POLICY_PATH}={self.model}",
+            "method.update.strategy=cached",
+            f"{names.TRAINED_DTYPE}=bf16",
+            f"{names.PROMPTS_PER_STEP}={self.prompts}",
+            f"{names.PROMPTS_PER_UPDATE}={self.mini_batch}",
+            f"{names.RESPONSES_PER_PROMPT}={self.responses}",
+            f"{names.LONGEST_PROMPT}={self.prompt_tokens}",
+            f"{names.LONGEST_RESPONSE}={self.response_tokens}",
+            f"{names.UPDATE_TOKENS}={tokens}",
+        ]
+
+    @property
+    def lengths(self) -> Sample:
+        """For the same plan."""
+        return Sample((self.prompt_tokens,), (self.response_tokens,), "measured")
+
+    def tokens(self, phase: str) -> int:
+        """That its rate is of: generated ones, or those of whole rows."""
+        row = self.response_tokens + (0 if phase == "generation" else self.prompt_tokens)
+        return self.prompts * self.responses * row
+
+
+#: docs/scaling.md has the machines and commands.
+MEASURED = (
+    MeasuredStep(
+        "h200",
+        "Qwen/Qwen3-0.6B",
+        16,
+        16,
+        8,
+        64,
+        1024,
+        {"generation": 5.6, "weight sync": 0.45},
+        "vLLM 0.24 with CUDA graphs",
+    ),
+    MeasuredStep(
+        "h200",
+        "Qwen/Qwen3-0.6B",
+        8,
+        4,
+        8,
+        256,
+        2048,
+        {"reference pass": 1.390, "policy pass": 1.209, "update": 4.960},
+        "flash-attention 2, the Triton head, bf16 state",
+    ),
+)
+
+
+def basis(work: Workload) -> str:
+    """What the times of a plan rest on, in a sentence."""
+    near = [
+        step
+        for step in MEASURED
+        if GPUS[step.gpu].name == work.device.name
+        and 1 / SAME_SIZE <= work.architecture.parameters / PUBLISHED[step.model].parameters <= SAME_SIZE
+    ]
+    phases = list(dict.fromkeys(chain.from_iterable(step.seconds for step in near)))
+    size = f"{work.architecture.parameters / 1e9:.3g} B parameters on an {work.device.name}"
+    if not near:
+        return f"Times are estimates: nothing was measured at {size} (docs/scaling.md has what was, and at what size)."
+    return f"Times are estimates; measured at {size}: {', '.join(phases)} (docs/scaling.md)."

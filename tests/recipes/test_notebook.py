@@ -1,0 +1,28 @@
+"""recipes/minimal.ipynb runs from its first cell to its last, and its scores do what it says."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).parents[2] / "recipes" / "minimal.ipynb"
+
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(900)]
+
+CHECK = """
+firsts = [point for point in curve if (point["step"] - 1) % settings.reset_every == 0]
+assert len(firsts) == 3
+assert all(point["right"].mean() > point["wrong"].mean() for point in firsts)
+assert any(point["loss"] > 0.8 for point in curve)
+rewards = [point["reward"] for point in curve]
+assert sum(rewards[-4:]) > sum(rewards[:4]) + 1
+"""
+
+
+def test_it_runs_and_shows_what_it_says() -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells), "the notebook is kept without outputs"
+    notebook.cells.append(nbformat.v4.new_code_cell(CHECK))
+    done = NotebookClient(notebook, timeout=800, resources={"metadata": {"path": NOTEBOOK.parent}}).execute()
+    assert any("image/png" in output.get("data", {}) for cell in done.cells for output in cell.get("outputs", ()))
