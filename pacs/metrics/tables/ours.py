@@ -178,7 +178,7 @@ OURS: dict[str, tuple[Metric, ...]] = {
     "A second stage of rollouts (DARS)": DARS,
     "Responses": (
         Metric("pacs/rows/correct_count", "correct", RESPONSES, "responses", "`R_i = 1`",
-            "With the wrong and alone ones: train batch times `actor_rollout_ref.rollout.n`, less failed; more with DARS.",
+            "With the wrong and alone ones: train batch times `actor_rollout_ref.rollout.n`, less failed; DARS: more.",
             "0: nothing to learn from."),
         Metric("pacs/rows/wrong_count", "wrong", RESPONSES, "responses", "`R_i = 0`",
             "See above.", "0: data too easy."),

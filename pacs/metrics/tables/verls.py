@@ -17,7 +17,7 @@ SUMMED = "sum over micro-batches, mean over updates"
 VERL_KEYS: dict[str, tuple[VerlKey, ...]] = {
     "verl: the outcome": (
         VerlKey("critic/score/mean", "mean over responses that have tokens", SHARE,
-            "the reward function's score; the pass rate if all are 0 or 1. With DARS, and in the next two, of the first "
+            "the reward function's score; the pass rate if all are 0 or 1. With DARS, and in the next two, of first "
             "responses alone",
             "Rises, and jumps with the step's prompts.",
             "Flat: see `pacs/groups/mixed_fraction`, `pacs/residual_mean`. Falling: lower the learning rate; see "

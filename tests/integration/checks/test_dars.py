@@ -40,7 +40,7 @@ def test_what_it_needs_is_there() -> None:
         ({"reward.reward_model.enable": True}, ["reward.reward_model.enable_resource_pool=true"]),
         (
             {f"{ROLLOUT}.agent.agent_loop_manager_class": "my.Manager"},
-            ["agent_loop_manager_class=my.Manager", "set it to null"],
+            ["class=my.Manager", "set it to null"],
         ),
     ],
 )
