@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("proce
 
 STEPS, PROMPTS, N, MOST = 4, 8, 4, 12
 DARS = (
-    *REPEATABLE,
     f"trainer.total_training_steps={STEPS}",
     "trainer.val_before_train=false",
     "reward.custom_reward_function.name=compute_rarely",
@@ -24,12 +23,24 @@ DARS = (
     f"run.rollouts.dars.most={MOST}",
     "run.rollouts.dars.scale=true",
 )
+#: GRPO of ours has no config of its own.
+GRPO = """
+hydra: {searchpath: ["file://${pacs.verl_configs:}"]}
+defaults:
+  - shared/base
+  - shared/method
+  - _self_
+  - recipe: qwen3_8b
+  - override hydra/hydra_logging: none
+  - override hydra/job_logging: none
+method: {name: pacs.algorithm.aggregated.Grpo}
+"""
 
 
-def make_run(task: Path, folder: Path, *overrides: str) -> RealRun:
+def make_run(task: Path, folder: Path, *overrides: str, algorithm: str = "pacs") -> RealRun:
     """A run whose reward notes which problem it grades."""
     log = f"+reward.custom_reward_function.reward_kwargs.log={folder}.log"
-    return RealRun(task, folder, *DARS, log, *overrides)
+    return RealRun(task, folder, *REPEATABLE, *DARS, log, *overrides, algorithm=algorithm)
 
 
 def graded(run: RealRun) -> list[int]:
@@ -54,6 +65,16 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
 
 def steps(run: RealRun) -> list[dict]:
     return [line for line in run.steps() if "timing_s/step" in line]
+
+
+def unmeasured(run: RealRun) -> list[dict]:
+    """The steps' metrics, without times."""
+    return [{key: value for key, value in line.items() if not key.startswith(MEASURED)} for line in steps(run)]
+
+
+def samples(run: RealRun) -> dict[str, str]:
+    """The responses that were written, by file."""
+    return {file.name: file.read_text() for file in (run.folder / "samples" / "train").iterdir()}
 
 
 def test_hard_prompts_get_more_responses_which_are_trained_on(left_alone: RealRun) -> None:
@@ -96,11 +117,7 @@ def test_a_run_that_is_killed_in_a_second_stage_goes_on_to_the_same_weights(
     start.find("ray::_SeededDarsWorker").kill()
     failed(start, "agent-loop worker 0 died")
     broken.train()
-    kept = [
-        [{key: value for key, value in line.items() if not key.startswith(MEASURED)} for line in steps(run)]
-        for run in (left_alone, broken)
-    ]
-    assert kept[0] == kept[1]
+    assert unmeasured(left_alone) == unmeasured(broken)
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
 
 
@@ -114,3 +131,19 @@ def test_uneven_groups_have_the_same_gradient_by_scores(left_alone: RealRun, tas
     # The second update begins where Adam's first one has ended, which a gradient's sign decides where it is nearly 0.
     for name in ("actor/grad_norm", "pacs/loss_mean", "pacs/effective_advantage_rms"):
         assert one[name] == pytest.approx(first[name], rel=1e-2)
+
+
+def test_grpo_s_runs_of_one_seed_have_the_same_responses_and_weights(task: Path, tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "own_grpo.yaml").write_text(GRPO)
+    runs = []
+    for name in ("one", "other"):
+        run = make_run(task, tmp_path / name, "trainer.total_training_steps=2", algorithm="own_grpo")
+        run.train("--config-dir", str(tmp_path / "configs"))
+        runs.append(run)
+    lines = steps(runs[0])
+    assert all(line["pacs/dars/further_count"] > 0 and line["actor/grad_norm"] > 0 for line in lines)
+    assert samples(runs[0]) == samples(runs[1])
+    assert unmeasured(runs[0]) == unmeasured(runs[1])
+    assert equal(runs[0].policy(2), runs[1].policy(2))
+    assert not equal(runs[0].policy(2), runs[0].policy(1))

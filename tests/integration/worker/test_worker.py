@@ -75,11 +75,6 @@ SPLITS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "grouped, one group": ("grouped", STATIC, True),
     "grouped, two groups": ("grouped", STATIC | {"micro_batch_size_per_gpu": 2}, True),
     "grouped, dynamic": ("grouped", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120}, True),
-    "grouped, two groups in a block": (
-        "grouped",
-        {"use_dynamic_bsz": True, "max_token_len_per_gpu": 160, "force_group_size": 2 * GROUP},
-        True,
-    ),
     "cached, one row": ("cached", STATIC, False),
     "cached, four rows": ("cached", STATIC | {"micro_batch_size_per_gpu": 4}, False),
     "cached, dynamic": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 24}, False),
@@ -134,9 +129,7 @@ STEPS = {
 
 
 def parts(ranks: int, split: str, mini_batch: int) -> list[list[Row]]:
-    _, settings, whole_groups = SPLITS[split]
-    size = settings.get("force_group_size", GROUP)
-    return deal_out(ROWS, groups_per_mini_batch=mini_batch, ranks=ranks, whole_groups=whole_groups, size=size)
+    return deal_out(ROWS, groups_per_mini_batch=mini_batch, ranks=ranks, whole_groups=SPLITS[split][2])
 
 
 def way(ranks: int, config: Method, split: str, mini_batch: int) -> tuple:

@@ -6,6 +6,7 @@ naive loss of tests/algorithm/naive.py: neither verl nor `pacs.algorithm`.
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -62,8 +63,8 @@ class Row:
 PADDING = Row(None, [1] * 7, [1], [0], False)
 
 
-def make_rows(groups: int, seed: int) -> list[Row]:
-    """Groups of four or three (a response failed) with uneven lengths; the first is of one class.
+def make_rows(groups: int, seed: int, sizes: Sequence[int] | None = None) -> list[Row]:
+    """Groups of four or three (a response failed), or of `sizes`, with uneven lengths; the first is of one class.
 
     The policy writes in turns, between which a tool does: before, between and after its own tokens. In the last row of
     the second group a tool wrote all.
@@ -72,7 +73,7 @@ def make_rows(groups: int, seed: int) -> list[Row]:
     rows = []
     for group in range(groups):
         prompt = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(2, 6))]
-        size = GROUP - (group % 3 == 1)
+        size = GROUP - (group % 3 == 1) if sizes is None else sizes[group]
         labels = [True] * size if group == 0 else [True, False, *(rng.random() < 0.5 for _ in range(size - 2))]
         for label in labels:
             response = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(1, 12))]
@@ -126,6 +127,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         config,
         torch.tensor([float(sum(row.mask)) for row in batch]),
         tokens if config.READS else None,
+        equal_groups=isinstance(config, EqualPull),
     )
     first = rank * len(parts[0])
     own = slice(first, first + len(parts[rank]))
@@ -146,6 +148,10 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         },
         batch_size=len(rows),
     )
+
+
+class EqualPull(Pacs):
+    """PACS whose groups pull alike, whatever their size (`run.rollouts.dars.scale`)."""
 
 
 class TokenCredit(Grpo):
@@ -227,6 +233,9 @@ def loss_of(
     )
     if isinstance(config, Grpo):
         return token_credit_loss(log_probs, reference, rows, config)
+    if isinstance(config, EqualPull):
+        groups = [batch.take((batch.group_ids == group).nonzero().squeeze(1)) for group in range(len(ids))]
+        return torch.stack([naive_loss(group, config) for group in groups]).mean()
     if isinstance(config, Pacs):
         return naive_loss(batch, config)
     return NAIVE[type(config)](groups_of(batch, batch.log_probs), config)
