@@ -6,6 +6,7 @@ that the prompt is finished, when all of its responses are in the queue.
 """
 
 import asyncio
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +49,8 @@ class _DarsWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: i
         stage = self._first_stages.get(kwargs["uid"])
         if stage is None or stage.ended or len(stage.rewards) < stage.n:
             return
+        if not all(map(math.isfinite, stage.rewards)):
+            return  # the trainer's grading tells of it, and ends the run
         stage.ended = True
         dars = self.config.run.rollouts.dars
         sessions = range(stage.n, stage.n + extra_responses(stage.rewards, dars.schedule, dars.most))

@@ -208,6 +208,13 @@ def test_a_response_that_fails_makes_its_prompt_fail_when_all_others_have_settle
     assert worker._first_stages == {}
 
 
+def test_a_reward_that_is_not_finite_is_left_to_the_grading(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(REWARDS, "none", [0, float("nan"), 0, 0])
+    run(make_worker(), "none")
+    assert sessions(queue, "none") == [0, 1, 2, 3]
+    assert queue.put[-1] == ("none", "finished")
+
+
 def test_an_agent_loop_of_several_outputs_is_refused(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     Loop.outputs = 2
     with caplog.at_level(logging.ERROR):
