@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from pacs.metrics import find
+from pacs.metrics.registry import find
 from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal
 from tests.integration.test_faults import MEASURED, failed
 
