@@ -56,6 +56,6 @@ def test_what_nothing_would_read_is_refused() -> None:
     assert (
         problems(**off, **{"trainer.v1.trainer_mode": "grpo", "actor_rollout_ref.actor.use_dynamic_bsz": False}) == []
     )
-    for name, value in (("most", 64), ("scale", True)):
+    for name, value, written in (("most", 64, "64"), ("scale", True, "true")):
         (problem,) = problems(**off, **{f"run.rollouts.dars.{name}": value})
-        assert problem.startswith(f"run.rollouts.dars.{name}={value} is not read without run.rollouts.dars.schedule")
+        assert problem.startswith(f"run.rollouts.dars.{name}={written} is not read without run.rollouts.dars.schedule")
