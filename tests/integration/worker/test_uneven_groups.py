@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 #: Responses to each prompt; four begin with.
 SIZES = (4, 11, 4, 6, 9, 4, 5, 4)
-LARGEST = max(SIZES)
+LARGEST, ACTOR = max(SIZES), "actor_rollout_ref.actor"
 ROWS = make_rows(len(SIZES), seed=5, sizes=SIZES)
 METHODS: dict[str, Method] = {"pacs": Pacs(), "pacs, groups that pull alike": EqualPull(), "grpo": Grpo()}
 #: name -> verl's settings, whether a group stays on one rank. Blocks have the largest group's rows.
@@ -42,7 +42,12 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         # Eight groups lie in five blocks, or six that two ranks share.
         assert sum(map(len, parts)) == LARGEST * (5 if ranks == 1 else 6)
         ways[method, name] = (config, parts, settings | {"use_dynamic_bsz": True}, False)
-    case = {"family": "qwen3", "layout": "packed", "temperature": 0.7, "learning_rate": 0.1, "ways": ways}
+    about = {"family": "qwen3", "layout": "packed", "temperature": 0.7, "learning_rate": 0.1}
+    case = {
+        **about,
+        "ways": ways,
+        "overrides": [f"{ACTOR}.use_dynamic_bsz=true", f"{ACTOR}.ppo_max_token_len_per_gpu=250"],
+    }
     torch.save({"uneven": case}, folder / f"cases_{ranks}.pt")
     return run_ranks(folder, ranks)["uneven"]
 
