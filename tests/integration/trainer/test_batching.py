@@ -106,6 +106,26 @@ def test_small_groups_share_a_block_where_it_has_room_for_their_rows_and_tokens(
     assert blocks([8, 2, 3, 2], 1000, 8, ranks=1, budget=4000 + 4 * PADDING_TOKENS - 1) == [[8], [3], [2], [2]]
 
 
+def fewest_blocks(sizes: list[int], room: tuple[int, ...], size: int) -> int:
+    """By trying every way to put the groups into blocks; `room` is what those that are begun have left."""
+    if not sizes:
+        return len(room)
+    first, *rest = sizes
+    ways = [(*room[:i], left - first, *room[i + 1 :]) for i, left in enumerate(room) if left >= first]
+    return min(fewest_blocks(rest, way, size) for way in [*ways, (*room, size - first)])
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=7))
+@settings(max_examples=60, deadline=None)
+def test_blocks_are_about_as_few_as_any_packing_needs(sizes: list[int]) -> None:
+    """The first block with room, largest groups first, takes at most 11/9 of the fewest and 6/9 (Dosa 2007)."""
+    found = blocks(sizes, 50, 9, ranks=1)
+    assert sorted(chain(*found)) == sorted(sizes)
+    assert all(sum(block) <= 9 for block in found)
+    fewest = fewest_blocks(sizes, (), 9)
+    assert fewest <= len(found) <= (11 * fewest + 6) // 9
+
+
 def test_split_groups_allow_more_ranks_than_groups_and_balance_better() -> None:
     rng = random.Random(1)
     uids = [f"p{i}" for i in range(4) for _ in range(8)]
