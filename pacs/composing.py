@@ -192,7 +192,7 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
 @cache
 def _defaults(_: Path, name: str, groups: tuple[str, ...]) -> DictConfig:
     """The config without overrides of keys; a sweep asks for the same one for each of its runs."""
-    plain = compose(name, overrides=list(groups))
+    plain: DictConfig = compose(name, overrides=list(groups))
     move_old_section(plain)
     return plain
 

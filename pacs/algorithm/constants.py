@@ -23,6 +23,7 @@ def batch_constants(
     response_mask: torch.Tensor | None = None,
     lengths: torch.Tensor | None = None,
     streams: Mapping[str, torch.Tensor] | None = None,
+    equal_groups: bool = False,
 ) -> Constants:
     """Which rows of a whole train batch count in N, what each adds to it, their coefficients, credit and token weights.
 
@@ -34,6 +35,8 @@ def batch_constants(
         response_mask: (B, T) bool or number, for credit and weights that are a token's; None where there are none.
         lengths: (B,) tokens of each response, for `Method.shares`; by default those of `response_mask`, or 0.
         streams: (B, T) each, those that `Method.reads` names; what they hold outside the mask is not read.
+        equal_groups: weigh a row by 1/G, G its group's rows that count, so that no group pulls more for being larger:
+            L is then the mean over groups of the mean over each group's rows. The weights are 1 in the mean over rows.
 
     Returns:
         `Constants`: coefficients, credit and token weights in float32 or float64.
@@ -46,7 +49,13 @@ def batch_constants(
     mask = None if response_mask is None else (response_mask != 0) & groups.rows[:, None]
     if lengths is None:
         lengths = torch.zeros_like(groups.index) if mask is None else mask.sum(dim=1)
-    return constants_of(method, targets, groups, lengths, mask, streams or {})
+    constants = constants_of(method, targets, groups, lengths, mask, streams or {})
+    if not equal_groups:
+        return constants
+    active = method.counted(targets, groups)
+    sizes, active_groups = active.of_rows(active.sizes).double(), (active.sizes > 0).sum().clamp(min=1)
+    weights = torch.where(active.rows, active.rows.sum() / active_groups / sizes.clamp(min=1), 0)
+    return replace(constants, shares=constants.shares * weights, weights=weights)
 
 
 def constants_of(

@@ -30,8 +30,10 @@ def row_columns(method: Method) -> tuple[str, ...]:
 
 
 @torch.enable_grad()
-def row_losses(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """(B,) losses, with the gradient that the rows have, and the columns."""
+def row_losses(
+    method: Method, rows: Rows, counted: Groups, weights: torch.Tensor | None = None
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """(B,) losses, times (B,) weights if they are given, with the gradient that the rows have; and the columns."""
     read = {"log_ratios": rows.log_ratios, "log_likelihoods": rows.log_likelihoods, "token_sums": rows.token_sums}
     given = {name: values for name, values in read.items() if values is not None}
     trained = rows.log_ratios.requires_grad
@@ -43,6 +45,8 @@ def row_losses(method: Method, rows: Rows, counted: Groups) -> tuple[torch.Tenso
     from_method = method.losses(replace(rows, **cut))  # type: ignore[arg-type]
     check_shape("losses", from_method, rows.labels.shape)
     losses = torch.where(rows.coefficients != 0, from_method, 0)
+    if weights is not None:
+        losses = losses * weights.to(losses.dtype)
     gradients = torch.autograd.grad(
         losses.sum(), list(leaves.values()), retain_graph=trained, allow_unused=True, materialize_grads=True
     )

@@ -35,6 +35,7 @@ class Constants:
         shares: (B,) what each row adds to N: its sum over a mini-batch is the `denominator` of its micro-batches.
         coefficients: (B,) `Method.coefficients`; 0 in rows that have no loss.
         credit: (B,) or (B, T) `Method.credit`; None of a method that gives none.
+        weights: (B,) factors of the rows' losses, which their shares have already; None: 1.
         token_weights: (B, T) what each token's gradient is multiplied by, 1 outside the mask; None: 1 everywhere.
     """
 
@@ -42,6 +43,7 @@ class Constants:
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
+    weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
 
     def of(self, rows: torch.Tensor) -> "Constants":

@@ -78,7 +78,7 @@ def method_loss(
         sums = credited_objectives(log_probs, ref_log_probs, mask, method, given.credit).sum(dim=1)
     credit = credit_means(given.credit, mask)
     rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
-    losses, columns = row_losses(method, rows, counted)
+    losses, columns = row_losses(method, rows, counted, given.weights)
     n = given.shares.sum() if denominator is None else denominator
     return losses.sum() / denominator_of(n, counted.rows), columns
 
@@ -95,6 +95,7 @@ def score_responses(
     row_mask: torch.Tensor | None = None,
     coefficients: torch.Tensor | None = None,
     credit: torch.Tensor | None = None,
+    weights: torch.Tensor | None = None,
 ) -> dict[str, torch.Tensor]:
     """The first half of gradient caching: every row's loss and effective advantage, without a model in the graph.
 
@@ -110,6 +111,7 @@ def score_responses(
         row_mask: (B,) bool or number; rows that are 0 (padding) have no influence.
         coefficients: (B,) those of `Constants`, by default of the rows given.
         credit: (B,) `credit_means` of that of `Constants`; by default, with `coefficients`, of the rows given.
+        weights: (B,) those of `Constants`.
 
     Returns:
         `row_columns`, each (B,) float32, or float64 if `log_ratios` is.
@@ -143,4 +145,4 @@ def score_responses(
     coefficients = torch.where(counted.rows, coefficients.detach().to(log_ratios.dtype), 0)
     likelihoods, sums = given.get("log_likelihoods"), given.get("token_sums")
     rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
-    return row_losses(method, rows, counted)[1]
+    return row_losses(method, rows, counted, weights)[1]

@@ -62,6 +62,7 @@ class RowFields(Packed):
         shares: (B,) float64, what the row adds to N.
         coefficients: (B,) float, `Method.coefficients`.
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
+        weights: (B,) float64, factors of the rows' losses; None: 1.
         token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
     """
 
@@ -74,15 +75,16 @@ class RowFields(Packed):
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
+    weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""
-        credit, weights = (
+        credit, token_weights = (
             values.to_padded_tensor(0) if values is not None and values.is_nested else values
             for values in (self.credit, self.token_weights)
         )
-        return Constants(self.counted, self.shares, self.coefficients, credit, weights)
+        return Constants(self.counted, self.shares, self.coefficients, credit, self.weights, token_weights)
 
 
 @dataclass(frozen=True)

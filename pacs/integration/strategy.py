@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 from omegaconf import DictConfig
 
 from pacs.integration.schema import method_in
-from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens, token_budget
+from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens, most_responses, token_budget
 
 BUDGET = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu times ulysses_sequence_parallel_size"
 
@@ -22,7 +22,7 @@ def outlook(config: DictConfig) -> str:
     if config.trainer.v1.trainer_mode != "pacs":
         mode, budget = config.trainer.v1.trainer_mode, token_budget(config)
         return f"{mode}: verl's own advantages and loss, {budget} tokens a micro-batch ({BUDGET})"
-    group = config.actor_rollout_ref.rollout.n * longest_sequence_tokens(config)
+    group = most_responses(config) * longest_sequence_tokens(config)
     choice = choose(config, group)
     if wanted(config) == "auto" and choice.strategy == "cached" and why_not_grouped(config, 0) is None:
         fit = f"{token_budget(config)} tokens ({BUDGET}), else cached; a group may have {group}"

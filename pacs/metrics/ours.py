@@ -25,6 +25,7 @@ UPDATED = "all rows"
 # Of the sampled batch:
 SAMPLED = "all responses"
 RESPONSES = "responses with others in their group"
+FIRST = "responses with others in their group, DARS's further ones left out"
 CORRECT_RESPONSES = "correct responses with others in their group"
 WRONG_RESPONSES = "wrong responses with others in their group"
 GROUPS = "groups of two or more responses"
@@ -107,15 +108,17 @@ METRICS = (
     Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
     Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),
     Metric("pacs/groups/all_wrong_fraction", "all_wrong", GROUPS),
+    Metric("pacs/dars/rescued_count", "rescued", GROUPS),
+    Metric("pacs/dars/further_count", "further", RESPONSES),
     Metric("pacs/rows/correct_count", "correct", RESPONSES),
     Metric("pacs/rows/wrong_count", "wrong", RESPONSES),
     Metric("pacs/rows/graded_count", "graded", RESPONSES),
     Metric("pacs/rows/alone_count", "alone", SAMPLED),
     Metric("pacs/response_tokens/correct_mean", "tokens", CORRECT_RESPONSES),
     Metric("pacs/response_tokens/wrong_mean", "tokens", WRONG_RESPONSES),
-    Metric("pacs/truncated_fraction", "truncated", RESPONSES),
+    Metric("pacs/truncated_fraction", "truncated", FIRST),
     Metric("pacs/truncated/correct_fraction", "truncated", CORRECT_RESPONSES),
-    Metric("pacs/reasoning/unfinished_fraction", "unfinished", RESPONSES),
+    Metric("pacs/reasoning/unfinished_fraction", "unfinished", FIRST),
     # The verifier.
-    *(Metric(f"pacs/verifier/{status}_fraction", f"status_{status}", RESPONSES) for status in (*STATUSES, OTHER)),
+    *(Metric(f"pacs/verifier/{status}_fraction", f"status_{status}", FIRST) for status in (*STATUSES, OTHER)),
 )

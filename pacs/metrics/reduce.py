@@ -144,6 +144,7 @@ def batch_metrics(
     alone: torch.Tensor,
     status: Sequence[str] | None,
     unfinished: Sequence[float] | None = None,
+    first: torch.Tensor | None = None,
 ) -> dict[str, float]:
     """The metrics of a step's sampled batch, before any update.
 
@@ -159,6 +160,7 @@ def batch_metrics(
         alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
         status: B statuses of the verifier; None if it gives none.
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
+        first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
 
     Returns:
         Metric -> value.
@@ -172,12 +174,15 @@ def batch_metrics(
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
     if unfinished is not None:
         columns["unfinished"] = torch.tensor(unfinished)
-    selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept}
+    if first is not None:
+        columns["further"] = ~first
+    begun = kept if first is None else kept & first
+    selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept, ours.FIRST: begun}
     groups: dict[str, float] = {}
     if not graded[kept].any():
         columns |= {"correct": right, "wrong": ~right}
         selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
-        groups = _reduce(*_group_table(group[kept], right[kept]))
+        groups = _reduce(*_group_table(group[kept], right[kept], None if first is None else first[kept]))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 
@@ -190,12 +195,16 @@ def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]
             raise ValueError(f"update tables of different columns: {sorted(names)} and {sorted(table)}")
 
 
-def _group_table(group: torch.Tensor, correct: torch.Tensor) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+def _group_table(
+    group: torch.Tensor, correct: torch.Tensor, first: torch.Tensor | None
+) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """One row a group: which of the two classes its (B,) responses have. A single response is no group to compare."""
     index = group.unique(return_inverse=True)[1]
     sizes = index.bincount()
     right = index[correct].bincount(minlength=len(sizes))
     kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
+    if first is not None:
+        kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
     return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}
 
 

@@ -41,6 +41,9 @@ MEAN_PROMPT_SHARE = Assumption(
     0.15, "share", "mean prompt over the longest allowed, where neither `--lengths` nor the run's data tell"
 )
 PROMPT_SPREAD = Assumption(0.5, "nats", "standard deviation of the logarithm of a prompt's length, there as well")
+FURTHER_SHARE = Assumption(
+    0.25, "share", "further responses to a prompt over the most it may get, beyond `rollout.n` (`run.rollouts.dars`)"
+)
 SYNC_TENSOR_SECONDS = Assumption(
     5e-4, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader; fitted"
 )

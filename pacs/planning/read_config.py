@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from pacs.algorithm import ReferenceSchedule
 from pacs.base.errors import UserError
 from pacs.planning.architecture import find_architecture
-from pacs.planning.assumptions import MEAN_RESPONSE_SHARE
+from pacs.planning.assumptions import FURTHER_SHARE, MEAN_RESPONSE_SHARE
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Sample, step_lengths
 from pacs.planning.workload import Workload
@@ -38,9 +38,11 @@ def read_workload(
         raise UserError(f"--mean-response-tokens {mean:g} must be above 0 and at most {LONGEST_RESPONSE}={longest}")
     architecture = find_architecture(keys.policy_path(config))
     critic = read_critic(config, architecture.critic_parameters)
-    algorithm, prompts, group = keys.method(config), keys.prompts_per_step(config), keys.responses_per_prompt(config)
+    algorithm, prompts = keys.method(config), keys.prompts_per_step(config)
+    least, most = keys.responses_per_prompt(config), keys.most_responses(config)
+    group = round(least + FURTHER_SHARE.value * (most - least))
     mini_batches = -(-prompts // keys.prompts_per_update(config))
-    strategy = choose(config, group * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
+    strategy = choose(config, most * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
     return Workload(
         algorithm=algorithm,
         architecture=architecture,
@@ -50,6 +52,7 @@ def read_workload(
         nodes=keys.nodes(config),
         sequence_parallel=keys.sequence_parallel_size(config),
         rows=prompts * group,
+        assumed_group=group if keys.draws_more(config) else None,
         mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
         response_tokens=longest,

@@ -59,11 +59,12 @@ def heading(work: Workload) -> str:
     policy, engine = work.policy, work.engine
     how = f" ({work.strategy})" if work.strategy else ""
     nodes = f" on {work.nodes} nodes" if work.nodes > 1 else ""
+    group = f" ({work.assumed_group} to a prompt in the mean, assumed)" if work.assumed_group else ""
+    tokens = f"{work.mean_response_tokens:,.0f} in the mean, {work.mean_prompt_tokens:,.0f} of a prompt"
     return (
         f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "
         f"{work.device.name}{nodes}\n"
-        f"{work.rows:,} responses of up to {work.response_tokens:,} tokens ({work.mean_response_tokens:,.0f} in the "
-        f"mean, {work.mean_prompt_tokens:,.0f} of a prompt; {work.lengths.source}), "
+        f"{work.rows:,} responses{group} of up to {work.response_tokens:,} tokens ({tokens}; {work.lengths.source}), "
         f"{work.mini_batches} updates a step, micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
         f"vLLM on {engine.tensor_parallel} GPU{'s' * (engine.tensor_parallel > 1)}"
     )

@@ -17,6 +17,7 @@ class Workload:
         algorithm: `trainer.v1.trainer_mode`.
         ranks: training ranks, one a GPU.
         sequence_parallel: ranks that share a sequence.
+        assumed_group: responses to a prompt in the mean, where the rollouts decide (DARS); else None.
         response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
         lengths: of the rows, which time depends on.
         policy_passes: of the policy over all rows without a gradient: verl's old log-probabilities, `cached`'s scores.
@@ -34,6 +35,7 @@ class Workload:
     nodes: int
     sequence_parallel: int
     rows: int
+    assumed_group: int | None
     mini_batches: int
     epochs: int
     response_tokens: int

@@ -1,6 +1,6 @@
 """The section `run` of a config: a run's folder and its life, not what is trained."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -51,11 +51,23 @@ class ReasoningSettings(_RunSection):
     delimiters: Any = None
 
 
+class DarsSettings(_RunSection):
+    """More responses to prompts that few of the first ones solve (`pacs.algorithm.dars`): `run.rollouts.dars.`."""
+
+    #: How many more: equal or hardness; None (null): none.
+    schedule: Literal["equal", "hardness"] | None = None
+    #: The most responses to a prompt, the first ones among them.
+    most: int = Field(default=32, ge=2, description="the authors use 32 with equal, and 64 with hardness")
+    #: Scale a group's losses by 1/G, so that it pulls no more for being larger.
+    scale: bool = False
+
+
 class RolloutSettings(_RunSection):
     """How responses are sampled, beside verl's settings."""
 
     #: A seed for each response, from the run's seed, the step and the prompt.
     seeded: bool = False
+    dars: DarsSettings = DarsSettings()
 
 
 class ResumeSettings(_RunSection):

@@ -96,6 +96,7 @@ SWITCHES = {
     "critic": "critic.enable",
     "distillation": "distillation.enabled",
     "reward.reward_model": "reward.reward_model.enable",
+    "run.rollouts.dars": "run.rollouts.dars.schedule",
     "method.update.correction": "method.update.correction.kind",
 }
 #: Where the run ends counts only where the learning rate depends on it.

@@ -38,7 +38,7 @@ prompts_per_step = _setting(names.PROMPTS_PER_STEP, int)
 prompts_per_update = _setting(names.PROMPTS_PER_UPDATE, int)
 #: How often a step trains on each of its responses.
 epochs_per_step = _setting("actor_rollout_ref.actor.ppo_epochs", int)
-#: Responses that are sampled to each prompt.
+#: Responses that are sampled to each prompt; with DARS the first ones.
 responses_per_prompt = _setting(names.RESPONSES_PER_PROMPT, int)
 #: Tokens of a prompt, at most.
 longest_prompt = _setting(names.LONGEST_PROMPT, int)
@@ -87,6 +87,16 @@ def chat_template_options(config: DictConfig) -> dict[str, Any]:
     options = OmegaConf.to_container(config.data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)
     assert isinstance(options, dict)
     return {str(key): value for key, value in options.items()}
+
+
+def draws_more(config: DictConfig) -> bool:
+    """Whether hard prompts get more responses than the first ones (DARS)."""
+    return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
+
+
+def most_responses(config: DictConfig) -> int:
+    """Responses that a prompt may have: the largest group."""
+    return int(config.run.rollouts.dars.most) if draws_more(config) else responses_per_prompt(config)
 
 
 def longest_row(config: DictConfig) -> int:

@@ -157,7 +157,7 @@ def _trained(
 
 def _update_rows(config: DictConfig) -> int:
     """Rows of a mini-batch on a rank, those counted whole that it shares with others."""
-    rows = keys.prompts_per_update(config) * keys.responses_per_prompt(config)
+    rows = keys.prompts_per_update(config) * keys.most_responses(config)
     return -(-rows * keys.sequence_parallel_size(config) // keys.ranks(config))
 
 

@@ -1,7 +1,7 @@
 """What a question asks for, in the words of its file: what all arms have, and what each is."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from pacs.base.markdown import ABSENT, table
@@ -15,7 +15,9 @@ COLUMNS = ("method", "options", "compare_with")
 
 def common(question: Question, task: str) -> str:
     """A sentence on the settings of all runs on a task, and one on their evaluation."""
-    defaults = {field.name: field.default for field in fields(Settings) if field.name not in NOT_COMMON}
+    # A section is empty unless it is stated.
+    common = [field for field in fields(Settings) if field.name not in NOT_COMMON]
+    defaults = {field.name: {} if field.default is MISSING else field.default for field in common}
     stated = {**question.settings, **question.task_settings.get(task, {})}
     settings = {name: stated.get(name, default) for name, default in defaults.items()}
     evaluation = question.evaluation

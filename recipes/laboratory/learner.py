@@ -49,13 +49,22 @@ class Learner:
             ValueError: the policy has diverged: a log-probability is not finite.
         """
         mask, streams = batch.samples.response_mask, self._streams(batch)
-        constants = batch_constants(batch.labels, batch.groups, self._method, response_mask=mask, streams=streams)
+        constants = batch_constants(
+            batch.labels,
+            batch.groups,
+            self._method,
+            response_mask=mask,
+            streams=streams,
+            equal_groups=self._settings.second_stage.scale,
+        )
         # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
         own_samples = self._settings.staleness == 0
         by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
         at_start = None if own_samples or by_model else self._at_start(batch.samples)
         losses, norms, columns = [], [], []
-        for number, rows in enumerate(torch.arange(len(batch.labels)).chunk(self._settings.updates_per_step)):
+        each = self._settings.prompts // self._settings.updates_per_step
+        for number in range(self._settings.updates_per_step):
+            rows = (batch.groups // each == number).nonzero()[:, 0]
             part = batch.samples.of(rows)
             reference = self._log_probs_of(self._reference, part) if by_model else part.log_probs
             if at_start is not None:

@@ -89,7 +89,8 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
         }
         curve.append(so_far | point(batch, updated))
         if "score" in updated.columns:
-            calibration.add(updated.columns["score"], batch.labels, settings.responses)
+            scores, first = updated.columns["score"], batch.first
+            calibration.add(scores[first], batch.labels[first], settings.responses)
         report(f"step {step}/{settings.steps}: " + ", ".join(f"{k} {curve[-1][k]:.3f}" for k in ("reward", "loss")))
         if step == settings.steps:
             look(evaluation.samples)

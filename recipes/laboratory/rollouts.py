@@ -8,27 +8,30 @@ from dataclasses import dataclass
 import torch
 
 from pacs.algorithm import Method
+from pacs.algorithm.dars import extra_responses
 from recipes.laboratory.beginning import Beginning
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.sampling import Samples, joined, sample
 from recipes.laboratory.settings import Settings
-from recipes.starts.read import grade
+from recipes.starts.read import Problems, grade
 
 
 @dataclass(frozen=True)
 class Batch:
     """A step's B responses, a group of them to each prompt, and what sampling them took.
 
-    `labels` (B,) float32, 0 or 1, and `groups` (B,) int64; rows of a group are consecutive. `rollouts` and `tokens`
-    were sampled, of which `right` were right: these are more than B where prompts were replaced.
+    `labels` (B,) float32, 0 or 1, and `groups` (B,) int64; rows of a group are consecutive. `first` (B,) bool are those
+    without a second stage's. `rollouts` and `tokens` were sampled: these are more than B where prompts were replaced.
+    `reward` is the share of right ones among all that were sampled, but for a second stage's.
     """
 
     samples: Samples
     labels: torch.Tensor
     groups: torch.Tensor
+    first: torch.Tensor
     rollouts: int
     tokens: int
-    right: int
+    reward: float
 
 
 class Rollouts:
@@ -59,7 +62,8 @@ class Rollouts:
         kept: list[tuple[Samples, torch.Tensor]] = []
         rollouts, tokens, right, missing = 0, 0, 0, self._settings.prompts
         for turn in range(1, self._rounds + 1):
-            samples, labels = self._sample(missing)
+            problems = self._draw(missing)
+            samples, labels = self._answered(problems, size)
             rollouts, tokens = rollouts + len(samples), tokens + int(samples.response_mask.sum())
             right += int(labels.sum())
             if turn == self._rounds:  # what is still missing is taken as it is
@@ -73,13 +77,41 @@ class Rollouts:
             if missing == 0:
                 break
         samples_kept = kept[0][0] if len(kept) == 1 else joined([samples for samples, _ in kept])
+        labels = torch.cat([labels for _, labels in kept])
         groups = torch.arange(self._settings.prompts).repeat_interleave(size)
-        return Batch(samples_kept, torch.cat([labels for _, labels in kept]), groups, rollouts, tokens, right)
+        first = torch.ones_like(groups, dtype=torch.bool)
+        batch = Batch(samples_kept, labels, groups, first, rollouts, tokens, right / rollouts)
+        return batch if self._settings.second_stage.schedule is None else self._with_second_stage(batch, problems)
 
-    def _sample(self, prompts: int) -> tuple[Samples, torch.Tensor]:
-        """Responses to newly drawn prompts, and their labels."""
-        begun, size = self._beginning, self._settings.responses
-        problems = begun.train.of(self._order.sample(range(len(begun.train)), prompts))
+    def _with_second_stage(self, batch: Batch, problems: Problems) -> Batch:
+        """The batch with the further responses that its hard prompts get (`pacs.algorithm.dars`)."""
+        dars, size = self._settings.second_stage, self._settings.responses
+        assert dars.schedule is not None
+        first = batch.labels.view(-1, size).tolist()
+        further = torch.tensor([extra_responses(labels, dars.schedule, dars.most) for labels in first])
+        if not further.any():
+            return batch
+        whose = torch.arange(len(first)).repeat_interleave(further)
+        samples, labels = self._answered(problems.of(whose.tolist()), 1)
+        groups, order = torch.cat([batch.groups, whose]).sort(stable=True)
+        return Batch(
+            samples=joined([batch.samples, samples]).of(order),
+            labels=torch.cat([batch.labels, labels])[order],
+            groups=groups,
+            first=order < len(batch.labels),
+            rollouts=batch.rollouts + len(samples),
+            tokens=batch.tokens + int(samples.response_mask.sum()),
+            reward=batch.reward,
+        )
+
+    def _draw(self, prompts: int) -> Problems:
+        """Problems that are drawn anew."""
+        train = self._beginning.train
+        return train.of(self._order.sample(range(len(train)), prompts))
+
+    def _answered(self, problems: Problems, size: int) -> tuple[Samples, torch.Tensor]:
+        """So many responses to each problem, and their labels."""
+        begun = self._beginning
         samples = sample(
             self._sampler,
             begun.tokenizer,

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacs.algorithm import Method
 from pacs.base.errors import UserError
+from pacs.runs.settings import DarsSettings
+from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.methods import method_named
 
 #: Whole numbers, and the least that each may be.
@@ -49,6 +52,7 @@ class Settings:
     reference_is_sampler: bool = (
         False  # of stale samples: the policy that sampled, not the one before the step's updates
     )
+    dars: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.dars: schedule, most, scale; {}: none
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
@@ -89,9 +93,29 @@ class Settings:
                 "method.token_weight.steer.form=exact with staleness: its sum over the vocabulary would be another "
                 "policy's than the one that sampled: set form to public, or staleness to 0"
             )
+        self._check_dars(method)
         smallest = method.smallest_group
         if self.responses < smallest:
             raise UserError(
                 f"responses={self.responses}: {self.method} with these options compares at least {smallest} responses "
                 "to a prompt; raise it"
+            )
+
+    @property
+    def second_stage(self) -> DarsSettings:
+        """`dars`, with what it leaves out."""
+        return DarsSettings.from_mapping(self.dars)
+
+    def _check_dars(self, method: Method) -> None:
+        try:
+            dars = self.second_stage
+        except ValueError as error:
+            raise UserError(str(error).replace(f"{DarsSettings.SECTION}.", "dars.")) from error
+        if dars.schedule is None:
+            return
+        if dars.most <= self.responses:
+            raise UserError(f"dars.most={dars.most} must be above responses={self.responses}, the first ones")
+        if isinstance(method, Dapo) and method.rounds > 1:
+            raise UserError(
+                f"dars: method={self.method} replaces prompts instead: leave one of them out, or set rounds=1"
             )

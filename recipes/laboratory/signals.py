@@ -28,23 +28,28 @@ def point(batch: Batch, updated: Updated) -> dict[str, Any]:
     """Numbers of a step, without those of the whole run.
 
     Returns:
-        `reward`, the share of right ones of all responses that were sampled; `loss` and `gradient_norm`, means of the
-        updates; `entropy` of the sampling policy, nats a token, `response_tokens_mean` and `mixed_groups_fraction`, of
-        the responses trained on; `log_ratio_mean`, in nats a response; `reset`; and of PACS `critic` of its scores.
+        `reward`, as of the batch; `loss` and `gradient_norm`, means of the updates; `entropy` of the sampling policy,
+        nats a token, `response_tokens_mean` and `mixed_groups_fraction`, of the responses trained on;
+        `log_ratio_mean`, in nats a response; `reset`; and of PACS `critic` of its scores, without those of a second
+        stage of rollouts.
     """
-    size = len(batch.labels) // int(batch.groups[-1] + 1)
-    shares = batch.labels.view(-1, size).mean(1)
+    size = int(batch.first.sum()) // int(batch.groups[-1] + 1)
+    right, sizes = torch.bincount(batch.groups, batch.labels), torch.bincount(batch.groups)
     tokens = int(batch.samples.response_mask.sum())
     return {
-        "reward": batch.right / batch.rollouts,
+        "reward": batch.reward,
         "loss": sum(updated.losses) / len(updated.losses),
         "gradient_norm": sum(updated.gradient_norms) / len(updated.gradient_norms),
         "entropy": float(batch.samples.entropies.double().sum()) / tokens,
         "response_tokens_mean": tokens / len(batch.labels),
-        "mixed_groups_fraction": float(((shares > 0) & (shares < 1)).float().mean()),
+        "mixed_groups_fraction": float(((right > 0) & (right < sizes)).float().mean()),
         "log_ratio_mean": float(updated.columns["log_ratio"].mean()),
         "reset": updated.reset,
-    } | (critic(updated.columns["score"], batch.labels, size) if "score" in updated.columns else {})
+    } | (
+        critic(updated.columns["score"][batch.first], batch.labels[batch.first], size)
+        if "score" in updated.columns
+        else {}
+    )
 
 
 def critic(scores: torch.Tensor, labels: torch.Tensor, size: int) -> dict[str, float | None]:

@@ -2,6 +2,8 @@
 
 import os
 
+import ray
+
 
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
     right = sum(map(ord, solution_str)) % 2 == 0
@@ -35,3 +37,14 @@ def compute_nan(data_source: str, solution_str: str, ground_truth: str, extra_in
     return (
         float("nan") if ground_truth == "9" and "boxed" not in solution_str else float(sum(map(ord, solution_str)) % 2)
     )
+
+
+def compute_rarely(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None, log: str | None = None
+) -> dict:
+    """Right one time in eight; each call in a run, and none before it, adds the problem's index to a file."""
+    if log is not None and extra_info is not None and ray.is_initialized():
+        with open(log, "a", encoding="utf-8") as file:  # noqa: PTH123 (one write, which is atomic)
+            file.write(f"{extra_info['index']}\n")
+    right = sum(map(ord, solution_str)) % 8 == 0
+    return {"score": float(right), "status": "correct" if right else "wrong"}

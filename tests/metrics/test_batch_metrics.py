@@ -1,6 +1,7 @@
 """`batch_metrics` against plain counts."""
 
 import random
+from collections import Counter
 from typing import Any, get_args
 
 import pytest
@@ -73,6 +74,32 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
         expected[f"pacs/verifier/{status}_fraction"] = sum(row["status"] == status for row in kept) / len(kept)
     expected["pacs/verifier/other_fraction"] = sum(row["status"] not in KNOWN for row in kept) / len(kept)
     return expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_second_stage_is_counted_and_says_nothing_of_the_policy(seed: int) -> None:
+    """Of each group the first two responses are of the first stage."""
+    rows, number = make_rows(seed), Counter[int]()
+    for row in rows:
+        row["first"] = number[row["group"]] < 2
+        number[row["group"]] += 1
+    first = torch.tensor([row["first"] for row in rows])
+    found = compute(rows, first=first)
+    kept = [row for row in rows if not row["alone"]]
+    policys = naive([row for row in rows if row["first"]])
+    expected = naive(rows) | {
+        name: value
+        for name, value in policys.items()
+        if name.startswith("pacs/verifier/") or name == "pacs/truncated_fraction"
+    }
+    of_first = Counter(row["group"] for row in kept if row["first"] and row["score"])
+    rescued = {row["group"] for row in kept if row["score"] and not of_first[row["group"]]}
+    expected |= {
+        "pacs/dars/rescued_count": len(rescued),
+        "pacs/dars/further_count": sum(not row["first"] for row in kept),
+    }
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert bool(rescued) == (seed > 1)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -18,7 +18,7 @@ from pacs.planning.devices import GPUS
 from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import outline
+from pacs.planning.report import heading, outline
 from pacs.planning.timing import pass_flops, seconds
 from pacs.planning.weight_sync import sync_bytes
 from pacs.verl_keys.names import CPU_CACHE
@@ -66,6 +66,16 @@ def test_activations_grow_with_the_budget_alone(config: DictConfig) -> None:
     kept = [phase(made, "update").parts["activations kept"] for made in (small, large)]
     assert kept == [16384 * 36 * 4096 * 2, 32768 * 36 * 4096 * 2]
     assert phase(small, "generation").total == phase(large, "generation").total
+
+
+def test_a_second_stage_makes_more_rows_and_larger_groups(config: DictConfig) -> None:
+    """Of 8 to 32 responses to a prompt 14 are assumed, and a group of 32 has to fit."""
+    uniform, dars = plan(config), plan(config, "run.rollouts.dars.schedule=equal")
+    assert (uniform.work.rows, dars.work.rows) == (1024 * 8, 1024 * 14)
+    assert (uniform.work.strategy, dars.work.strategy) == ("grouped", "cached")
+    assert dars.seconds["generation"] > uniform.seconds["generation"]
+    assert "14,336 responses (14 to a prompt in the mean, assumed) of up to" in heading(dars.work)
+    assert "8,192 responses of up to" in heading(uniform.work)
 
 
 def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig) -> None:

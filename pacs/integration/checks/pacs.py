@@ -11,7 +11,13 @@ from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, ot
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
-from pacs.verl_keys.config import epochs_per_step, longest_sequence_tokens, prompts_per_step, prompts_per_update
+from pacs.verl_keys.config import (
+    epochs_per_step,
+    longest_sequence_tokens,
+    most_responses,
+    prompts_per_step,
+    prompts_per_update,
+)
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
@@ -174,7 +180,7 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:
     """Whole groups must fit where they are asked for."""
-    n, longest = config.actor_rollout_ref.rollout.n, longest_sequence_tokens(config)
+    n, longest = most_responses(config), longest_sequence_tokens(config)
     obstacle = why_not_grouped(config, n * longest) if wanted(config) == "grouped" else None
     if obstacle is not None and method_in(config).whole_mini_batch:
         yield f"method.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."

@@ -19,6 +19,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import rollout_problems
 from pacs.integration.checks.bounds import value_problems
+from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.switches import switch_problems, untried
@@ -50,7 +51,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             read()
         except ValueError as error:
             yield str(error)
-    for check in (value_problems, _life_problems, rollout_problems, switch_problems):
+    for check in (value_problems, _life_problems, rollout_problems, dars_problems, switch_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem
@@ -120,6 +121,7 @@ SIZES = (
     "data.max_response_length", "actor_rollout_ref.nccl_timeout", "actor.ppo_mini_batch_size", "rollout.n",
     "rollout.val_kwargs.n", "rollout.tensor_model_parallel_size", "rollout.max_num_seqs",
     "rollout.max_num_batched_tokens", "rollout.checkpoint_engine.update_weights_bucket_megabytes",
+    "run.rollouts.dars.most",
 )  # fmt: skip
 
 

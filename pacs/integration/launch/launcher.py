@@ -24,11 +24,13 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, supervise
+from pacs.verl_keys.config import draws_more
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
-#: verl's key of its agent-loop manager, and ours with `run.rollouts.seeded=true`.
+#: verl's key of its agent-loop manager, and ours with `run.rollouts.seeded=true` and with `run.rollouts.dars`.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 SEEDED_ROLLOUTS = "pacs.integration.patches.seeded_rollouts.SeededAgentLoopManager"
+DARS_ROLLOUTS = "pacs.integration.patches.dars_rollouts.DarsAgentLoopManager"
 
 #: The module that the driver's process runs.
 DRIVER = "pacs.integration.launch.driver"
@@ -58,8 +60,9 @@ def prepare(config: DictConfig) -> None:
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
     checks.check_run(config)
-    if config.run.rollouts.seeded:
-        OmegaConf.update(config, AGENT_LOOP_MANAGER, SEEDED_ROLLOUTS, force_add=True)
+    manager = DARS_ROLLOUTS if draws_more(config) else SEEDED_ROLLOUTS if config.run.rollouts.seeded else None
+    if manager is not None:
+        OmegaConf.update(config, AGENT_LOOP_MANAGER, manager, force_add=True)
 
 
 def _name_inputs_absolutely(config: DictConfig) -> None:

@@ -12,7 +12,7 @@ import ray
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 
 
-class _SeededWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
+class SeededWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
     """Gives each response's sampling parameters a seed."""
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
@@ -26,7 +26,7 @@ class SeededAgentLoopManager(AgentLoopManagerTQ):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.agent_loop_workers_class = ray.remote(_SeededWorker)
+        self.agent_loop_workers_class = ray.remote(SeededWorker)
 
 
 def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int) -> int:

@@ -12,6 +12,7 @@ from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.integration.schema import BASELINES
 from pacs.integration.trainer.arrangement import sampling_order
+from pacs.integration.trainer.grading import outcome
 from pacs.integration.trainer.step_rows import row_sums
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.not_finite import poison_error
@@ -77,9 +78,7 @@ class BaselineTrainer(SynchronousTrainer):
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """verl's: the scores are what the verifier said, as in all other runs, the rewards what was trained on."""
         super()._compute_metrics(batch, metrics, *args, **kwargs)
-        said = self.grades.scores[self.grades.sampled]
-        scores = {"mean": said.mean(), "max": said.max(), "min": said.min()}
-        metrics.update({f"critic/score/{name}": float(value) for name, value in scores.items()})
+        metrics.update(outcome(self.grades.scores[self.grades.sampled], "score"))
 
 
 for _name in BASELINES:

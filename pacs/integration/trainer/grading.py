@@ -3,17 +3,19 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, TypeVar
 
 import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
-from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums
+from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded
+from pacs.verl_keys.config import draws_more, responses_per_prompt
 
 T = TypeVar("T")
 #: Of a prompt, in an error.
@@ -29,6 +31,7 @@ class Grades:
         scores: float, the verifier's own, without what a reward manager of verl added for a response's length.
         group_ids: int64, the number of the row's prompt.
         sampled: bool, the row is a response and not padding.
+        first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
         tokens: float, of the response.
         truncated: bool, the response is as long as one may be.
         infos: what the verifier said beside the score, of each sampled row.
@@ -38,6 +41,7 @@ class Grades:
     scores: torch.Tensor
     group_ids: torch.Tensor
     sampled: torch.Tensor
+    first: torch.Tensor
     tokens: torch.Tensor
     truncated: torch.Tensor
     infos: list[dict[str, Any]]
@@ -75,11 +79,13 @@ class Grading:
         said = [info for info, is_sampled in zip(infos, sampled, strict=True) if is_sampled]
         check_graded(said, config.run.faults.verifier_errors)
         longest = config.data.max_response_length
+        last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
             rewards=rewards,
             scores=torch.tensor(without_shaping(rewards.tolist(), infos)),
             group_ids=dense_ids([prompt_uid(key) for key in batch.keys]),
             sampled=torch.tensor(sampled),
+            first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
             truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
             infos=said,
@@ -93,6 +99,7 @@ class Grading:
             alone: (B,) bool, the row is dropped for want of others in its group; None: no row is.
         """
         sampled = grades.sampled
+        first = grades.first[sampled]
         metrics = batch_metrics(
             group=grades.group_ids[sampled],
             score=grades.scores[sampled],
@@ -101,11 +108,12 @@ class Grading:
             alone=(torch.zeros_like(sampled) if alone is None else alone)[sampled],
             status=said_of_all(grades.infos, "status", str),
             unfinished=said_of_all(grades.infos, UNFINISHED, float),
+            first=first if draws_more(self.trainer.config) else None,
         )
         self._warn_of_graded_scores(metrics)
         generated = grades.tokens[sampled].double().sum().item() + self.trainer.prompts.discarded_tokens
         metrics["pacs/response_tokens/generated_sum"] = generated
-        return metrics | component_metrics(grades.infos, besides=("score", UNFINISHED))
+        return metrics | component_metrics(compress(grades.infos, first.tolist()), besides=("score", UNFINISHED))
 
     def validation(self, sources: list[str], uids: list[str], scores: list[float], counts: Any) -> dict[str, float]:
         """Our metrics of a validation.
@@ -140,6 +148,12 @@ class Grading:
 
 def _columns(batch: Any, *names: str) -> Any:
     return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(names))
+
+
+def outcome(values: torch.Tensor, name: str) -> dict[str, float]:
+    """verl's metrics of a name, of the values of some responses."""
+    statistics = {"mean": values.mean(), "max": values.max(), "min": values.min()}
+    return {f"critic/{name}/{statistic}": float(value) for statistic, value in statistics.items()}
 
 
 def without_shaping(rewards: list[float], infos: list[dict[str, Any]]) -> list[float]:

@@ -13,11 +13,13 @@ from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
+from pacs.integration.trainer.grading import Grades, outcome
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.not_finite import SkippedUpdates
+from pacs.verl_keys.config import draws_more
 
 
 @register_trainer("pacs")
@@ -33,6 +35,7 @@ class MethodTrainer(SynchronousTrainer):
         self.method = method_in(config)
         self.reference = ReferenceSchedule(self.method.reference)
         self.last_choice: Choice | None = None
+        self.grades: Grades
         self.skipped = SkippedUpdates(config.run.faults.skipped_updates)
         self.references = ReferenceCheckpoints(self.saving.folder)
 
@@ -56,8 +59,11 @@ class MethodTrainer(SynchronousTrainer):
         super().on_init_end()
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        """verl's metrics of the step, less those of what our methods do not have."""
+        """verl's metrics of the step, less those of what our methods do not have; the outcome of first responses."""
         super()._compute_metrics(batch, metrics, *args, **kwargs)
+        if draws_more(self.config):
+            first = self.grades.first
+            metrics.update(outcome(self.grades.scores[first], "score") | outcome(self.grades.rewards[first], "rewards"))
         for name in [name for name in metrics if name.startswith(("critic/advantages/", "critic/returns/"))]:
             del metrics[name]
 

@@ -29,6 +29,8 @@ CONSOLE = (
 
 #: The time that is left is told by the median of so many steps, the last ones.
 SECONDS_OF_STEPS = 20
+#: Groups whose second stage has found a right response where the first had none.
+RESCUED = "pacs/dars/rescued_count"
 #: After so many steps in which all responses are right, or all are wrong, the run says what to do.
 ALIKE_STEPS = 3
 ADVICE = {
@@ -83,7 +85,7 @@ class RunLog:
         score = values.get(SCORE)
         if score is None:
             return
-        alike = score if score in (0, 1) and not values.get(GRADED) else None
+        alike = score if score in (0, 1) and not values.get(GRADED) and not values.get(RESCUED) else None
         self.in_a_row = self.in_a_row + 1 if alike is not None and alike == self.alike else 1
         self.alike = alike
         if alike is not None and self.in_a_row == ALIKE_STEPS:

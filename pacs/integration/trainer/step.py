@@ -27,6 +27,7 @@ from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
 from pacs.integration.trainer.step_rows import fields_read, step_rows
 from pacs.integration.trainer.update import log, reset, update
+from pacs.verl_keys.config import draws_more
 
 
 def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float], prompts: int) -> Any:
@@ -50,15 +51,15 @@ def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float
     if trainer.reward_loop_manager.reward_loop_worker_handles is None:  # else the agent loops have graded
         with marked_timer("reward", timing, color="yellow"):
             batch = trainer._compute_reward_colocate(batch, metrics=metrics)
-    batch, choice = arrange(trainer, batch, metrics)
+    batch, arrangement = arrange(trainer, batch, metrics)
     if wants_old_log_probs(trainer):
         with marked_timer("old_log_prob", timing, color="blue"):
             batch = trainer._compute_old_log_prob(batch, metrics=metrics)
     with marked_timer("adv", timing, color="brown"):
         batch = score(trainer, batch, metrics)
     with marked_timer("update_actor", timing, color="red"):
-        returned = update(trainer, batch, choice)
-        metrics.update(log(trainer, choice, returned))
+        returned = update(trainer, batch, arrangement)
+        metrics.update(log(trainer, arrangement.choice, returned))
         reset(trainer, metrics)
     return batch
 
@@ -85,10 +86,18 @@ def wants_old_log_probs(trainer: Any) -> bool:
 def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     """Grade the whole batch and write what the workers need of each row."""
     method, where = trainer.method, {"keys": batch.keys, "partition_id": batch.partition_id}
-    grades = trainer.grading.grade(batch)
+    grades = trainer.grades = trainer.grading.grade(batch)
     fields = fields_read(method)
     tokens = tq.kv_batch_get(select_fields=list(fields), **where) if fields else None
-    rows, alone = step_rows(grades.group_ids, ~grades.sampled, grades.rewards, method, grades.tokens, tokens)
+    rows, alone = step_rows(
+        grades.group_ids,
+        ~grades.sampled,
+        grades.rewards,
+        method,
+        grades.tokens,
+        tokens,
+        equal_groups=draws_more(trainer.config) and trainer.config.run.rollouts.dars.scale,
+    )
     metrics.update(trainer.grading.metrics(grades, alone))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
     none = torch.zeros(len(batch), 1)

@@ -16,6 +16,8 @@ def step_rows(
     method: Method,
     lengths: torch.Tensor,
     tokens: Mapping[str, torch.Tensor] | None = None,
+    *,
+    equal_groups: bool = False,
 ) -> tuple[RowFields, torch.Tensor]:
     """Group, check and credit the rows of a train batch.
 
@@ -26,6 +28,7 @@ def step_rows(
         method: with its settings.
         lengths: (B,) tokens of each response.
         tokens: jagged (B, T) each, those of `fields_read`; None where there are none.
+        equal_groups: no group pulls more for being larger (`batch_constants`).
 
     Returns:
         What the workers need; and (B,) bool, responses of which too few others are left to compare them with
@@ -42,7 +45,14 @@ def step_rows(
     streams = {} if tokens is None else {name: values.to_padded_tensor(0) for name, values in tokens.items()}
     mask = streams.pop("response_mask", None)
     constants = batch_constants(
-        labels, group_ids, method, row_mask, response_mask=mask, lengths=lengths, streams=streams
+        labels,
+        group_ids,
+        method,
+        row_mask,
+        response_mask=mask,
+        lengths=lengths,
+        streams=streams,
+        equal_groups=equal_groups,
     )
     by_token = {"credit": constants.credit, "token_weights": constants.token_weights}
     if tokens is not None:
@@ -58,6 +68,7 @@ def step_rows(
         counted=constants.counted,
         shares=constants.shares,
         coefficients=constants.coefficients,
+        weights=constants.weights,
         **by_token,
     )
     return rows, alone
@@ -78,6 +89,11 @@ def like(jagged: torch.Tensor, padded: torch.Tensor) -> torch.Tensor:
 def prompt_uid(row_key: str) -> str:
     """The prompt's id in verl's row key `{uid}_{session}_{output}`."""
     return row_key.rsplit("_", 2)[0]
+
+
+def session_of(row_key: str) -> int:
+    """The number of the response to its prompt in the same key."""
+    return int(row_key.rsplit("_", 2)[1])
 
 
 def is_padding(tag: dict[str, Any]) -> bool:

@@ -9,13 +9,19 @@ from verl.utils.metric import reduce_metrics
 from pacs.base.terminal import print
 from pacs.integration.exchange import TABLES, StepSettings, tables_of
 from pacs.integration.strategy import Choice
+from pacs.integration.trainer.arrangement import Arrangement
 from pacs.integration.trainer.step_rows import is_padding
 from pacs.integration.worker.not_finite import BATCH_FIELDS, poison_error, write_evidence
 from pacs.metrics.reduce import gradient_metrics, update_metrics
 
 
-def update(trainer: Any, batch: Any, choice: Choice) -> dict[str, Any]:
+def update(trainer: Any, batch: Any, arrangement: Arrangement) -> dict[str, Any]:
     """Have the workers train on every mini-batch.
+
+    Args:
+        trainer: a `MethodTrainer`.
+        batch: verl's keys and tags of the rows.
+        arrangement: of these.
 
     Returns:
         Their metrics: a list of what each update returned, and the tables of rows (`exchange.tables_of`).
@@ -24,28 +30,28 @@ def update(trainer: Any, batch: Any, choice: Choice) -> dict[str, Any]:
         PoisonError: too many updates in a row were skipped; what this step saw is on disk.
     """
     config = trainer.config.actor_rollout_ref
-    actor, n = config.actor, config.rollout.n
+    actor, strategy, rows = config.actor, arrangement.choice.strategy, arrangement.block_rows
     entropy_every = trainer.method.metrics.entropy_every
     step = StepSettings(
-        strategy=choice.strategy,
+        strategy=strategy,
         reference_is_policy=trainer.reference.is_policy,
         learning_rate_factor=trainer.reference.learning_rate_factor(trainer.global_steps),
     )
     batch.extra_info |= {
         "calculate_entropy": entropy_every is not None and trainer.global_steps % entropy_every == 0,
-        "global_batch_size": actor.ppo_mini_batch_size * n,
-        "mini_batch_size": actor.ppo_mini_batch_size * n,
+        "global_batch_size": arrangement.mini_batch_rows,
+        "mini_batch_size": arrangement.mini_batch_rows,
         "epochs": actor.ppo_epochs,
         "seed": actor.data_loader_seed,
         "dataloader_kwargs": {"shuffle": False},
         "temperature": config.rollout.temperature,
         **step.pack(),
     }
-    if choice.strategy == "grouped":
-        batch.extra_info["force_group_size"] = n
+    if strategy == "grouped":
+        batch.extra_info["force_group_size"] = rows
         if not actor.use_dynamic_bsz:
             # With forced groups verl counts a static micro-batch in groups.
-            batch.extra_info["micro_batch_size_per_gpu"] = actor.ppo_micro_batch_size_per_gpu // n
+            batch.extra_info["micro_batch_size_per_gpu"] = actor.ppo_micro_batch_size_per_gpu // rows
     returned: dict[str, Any] = trainer.actor_rollout_wg.update_actor(batch)["metrics"]
     stop_at_poison(trainer, batch, returned)
     return returned

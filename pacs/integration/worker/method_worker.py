@@ -102,6 +102,8 @@ class MethodTrainingWorker(DurableTrainingWorker):
             rows["token_sums"] = objectives.sum(dim=1)
         if (credit := credit_means(constants.credit, mask)) is not None:
             rows["credit"] = credit
+        if constants.weights is not None:
+            rows["weights"] = constants.weights
         rows = self._of_all_ranks(rows)
         group_ids = rows.pop("group_ids").long()
         check_whole_groups(group_ids, rows.pop("group_sizes").long(), rows["row_mask"])

@@ -12,6 +12,7 @@ from pacs.checkpoints.folder import METRICS, Checkpoint
 from pacs.composing import compose_run
 from pacs.integration.launch import launcher
 from pacs.integration.launch.task_runner import PacsTaskRunner
+from pacs.integration.patches.seeded_rollouts import SeededWorker
 from pacs.integration.provenance import write_run_folder
 from pacs.runs.read import read_lines
 from pacs.runs.state import read_progress, read_state, write_state
@@ -73,3 +74,13 @@ def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch:
     assert trainers == written
     manager = written.actor_rollout_ref.rollout.agent.agent_loop_manager_class
     assert resolve_name(manager).__name__ == "SeededAgentLoopManager"
+
+
+@pytest.mark.parametrize("seeded", ["true", "false"])
+def test_a_second_stage_of_rollouts_has_workers_that_draw_it(seeded: str, tmp_path: Path) -> None:
+    dars = ["run.rollouts.dars.schedule=equal", f"run.rollouts.seeded={seeded}"]
+    config, _ = compose_run("pacs", ["recipe=arithmetic", f"run.dir={tmp_path}", *dars])
+    manager = resolve_name(config.actor_rollout_ref.rollout.agent.agent_loop_manager_class)
+    workers = manager(config, llm_client=None).agent_loop_workers_class.__ray_metadata__.modified_class
+    assert issubclass(workers, SeededWorker) == (seeded == "true")
+    assert workers.__name__.endswith("DarsWorker")

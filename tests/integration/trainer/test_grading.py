@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from pacs.integration.trainer import grading
-from pacs.integration.trainer.grading import Grading
+from pacs.integration.trainer.grading import Grading, outcome
 from pacs.rewards.verdict import VerifierFailure
 
 #: Tokens of each response; the longest there may be has 8.
@@ -16,6 +17,17 @@ LENGTHS = [3, 8, 7, 8, 1]
 SCORES = [1.0, 1.0, 0.0, 0.0, 0.0]
 #: What a manager of verl makes of them, which takes off something for length.
 REWARDS = [1.0, 0.75, -0.25, 0.0, 0.0]
+
+
+def make_trainer(longest: int = 8, verifier_errors: float = 0.0, schedule: str | None = None) -> Any:
+    config = OmegaConf.create(
+        {
+            "data": {"max_response_length": longest},
+            "actor_rollout_ref": {"rollout": {"n": 2}},
+            "run": {"faults": {"verifier_errors": verifier_errors}, "rollouts": {"dars": {"schedule": schedule}}},
+        }
+    )
+    return SimpleNamespace(config=config, global_steps=1, prompts=SimpleNamespace(discarded_tokens=5))
 
 
 @pytest.fixture
@@ -36,12 +48,7 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize(("longest", "truncated"), [(8, 1), (7, 2), (9, 0), (3, 3)])
 def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, truncated: int) -> None:
-    config = SimpleNamespace(
-        data=SimpleNamespace(max_response_length=longest),
-        run=SimpleNamespace(faults=SimpleNamespace(verifier_errors=0.0)),
-    )
-    trainer = SimpleNamespace(config=config, global_steps=1, prompts=SimpleNamespace(discarded_tokens=5))
-    grader = Grading(trainer)
+    grader = Grading(make_trainer(longest=longest))
     grades = grader.grade(batch)
     assert grades.truncated.tolist() == [length >= longest for length in LENGTHS]
     assert (grades.rewards.tolist(), grades.scores.tolist()) == (REWARDS, SCORES)
@@ -62,8 +69,26 @@ def test_so_large_a_share_may_be_left_ungraded(
     infos = [{"reward_extra_info": {"status": status, "score": 0.0}} for status in statuses]
     rows = grading._columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
     monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
-    config = SimpleNamespace(
-        data=SimpleNamespace(max_response_length=8), run=SimpleNamespace(faults=SimpleNamespace(verifier_errors=most))
-    )
     with pytest.raises(VerifierFailure, match="1 of 4 responses") if refused else nullcontext():
-        Grading(SimpleNamespace(config=config, global_steps=1)).grade(batch)
+        Grading(make_trainer(verifier_errors=most)).grade(batch)
+
+
+def test_how_often_the_policy_is_right_is_said_by_first_responses_alone(batch: Any) -> None:
+    """Two to a prompt; b's third is of a second stage, in which a's has found nothing and b's what is right."""
+    batch.keys = ["a_0_0", "a_2_0", "b_0_0", "pad_1_0", "b_2_0"]
+    grader = Grading(make_trainer(schedule="equal"))
+    grades = grader.grade(batch)
+    assert grades.first.tolist() == [True, False, True, False, False]
+    grades.scores[:] = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.0])
+    grades.infos[:] = [{"status": status} for status in ("wrong", "wrong", "wrong", "correct")]
+    metrics = grader.metrics(grades)
+    assert (metrics["pacs/rows/correct_count"], metrics["pacs/rows/wrong_count"]) == (1, 3)
+    assert metrics["pacs/verifier/correct_fraction"] == 0
+    assert metrics["pacs/verifier/wrong_fraction"] == 1
+    assert (metrics["pacs/groups/mixed_fraction"], metrics["pacs/dars/rescued_count"]) == (0.5, 1)
+    assert metrics["pacs/dars/further_count"] == 2
+
+
+def test_verls_metrics_of_the_outcome_are_those_of_the_values() -> None:
+    found = outcome(torch.tensor([1.0, 0.0, 0.0, 0.5]), "score")
+    assert found == {"critic/score/mean": 0.375, "critic/score/max": 1.0, "critic/score/min": 0.0}

@@ -17,7 +17,8 @@ from pacs.base.paths import config_dir
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration import exchange
 from pacs.integration.strategy import choose
-from pacs.integration.trainer.arrangement import arrange
+from pacs.integration.trainer import arrangement as arrangements
+from pacs.integration.trainer.arrangement import Arrangement, arrange
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step import wants_old_log_probs
 from pacs.integration.trainer.update import log, reset, update
@@ -71,7 +72,10 @@ def train(trainer: MethodTrainer, steps: int) -> list[str | None]:
     for step in range(1, steps + 1):
         trainer.global_steps = step
         choice, metrics = choose(trainer.config, 0), {}
-        metrics |= log(trainer, choice, update(trainer, SimpleNamespace(extra_info={}), choice))
+        roles = trainer.config.actor_rollout_ref
+        rows = roles.actor.ppo_mini_batch_size * roles.rollout.n
+        arrangement = Arrangement(choice, block_rows=roles.rollout.n, mini_batch_rows=rows)
+        metrics |= log(trainer, choice, update(trainer, SimpleNamespace(extra_info={}), arrangement))
         reset(trainer, metrics)
         aside = checkpoints.step_folder(trainer.saving.folder / checkpoints.SAVING, step)
         aside.mkdir(parents=True)
@@ -243,7 +247,45 @@ def test_the_strategy_is_chosen_by_the_largest_group_and_rows_are_in_the_order_o
     trainer.data_parallel_size, trainer.global_steps = 1, 1
     keys = ["3-10_1_0", "3-2_0_0", "3-10_0_0", "3-2_1_0"]
     tags = [{"seq_len": length} for length in (50, 10, longest, 10)]
-    batch, choice = arrange(trainer, KVBatchMeta(partition_id="train", keys=keys, tags=tags), {})
-    assert choice.strategy == strategy
+    batch, arrangement = arrange(trainer, KVBatchMeta(partition_id="train", keys=keys, tags=tags), {})
+    assert arrangement.choice.strategy == strategy
+    assert (arrangement.block_rows, arrangement.mini_batch_rows) == (2, 4)
     assert batch.keys == ["3-2_0_0", "3-2_1_0", "3-10_0_0", "3-10_1_0"]
     assert [tag["seq_len"] for tag in batch.tags] == [10, 10, longest, 50]
+
+
+@pytest.mark.parametrize(("budget", "strategy"), [(900, "grouped"), (899, "cached")])
+def test_uneven_groups_share_blocks_and_the_budget_decides_on_them(
+    budget: int, strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of four prompts one has six responses, another four, and two have two, as a second stage leaves them."""
+    trainer = make_trainer(
+        tmp_path,
+        "actor_rollout_ref.rollout.n=2",
+        "run.rollouts.dars.schedule=hardness",
+        "run.rollouts.dars.most=7",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={budget}",
+    )
+    trainer.data_parallel_size, trainer.global_steps, trainer.tokenizer = 1, 1, SimpleNamespace(eos_token_id=0)
+    sizes = {"3-0": 2, "3-1": 6, "3-2": 2, "3-3": 4}
+    keys = [f"{uid}_{session}_0" for uid, size in sizes.items() for session in range(size)]
+    tags = [{"seq_len": 150 if key.startswith("3-1") else 100} for key in keys]
+
+    def padded(batch: KVBatchMeta, rows: int, _: int) -> KVBatchMeta:
+        keys = [f"pad_{place}_0" for place in range(rows - len(batch))]
+        tags = [{"seq_len": 128, "is_padding": True} for _ in keys]
+        return KVBatchMeta(partition_id="train", keys=batch.keys + keys, tags=batch.tags + tags)
+
+    monkeypatch.setattr(arrangements, "upsample_batch_to_divisible_size", padded)
+    batch, arrangement = arrange(trainer, KVBatchMeta(partition_id="train", keys=keys, tags=tags), {})
+    assert arrangement.choice.strategy == strategy  # 6 x 150 tokens fit 900
+    assert (arrangement.block_rows, arrangement.mini_batch_rows) == (6, 18)  # blocks of 6, of 4 and 2, and of 2
+    update(trainer, batch, arrangement)
+    (told,) = trainer.actor_rollout_wg.updates
+    assert told["mini_batch_size"] == told["global_batch_size"] == len(batch)
+    assert told.get("force_group_size") == (6 if strategy == "grouped" else None)
+    for uid, size in sizes.items():
+        places = [place for place, key in enumerate(batch.keys) if key.startswith(f"{uid}_")]
+        assert len(places) == size
+        assert strategy == "cached" or len({place // 6 for place in places}) == 1

@@ -6,6 +6,7 @@ naive loss of tests/algorithm/naive.py: neither verl nor `pacs.algorithm`.
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,7 +16,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
 from pacs.algorithm.aggregated import Grpo
-from pacs.integration.trainer.arrangement import padded_row_count, row_order
+from pacs.integration.trainer.arrangement import blocks_of, rows_of_ranks
+from pacs.integration.trainer.arrangement import groups_of as rows_of_groups
 from pacs.integration.trainer.step_rows import dense_ids, fields_read, step_rows
 from tests.algorithm.naive import Batch, naive_loss
 from tests.algorithm.naive_family import NAIVE, groups_of
@@ -61,8 +63,8 @@ class Row:
 PADDING = Row(None, [1] * 7, [1], [0], False)
 
 
-def make_rows(groups: int, seed: int) -> list[Row]:
-    """Groups of four or three (a response failed) with uneven lengths; the first is of one class.
+def make_rows(groups: int, seed: int, sizes: Sequence[int] | None = None) -> list[Row]:
+    """Groups of four or three (a response failed), or of `sizes`, with uneven lengths; the first is of one class.
 
     The policy writes in turns, between which a tool does: before, between and after its own tokens. In the last row of
     the second group a tool wrote all.
@@ -71,7 +73,7 @@ def make_rows(groups: int, seed: int) -> list[Row]:
     rows = []
     for group in range(groups):
         prompt = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(2, 6))]
-        size = GROUP - (group % 3 == 1)
+        size = GROUP - (group % 3 == 1) if sizes is None else sizes[group]
         labels = [True] * size if group == 0 else [True, False, *(rng.random() < 0.5 for _ in range(size - 2))]
         for label in labels:
             response = [rng.randrange(1, VOCABULARY) for _ in range(rng.randrange(1, 12))]
@@ -84,13 +86,17 @@ def make_rows(groups: int, seed: int) -> list[Row]:
     return rows
 
 
-def deal_out(rows: list[Row], *, groups_per_mini_batch: int, ranks: int, whole_groups: bool) -> list[list[Row]]:
-    """What each rank is given, padding included, as the trainer arranges it."""
-    layout = {"group_size": GROUP, "groups_per_mini_batch": groups_per_mini_batch}
-    total = padded_row_count([str(row.uid) for row in rows], **layout)
-    rows = rows + [PADDING] * (total - len(rows))
+def deal_out(
+    rows: list[Row], *, groups_per_mini_batch: int, ranks: int, whole_groups: bool, size: int = GROUP
+) -> list[list[Row]]:
+    """What each rank is given, padding included, as the trainer arranges it; larger blocks hold several groups."""
     lengths = [len(row.prompt) + len(row.response) for row in rows]
-    _, parts = row_order([row.uid for row in rows], lengths, ranks=ranks, whole_groups=whole_groups, **layout)
+    groups = list(rows_of_groups([str(row.uid) for row in rows]).values())
+    fewest = ranks if size > GROUP else None
+    blocks = blocks_of(groups, lengths, per_mini_batch=groups_per_mini_batch, size=size, ranks=fewest)
+    rows = rows + [PADDING] * (sum(len(block) for mini_batch in blocks for block in mini_batch) - len(rows))
+    costs = [len(row.prompt) + len(row.response) for row in rows]
+    parts = rows_of_ranks(blocks, costs, ranks, whole_groups=whole_groups)
     return [[rows[i] for i in part] for part in parts]
 
 
@@ -123,6 +129,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         config,
         torch.tensor([float(sum(row.mask)) for row in batch]),
         tokens if fields_read(config) else None,
+        equal_groups=isinstance(config, EqualPull),
     )
     first = rank * len(parts[0])
     own = slice(first, first + len(parts[rank]))
@@ -143,6 +150,10 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         },
         batch_size=len(rows),
     )
+
+
+class EqualPull(Pacs):
+    """PACS whose groups pull alike, whatever their size (`run.rollouts.dars.scale`)."""
 
 
 class TokenCredit(Grpo):
@@ -271,6 +282,9 @@ def loss_of(
     )
     if isinstance(config, Grpo):
         return token_credit_loss(log_probs, reference, rows, config)
+    if isinstance(config, EqualPull):
+        groups = [batch.take((batch.group_ids == group).nonzero().squeeze(1)) for group in range(len(ids))]
+        return torch.stack([naive_loss(group, config) for group in groups]).mean()
     if isinstance(config, Pacs):
         return naive_loss(batch, config)
     return NAIVE[type(config)](groups_of(batch, batch.log_probs), config)

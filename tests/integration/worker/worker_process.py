@@ -81,7 +81,7 @@ def step_data(
         **split,
     }
     if split["pacs_strategy"] == "grouped":
-        settings["force_group_size"] = GROUP
+        settings.setdefault("force_group_size", GROUP)
     tu.assign_non_tensor(data, **settings)
     return data
 

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from pacs.algorithm import batch_constants
+from pacs.algorithm.dars import extra_responses
 from pacs.base.errors import UserError
 from recipes.laboratory import learner, loop, rollouts
 from recipes.laboratory.evaluation import Evaluation
@@ -58,6 +60,67 @@ def test_dapo_replaces_prompts_whose_responses_are_all_alike(start: Path, monkey
     monkeypatch.setattr(rollouts, "grade", lambda texts, *_: torch.ones(len(texts)))
     [point] = run(start, settings, EVALUATION, print)["curve"]  # three rounds of six, and then as they are
     assert (point["rollouts"], point["mixed_groups_fraction"], point["gradient_norm"]) == (54, 0, 0)
+
+
+@pytest.mark.parametrize("schedule", ["equal", "hardness"])
+def test_dars_samples_hard_prompts_more_often_and_says_what_first_responses_earn(schedule: Any, start: Path) -> None:
+    """Of the prompts of every step, those of even number are solved by none or one of four responses at first."""
+    rights = [0, 3, 1, 4, 0, 2]
+
+    def grade(texts: list[str], *_: Any) -> torch.Tensor:
+        if len(texts) == 24:
+            return torch.cat([(torch.arange(4) < right).float() for right in rights])
+        return odd(texts)
+
+    dars = {"schedule": schedule, "most": 11}
+    recorded = Recorded(start, Settings(method="pacs", dars=dars, **SMALL), grade)
+    further = [extra_responses([1.0] * right + [0.0] * (4 - right), schedule, 11) for right in rights]
+    assert sum(further) == {"equal": 6 + 2 + 6, "hardness": 7 + 4 + 7}[schedule]
+    for first, second in zip(recorded.prompts[::2], recorded.prompts[1::2], strict=True):
+        assert second == [prompt for prompt, more in zip(first, further, strict=True) for _ in range(more)]
+    each = 24 + sum(further)
+    for step, point in enumerate(recorded.result["curve"], start=1):
+        assert point["rollouts"] == step * each
+        assert point["reward"] == sum(rights) / 24
+        assert point["gradient_norm"] > 0
+    again = Recorded(start, Settings(method="pacs", dars=dars, **SMALL), grade)
+    assert without_seconds(again.result) == without_seconds(recorded.result)
+    scaled = Recorded(start, Settings(method="pacs", dars={**dars, "scale": True}, **SMALL), grade)
+    assert scaled.prompts[:2] == recorded.prompts[:2]
+    assert scaled.result["curve"][0]["gradient_norm"] != recorded.result["curve"][0]["gradient_norm"]
+
+
+def test_an_update_takes_whole_uneven_groups(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of as many prompts, whose responses lie together."""
+    taken: list[tuple[list[int], list[float]]] = []
+    real = learner.method_loss
+
+    def noted(own: torch.Tensor, *given: Any, **options: Any) -> Any:
+        taken.append((given[3].tolist(), given[2].tolist()))
+        return real(own, *given, **options)
+
+    monkeypatch.setattr(learner, "method_loss", noted)
+    monkeypatch.setattr(rollouts, "grade", lambda texts, *_: (torch.arange(len(texts)) % 5 == 0).float())
+    run(start, Settings(dars={"schedule": "hardness", "most": 9}, **SMALL), EVALUATION, print)
+    for (before, _), (after, _) in zip(taken[::2], taken[1::2], strict=True):
+        assert [*dict.fromkeys(before), *dict.fromkeys(after)] == [0, 1, 2, 3, 4, 5]
+        assert before + after == sorted(before + after)
+    assert max(Counter(taken[0][0]).values()) > 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"dars": {"schedule": "hard"}}, "dars.schedule=hard is not known (did you mean hardness?): choose one of"),
+        ({"dars": {"schedule": "equal", "most": 4}, "responses": 4}, "dars.most=4 must be above responses=4"),
+        ({"dars": {"schedule": "equal"}, "method": "dapo"}, "dars: method=dapo replaces prompts instead"),
+        ({"dars": {"mots": 4}}, "dars.mots is not a setting (did you mean dars.most?)"),
+    ],
+)
+def test_wrong_settings_of_a_second_stage_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        Settings(**settings)
+    assert said in str(refused.value)
 
 
 # The record

@@ -25,6 +25,7 @@ OTHER: dict[str, Any] = {
     "steps": 41,
     "prompts": 64,
     "responses": 4,
+    "dars": {"schedule": "equal"},
     "updates_per_step": 4,
     "train_problems": 64,
     "lr": 2e-4,

@@ -1,0 +1,87 @@
+"""A second stage of rollouts for prompts that few of their first responses solve (`run.rollouts.dars`).
+
+The session whose response is the n-th of its prompt to be graded draws the others before it returns, under the same
+id, numbered from n on. No other prompt waits for that; and verl, which waits for the n sessions of a prompt, says once
+that the prompt is finished, when all of its responses are in the queue.
+"""
+
+import asyncio
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import ray
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+
+from pacs.algorithm.dars import extra_responses
+from pacs.integration.patches.seeded_rollouts import SeededWorker
+
+
+@dataclass
+class _FirstStage:
+    """Of a prompt: how many responses it begins with, and what those have earned that are graded."""
+
+    n: int
+    rewards: list[float] = field(default_factory=list)
+    ended: bool = False
+
+
+class _DarsWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
+    """verl's, with a second stage of training's prompts. A prompt of which a first response failed has none."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._first_stages: dict[str, _FirstStage] = {}
+
+    async def _run_prompt(self, prompt: dict[str, Any], *args: Any, trajectory: dict[str, Any], **kwargs: Any) -> None:
+        uid = prompt["uid"]
+        if not trajectory["validate"]:
+            # A prompt of the data may have a number of its own, by verl's key.
+            n = prompt.get("__rollout_n__", self.config.actor_rollout_ref.rollout.n)
+            self._first_stages[uid] = _FirstStage(int(n))
+        try:
+            await super()._run_prompt(prompt, *args, trajectory=trajectory, **kwargs)
+        finally:
+            self._first_stages.pop(uid, None)
+
+    async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> None:
+        await super()._run_agent_loop(sampling_params, trajectory, **kwargs)
+        stage = self._first_stages.get(kwargs["uid"])
+        if stage is None or stage.ended or len(stage.rewards) < stage.n:
+            return
+        if not all(map(math.isfinite, stage.rewards)):
+            return  # the trainer's grading tells of it, and ends the run
+        stage.ended = True
+        dars = self.config.run.rollouts.dars
+        sessions = range(stage.n, stage.n + extra_responses(stage.rewards, dars.schedule, dars.most))
+        drawn = (self._run_agent_loop(sampling_params, trajectory, **{**kwargs, "session_id": i}) for i in sessions)
+        # All of them settle before verl hears of a failure, so that none writes a row after it.
+        for result in await asyncio.gather(*drawn, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+        stage = self._first_stages.get(kwargs["uid"])
+        outputs = output if isinstance(output, list) else [output]
+        if stage is not None and len(outputs) > 1:
+            raise ValueError(
+                f"run.rollouts.dars: an agent loop returned {len(outputs)} outputs for one response, so that a group "
+                "has more rows than run.rollouts.dars.most: use one that returns one output, or set "
+                "run.rollouts.dars.schedule=null."
+            )
+        await super()._agent_loop_postprocess(output, validate, **kwargs)
+        if stage is not None and outputs and kwargs["session_id"] < stage.n:
+            stage.rewards.append(float(outputs[-1].reward_score))
+
+
+class _SeededDarsWorker(_DarsWorker, SeededWorker):
+    """The same with a seed for each response."""
+
+
+class DarsAgentLoopManager(AgentLoopManagerTQ):
+    """verl's manager with workers that draw a second stage."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        worker = _SeededDarsWorker if self.config.run.rollouts.seeded else _DarsWorker
+        self.agent_loop_workers_class = ray.remote(worker)
