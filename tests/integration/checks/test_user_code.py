@@ -174,6 +174,9 @@ def test_what_hangs_is_ended_and_its_line_is_named(
 def test_its_end_is_not_ours(data: Path) -> None:
     (problem,) = tried("import os\nprint('out of luck', flush=True)\nos._exit(3)\n", data).problems
     assert "its import ends the process (3; it said: out of luck)" in problem
+
+
+def test_an_end_that_looks_well_is_none(data: Path) -> None:
     quiet = TAKES + "if solution_str:\n        import os\n        os._exit(0)\n    return 0.0"
     (problem,) = tried(quiet, data).problems
     assert "its call for the boxed ground truth ends the process (0; it said: nothing)" in problem
