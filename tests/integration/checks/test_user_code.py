@@ -186,6 +186,12 @@ def test_its_end_is_not_ours(data: Path) -> None:
     assert "its import ends the process (3; it said: out of luck)" in problem
 
 
+def test_an_end_that_looks_well_is_none(data: Path) -> None:
+    quiet = TAKES + "if solution_str:\n        import os\n        os._exit(0)\n    return 0.0"
+    (problem,) = tried(quiet, data).problems
+    assert "its call for the boxed ground truth ends the process (0; it said: nothing)" in problem
+
+
 def test_what_it_started_ends_with_it(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     child = "import subprocess\nchild = subprocess.Popen(['sleep', '300'])\n"
     child += "open(__file__ + '.pid', 'w').write(str(child.pid))\n"
