@@ -41,7 +41,10 @@ def _in_words(settings: type[Settings], error: ValidationError) -> str:
     field = section.model_fields.get(name)
     match kind:
         case "extra_forbidden":
-            known, parent = dict(_keys(settings, settings.SECTION)), ".".join([settings.SECTION, *place[:-1]])
+            known: dict[str, str] = {}
+            for setting, full in _keys(settings, settings.SECTION):
+                known.setdefault(setting, full)
+            parent = ".".join([settings.SECTION, *place[:-1]])
             hint = _hint(name, known, known)
             return f"{key} is not a setting{hint}: {parent} has {', '.join(section.model_fields)}"
         case "literal_error" if field is not None and get_args(field.annotation):

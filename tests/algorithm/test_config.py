@@ -95,7 +95,10 @@ def test_is_frozen_and_travels_between_processes() -> None:
             {"reset_every": 5},
             r"method.reset_every is not a setting \(did you mean method.reference.reset_every\?\)",
         ),
-        ({"zzz": 5}, "method.zzz is not a setting: method has reference, update, metrics, beta, estimator, "),
+        (
+            {"zzz": 5},
+            "method.zzz is not a setting: method has reference, update, token_weight, metrics, beta, estimator, ",
+        ),
         (
             {"reference": {"reset_evry": 5}},
             r"method.reference.reset_evry is not a setting \(did you mean method.reference.reset_every\?\): "

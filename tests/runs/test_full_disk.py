@@ -55,6 +55,7 @@ def test_a_disk_that_fills_up_while_metrics_are_logged_is_the_cause(disk: Path, 
 
 
 def test_a_start_on_a_full_disk_is_refused(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (disk / "checkpoints").mkdir()
     fill(disk)
     for refuse in (launcher.train, launcher.check_folder):
         with pytest.raises(ConfigError) as refused:
@@ -62,8 +63,12 @@ def test_a_start_on_a_full_disk_is_refused(disk: Path, tmp_path: Path, monkeypat
         (line,) = str(refused.value).splitlines()
         assert f"run.dir={disk / 'run'}: {NO_SPACE}: {disk}" in line
         assert "has 0 bytes free: make room there, or choose another folder." in line
-    with pytest.raises(ConfigError, match=f"trainer.default_local_dir={disk}/checkpoints: {NO_SPACE}"):
-        launcher.train(composed(tmp_path / "run", f"trainer.default_local_dir={disk}/checkpoints"))
+    link = tmp_path / "run" / "checkpoints"
+    link.parent.mkdir()
+    link.symlink_to(disk / "checkpoints")
+    with pytest.raises(ConfigError, match=f"trainer.default_local_dir={link}: {NO_SPACE}"):
+        launcher.train(composed(tmp_path / "run"))
+    link.unlink()
     monkeypatch.setenv("RAY_TMPDIR", str(disk))
     with pytest.raises(ConfigError, match=f"{disk}, for temporary files: {NO_SPACE}"):
         launcher.train(composed(tmp_path / "run"))
@@ -74,7 +79,7 @@ def test_a_start_after_a_failure_says_what_happened(tmp_path: Path, capsys: pyte
     one = Launched(tmp_path / "run", "raise")
     one.ended()
     (one.run_dir / "metrics.jsonl").write_text('{"step": 3}\n')
-    launcher._end_former_start(one.run_dir, one.run_dir / "checkpoints")
+    launcher._end_former_start(one.run_dir)
     assert "pacs: the last start failed: RuntimeError: the cause" in capsys.readouterr().out
 
 
