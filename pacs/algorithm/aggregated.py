@@ -36,14 +36,14 @@ class Aggregated(ComparedInGroup):
             return importance_ratios(log_ratios)
         return super().token_objective(log_ratios, credit)
 
-    def shares(self, lengths: torch.Tensor, counted: Groups) -> torch.Tensor:
+    def shares(self, lengths: torch.Tensor, active: Groups) -> torch.Tensor:
         """(B,) by `aggregation`.
 
         Raises:
             ValueError: `max_response_tokens` is needed and not set.
         """
         if self.aggregation == "token-mean":
-            return torch.where(counted.rows, lengths.double(), 0)
+            return torch.where(active.rows, lengths.double(), 0)
         each = 1
         if self.aggregation == "seq-mean-token-sum-norm":
             if self.max_response_tokens is None:
@@ -52,7 +52,7 @@ class Aggregated(ComparedInGroup):
                     "${data.max_response_length}"
                 )
             each = self.max_response_tokens
-        return counted.rows.double() * each
+        return active.rows.double() * each
 
 
 class Grpo(Aggregated):

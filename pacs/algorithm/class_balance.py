@@ -10,7 +10,7 @@ Objective = Literal["log_odds", "pass_rate", "log_pass_rate"]
 Scope = Literal["group", "batch"]
 
 
-def row_weights(labels: torch.Tensor, counted: Groups, objective: Objective, scope: Scope) -> torch.Tensor:
+def row_weights(labels: torch.Tensor, active: Groups, objective: Objective, scope: Scope) -> torch.Tensor:
     """w_i of Eq. 8, by what the expected update of a prompt climbs where policy and reference agree:
 
         log_odds        of the pass rate: class balance, G / (2 sum_j R_j) of right and G / (2 sum_j (1 - R_j)) of wrong
@@ -23,7 +23,7 @@ def row_weights(labels: torch.Tensor, counted: Groups, objective: Objective, sco
 
     Args:
         labels: (B,) floating, in [0, 1].
-        counted: groups of the rows that count.
+        active: groups of the rows that count.
         objective: one of the three above.
         scope: what the sums are over: group, or batch, all rows given as if they were one group. That means the whole
             train batch: call this before it is split.
@@ -32,14 +32,14 @@ def row_weights(labels: torch.Tensor, counted: Groups, objective: Objective, sco
         (B,) in the dtype of the labels, 0 in rows that do not count.
     """
     if objective == "pass_rate":
-        return counted.rows.to(labels.dtype)
-    groups = one_group(counted.rows) if scope == "batch" else counted
+        return active.rows.to(labels.dtype)
+    groups = one_group(active.rows) if scope == "batch" else active
     correct = groups.sum(labels)
     if objective == "log_pass_rate":
         each = groups.of_rows(torch.where(correct > 0, groups.sizes / correct.where(correct > 0, 1), 1))
-        return torch.where(counted.rows, each, 0)
+        return torch.where(active.rows, each, 0)
     right, wrong = class_weights(correct, groups.sizes)
-    return torch.where(counted.rows, labels * groups.of_rows(right) + (1 - labels) * groups.of_rows(wrong), 0)
+    return torch.where(active.rows, labels * groups.of_rows(right) + (1 - labels) * groups.of_rows(wrong), 0)
 
 
 def class_weights(correct: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -52,7 +52,7 @@ def batch_constants(
     constants = constants_of(method, targets, groups, lengths, mask, streams or {})
     if not equal_groups:
         return constants
-    active = method.counted(targets, groups)
+    active = method.active(targets, groups)
     sizes, active_groups = active.of_rows(active.sizes).double(), (active.sizes > 0).sum().clamp(min=1)
     weights = torch.where(active.rows, active.rows.sum() / active_groups / sizes.clamp(min=1), 0)
     return replace(constants, shares=constants.shares * weights, weights=weights)
@@ -67,30 +67,30 @@ def constants_of(
     streams: Mapping[str, torch.Tensor],
 ) -> Constants:
     """`batch_constants` of (B,) labels that are checked, and of the groups of the rows that take part."""
-    counted = method.counted(targets, groups)
+    active = method.active(targets, groups)
     read = {name: _stream(name, streams, mask, method) for name in method.reads}
-    coefficients = method.coefficients(targets, counted)
-    credit = method.credit(TrainBatch(targets, counted, mask, read))
+    coefficients = method.coefficients(targets, active)
+    credit = method.credit(TrainBatch(targets, active, mask, read))
     if credit is not None:
         if credit.dim() == 1:
-            check_shape("credit", credit, counted.index.shape)
-            credit = torch.where(counted.rows, credit, 0)
+            check_shape("credit", credit, active.index.shape)
+            credit = torch.where(active.rows, credit, 0)
             credited = credit != 0
         else:
             if mask is None:
                 raise ValueError(f"{type(method).__name__} gives credit to tokens: it needs response_mask")
             check_shape("credit", credit, mask.shape)
-            credit = torch.where(mask & counted.rows[:, None], credit, 0)
+            credit = torch.where(mask & active.rows[:, None], credit, 0)
             credited = (credit != 0).any(dim=1)
         coefficients = torch.where(credited, coefficients, 0)
-    constants = Constants(counted.rows, method.shares(lengths, counted), coefficients, credit)
+    constants = Constants(active.rows, method.shares(lengths, active), coefficients, credit)
     weight = method.token_weight.chosen
     if weight is None:
         return constants
     if mask is None:
         raise ValueError(f"method.token_weight.name={method.token_weight.name} weighs tokens: it needs response_mask")
-    mask = mask & counted.rows[:, None]
-    advantages = partial(_advantages_at_reference, method, targets, groups, counted, mask, constants, read)
+    mask = mask & active.rows[:, None]
+    advantages = partial(_advantages_at_reference, method, targets, groups, active, mask, constants, read)
     weights = weight.weights(mask, read, advantages).to(targets.dtype)
     return replace(constants, token_weights=torch.where(mask, weights, 1))
 
@@ -99,7 +99,7 @@ def _advantages_at_reference(
     method: Method,
     targets: torch.Tensor,
     groups: Groups,
-    counted: Groups,
+    active: Groups,
     mask: torch.Tensor,
     constants: Constants,
     streams: Mapping[str, torch.Tensor],
@@ -111,10 +111,10 @@ def _advantages_at_reference(
         sums = credited_objectives(agreeing, agreeing, mask, method, constants.credit).sum(dim=1)
     if method.needs_log_likelihoods:
         likelihoods = torch.where(mask, streams["old_log_probs"], 0).sum(dim=1).to(targets.dtype)
-    coefficients = torch.where(counted.rows, constants.coefficients, 0)
+    coefficients = torch.where(active.rows, constants.coefficients, 0)
     credit, lengths = credit_means(constants.credit, mask), mask.sum(dim=1)
     rows = Rows(torch.zeros_like(targets), likelihoods, sums, lengths, targets, coefficients, credit, groups)
-    known = row_losses(method, rows, counted)[1]
+    known = row_losses(method, rows, active)[1]
     if not method.tokenwise:
         return torch.where(mask, known["effective_advantage"][:, None], 0)
     each = known[TOKEN_ADVANTAGE][:, None]

@@ -100,20 +100,20 @@ class Method(Settings, ABC):
         """
         return log_ratios
 
-    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
         """The groups with only the rows that count in N, for (B,) labels."""
         return groups
 
-    def shares(self, lengths: torch.Tensor, counted: Groups) -> torch.Tensor:
+    def shares(self, lengths: torch.Tensor, active: Groups) -> torch.Tensor:
         """(B,) what each row adds to N, 0 in rows that do not count; by default 1, for a mean over responses."""
-        return counted.rows.double()
+        return active.rows.double()
 
-    def coefficients(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+    def coefficients(self, labels: torch.Tensor, active: Groups) -> torch.Tensor:
         """(B,) constants that `losses` multiplies by, such as class weights, from the whole train batch; by default 1.
 
         0 in rows that have no loss, which are those that do not count at least.
         """
-        return counted.rows.to(labels.dtype)
+        return active.rows.to(labels.dtype)
 
     def credit(self, batch: TrainBatch) -> torch.Tensor | None:
         """(B,) or (B, T) constants of the whole train batch, such as advantages; None: the method gives none.

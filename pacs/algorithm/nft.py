@@ -41,15 +41,15 @@ class Nft(Method):
         """With the ratio of each token."""
         return self.ratio == "token"
 
-    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
         """Mixed groups."""
         return groups.keep(in_mixed_group(labels, groups))
 
     def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B,) R - q, the effective advantage where policy and reference agree."""
-        counted = batch.groups
-        pass_rates = counted.sum(batch.labels) / counted.sizes.clamp(min=1)
-        return torch.where(counted.rows, batch.labels - counted.of_rows(pass_rates.clamp(*PASS_RATES)), 0)
+        active = batch.groups
+        pass_rates = active.sum(batch.labels) / active.sizes.clamp(min=1)
+        return torch.where(active.rows, batch.labels - active.of_rows(pass_rates.clamp(*PASS_RATES)), 0)
 
     def token_objective(self, log_ratios: torch.Tensor, credit: torch.Tensor) -> torch.Tensor:
         """log rho of right responses; of wrong ones -((1-q)/q) log max(1, (1 - q rho)/(1-q)), whose q is -credit.

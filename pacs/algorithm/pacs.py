@@ -59,13 +59,13 @@ class Pacs(Method):
         """For Eq. 5's first term."""
         return self.policy_gradient_term
 
-    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
         """All rows, less single-class groups if they are dropped."""
         return groups.keep(in_mixed_group(labels, groups)) if self.single_class_groups == "drop" else groups
 
-    def coefficients(self, labels: torch.Tensor, counted: Groups) -> torch.Tensor:
+    def coefficients(self, labels: torch.Tensor, active: Groups) -> torch.Tensor:
         """w_i of Eq. 8."""
-        return row_weights(labels, counted, self.objective, self.weight_scope)
+        return row_weights(labels, active, self.objective, self.weight_scope)
 
     def targets(self, rows: Rows) -> torch.Tensor:
         """(B,) what sigmoid(psi) is to be: R, or of a label between 0 and 1 the right part of its row's weight."""

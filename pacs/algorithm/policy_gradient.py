@@ -107,7 +107,7 @@ class ReinforceRej(ClippedBothWays):
         """One of each class."""
         return 2
 
-    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
         """Mixed groups."""
         return groups.keep(in_mixed_group(labels, groups))
 

@@ -43,7 +43,7 @@ class Real(Method):
         """One of each class."""
         return 2
 
-    def counted(self, labels: torch.Tensor, groups: Groups) -> Groups:
+    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
         """Mixed groups."""
         return groups.keep(in_mixed_group(labels, groups))
 

@@ -11,14 +11,14 @@ from pacs.algorithm.rows import Rows
 
 #: What is known of a row of any method once its loss is; all (B,). A method adds its `COLUMNS`.
 #:
-#: counted              1 if the row counts in N
+#: active               1 if the row counts in N
 #: correct              its label R
 #: loss                 losses_i (for PACS w * l of Eq. 8)
 #: log_ratio            sum_t m * (log pi_theta - log pi_ref), in nats
 #: tokens               tokens of the response
 #: effective_advantage  A_i = -N * dL/dlog pi_theta(o_i), the same at every token; with credit a token, the tokens' mean
 #:                      where policy and reference agree
-ROW_COLUMNS = ("counted", "correct", "loss", "log_ratio", "tokens", "effective_advantage")
+ROW_COLUMNS = ("active", "correct", "loss", "log_ratio", "tokens", "effective_advantage")
 #: The two parts of the gradient of a `tokenwise` method: -dL/dlog pi_theta(o_i) by the sums that weigh all tokens
 #: alike, and -dL/dS_i by S_i = `Rows.token_sums`.
 SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE = "sequence_advantage", "token_advantage"
@@ -31,7 +31,7 @@ def row_columns(method: Method) -> tuple[str, ...]:
 
 @torch.enable_grad()
 def row_losses(
-    method: Method, rows: Rows, counted: Groups, weights: torch.Tensor | None = None
+    method: Method, rows: Rows, active: Groups, weights: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """(B,) losses, times (B,) weights if they are given, with the gradient that the rows have; and the columns."""
     read = {"log_ratios": rows.log_ratios, "log_likelihoods": rows.log_likelihoods, "token_sums": rows.token_sums}
@@ -61,7 +61,7 @@ def row_losses(
     effective = by_sequence = torch.stack(list(advantages.values())).sum(dim=0)
     if by_tokens is not None:
         effective = by_sequence + (by_tokens if rows.credit is None else by_tokens * rows.credit)
-    known = (counted.rows, rows.labels, losses, rows.log_ratios, rows.lengths, effective)
+    known = (active.rows, rows.labels, losses, rows.log_ratios, rows.lengths, effective)
     columns = dict(zip(ROW_COLUMNS, known, strict=True)) | {name: extra[name] for name in method.COLUMNS}
     if by_tokens is not None:
         columns |= {SEQUENCE_ADVANTAGE: by_sequence, TOKEN_ADVANTAGE: by_tokens}

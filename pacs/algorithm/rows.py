@@ -31,7 +31,7 @@ class Constants:
     """What is calculated once over a whole train batch, and used in any part of it.
 
     Attributes:
-        counted: (B,) bool, the rows that count in N.
+        active: (B,) bool, the rows that count in N.
         shares: (B,) what each row adds to N: its sum over a mini-batch is the `denominator` of its micro-batches.
         coefficients: (B,) `Method.coefficients`; 0 in rows that have no loss.
         credit: (B,) or (B, T) `Method.credit`; None of a method that gives none.
@@ -39,7 +39,7 @@ class Constants:
         token_weights: (B, T) what each token's gradient is multiplied by, 1 outside the mask; None: 1 everywhere.
     """
 
-    counted: torch.Tensor
+    active: torch.Tensor
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None

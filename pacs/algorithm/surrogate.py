@@ -16,7 +16,7 @@ def surrogate_loss(
     response_mask: torch.Tensor,
     advantages: torch.Tensor,
     *,
-    counted: torch.Tensor,
+    active: torch.Tensor,
     denominator: float | torch.Tensor | None = None,
 ) -> torch.Tensor:
     """-(1/N) * sum_it m_it * A_i * log pi_theta(o_it): at the weights that gave A_i, its gradient is `method_loss`'s.
@@ -28,7 +28,7 @@ def surrogate_loss(
         log_probs: (B, T) of any floating dtype, with gradient.
         response_mask: (B, T) bool or number; nonzero marks the response's tokens.
         advantages: (B,) `effective_advantage` of `score_responses`.
-        counted: (B,) bool or number, its `counted`; rows that are 0 have no influence, whatever they hold, and so have
+        active: (B,) bool or number, its `active`; rows that are 0 have no influence, whatever they hold, and so have
             those with an advantage of 0. Any other makes the value NaN if its log-likelihood is not finite.
         denominator: N, by default the number of rows given that count; for a micro-batch, the number over the
             whole mini-batch, and 0 only where no row counts.
@@ -41,8 +41,8 @@ def surrogate_loss(
     """
     check_shape("response_mask", response_mask, log_probs.shape)
     check_shape("advantages", advantages, log_probs.shape[:1])
-    check_shape("counted", counted, log_probs.shape[:1])
-    rows = counted != 0
+    check_shape("active", active, log_probs.shape[:1])
+    rows = active != 0
     acting = rows & (advantages.detach() != 0)
     log_likelihoods = select(log_probs, (response_mask != 0) & acting[:, None], at_least_float32(log_probs)).sum(dim=1)
     weights = torch.where(acting, advantages.detach().to(log_likelihoods.dtype), 0)
@@ -72,26 +72,26 @@ def advantage_loss(
     if token_weights is not None:
         log_probs = scale_gradient(log_probs, token_weights)
         objectives = None if objectives is None else scale_gradient(objectives, token_weights)
-    counted = columns["counted"]
+    active = columns["active"]
     if objectives is None:
         advantages = columns["effective_advantage"]
-        return surrogate_loss(log_probs, response_mask, advantages, counted=counted, denominator=denominator)
+        return surrogate_loss(log_probs, response_mask, advantages, active=active, denominator=denominator)
     parts = ((log_probs, columns[SEQUENCE_ADVANTAGE]), (objectives, columns[TOKEN_ADVANTAGE]))
     losses = [
-        surrogate_loss(values, response_mask, advantages, counted=counted, denominator=denominator)
+        surrogate_loss(values, response_mask, advantages, active=active, denominator=denominator)
         for values, advantages in parts
     ]
     return losses[0] + losses[1]
 
 
-def denominator_of(given: float | torch.Tensor | None, counted: torch.Tensor) -> float | torch.Tensor:
+def denominator_of(given: float | torch.Tensor | None, active: torch.Tensor) -> float | torch.Tensor:
     """N as it was given, checked; by default the number of rows that count here."""
     if given is None:
-        return counted.sum().clamp(min=1)
+        return active.sum().clamp(min=1)
     n = float(given)
-    if not math.isfinite(n) or n < 0 or (n == 0 and bool(counted.any())):
+    if not math.isfinite(n) or n < 0 or (n == 0 and bool(active.any())):
         raise ValueError(
-            f"denominator={n:g}, but {int(counted.sum())} rows count here: give the number of rows that "
+            f"denominator={n:g}, but {int(active.sum())} rows count here: give the number of rows that "
             "count in the whole mini-batch"
         )
     return n or 1.0

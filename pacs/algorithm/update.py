@@ -70,17 +70,17 @@ def method_loss(
         log_probs = scale_gradient(log_probs, given.token_weights)
     log_ratios = sequence_log_ratios(log_probs, ref_log_probs, mask, allow_not_finite=allow_not_finite)
     likelihoods = select(log_probs, mask, log_ratios.dtype).sum(dim=1) if method.needs_log_likelihoods else None
-    counted = method.counted(targets, groups)
+    active = method.active(targets, groups)
     check_shape("coefficients", given.coefficients, group_ids.shape)
-    coefficients = torch.where(counted.rows, given.coefficients.to(log_ratios.dtype), 0)
+    coefficients = torch.where(active.rows, given.coefficients.to(log_ratios.dtype), 0)
     sums = None
     if method.tokenwise:
         sums = credited_objectives(log_probs, ref_log_probs, mask, method, given.credit).sum(dim=1)
     credit = credit_means(given.credit, mask)
     rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
-    losses, columns = row_losses(method, rows, counted, given.weights)
+    losses, columns = row_losses(method, rows, active, given.weights)
     n = given.shares.sum() if denominator is None else denominator
-    return losses.sum() / denominator_of(n, counted.rows), columns
+    return losses.sum() / denominator_of(n, active.rows), columns
 
 
 def score_responses(
@@ -137,12 +137,12 @@ def score_responses(
     log_ratios = given["log_ratios"]
     lengths = torch.where(groups.rows, lengths, 0)
     targets = checked_labels(labels, groups, log_ratios.dtype, soft=method.soft_labels)
-    counted = method.counted(targets, groups)
+    active = method.active(targets, groups)
     if coefficients is None:
         constants = constants_of(method, targets, groups, lengths, None, {})
         coefficients, credit = constants.coefficients, constants.credit
     check_shape("coefficients", coefficients, group_ids.shape)
-    coefficients = torch.where(counted.rows, coefficients.detach().to(log_ratios.dtype), 0)
+    coefficients = torch.where(active.rows, coefficients.detach().to(log_ratios.dtype), 0)
     likelihoods, sums = given.get("log_likelihoods"), given.get("token_sums")
     rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
-    return row_losses(method, rows, counted, weights)[1]
+    return row_losses(method, rows, active, weights)[1]

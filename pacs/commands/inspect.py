@@ -78,7 +78,7 @@ def summary(evidence: "Evidence") -> str:
         f"gradient norms of its updates: {norms} (skipped: {', '.join(map(str, skipped))})",
         f"learning rate: {evidence.learning_rate:.4g}",
         f"rows: {len(evidence.prompts)}, {int(evidence.padding.sum())} of them padding; "
-        f"{int(evidence.counted.sum())} count",
+        f"{int(evidence.active.sum())} count",
         f"rows that are not finite: {causes.total()}",
         *(f"  {causes[name]}: {words}" for name, words in CAUSES.items() if causes[name]),
     ]
@@ -115,7 +115,7 @@ def whole_row(evidence: "Evidence", row: int) -> str:
     lines = [
         f"row {row} of step {evidence.step}" + (" (padding)" if evidence.padding[row] else ""),
         f"group {int(evidence.group_ids[row])}, label {int(evidence.labels[row])}, weight "
-        f"{format_cell(float(evidence.weights[row]))}, {'counts' if evidence.counted[row] else 'does not count'}, "
+        f"{format_cell(float(evidence.weights[row]))}, {'counts' if evidence.active[row] else 'does not count'}, "
         f"{int(evidence.response_tokens[row])} tokens under the response mask",
     ]
     for values in passes_of(evidence):

@@ -58,7 +58,7 @@ class RowFields(Packed):
         group_ids: (B,) int64.
         group_sizes: (B,) int64, rows of the row's group that take part, wherever they are.
         row_mask: (B,) bool, the row is a response (not padding) and has enough others to be compared with.
-        counted: (B,) bool, the row counts in N.
+        active: (B,) bool, the row counts in N.
         shares: (B,) float64, what the row adds to N.
         coefficients: (B,) float, `Method.coefficients`.
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
@@ -71,7 +71,7 @@ class RowFields(Packed):
     group_ids: torch.Tensor
     group_sizes: torch.Tensor
     row_mask: torch.Tensor
-    counted: torch.Tensor
+    active: torch.Tensor
     shares: torch.Tensor
     coefficients: torch.Tensor
     credit: torch.Tensor | None = None
@@ -84,7 +84,7 @@ class RowFields(Packed):
             values.to_padded_tensor(0) if values is not None and values.is_nested else values
             for values in (self.credit, self.token_weights)
         )
-        return Constants(self.counted, self.shares, self.coefficients, credit, self.weights, token_weights)
+        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights)
 
 
 @dataclass(frozen=True)

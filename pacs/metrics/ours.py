@@ -83,7 +83,7 @@ METRICS = (
     Metric("pacs/critic/accuracy_fraction", "accurate", MIXED),
     Metric("pacs/critic/calibration_error_mean", "calibration_error", MIXED),
     Metric("pacs/critic/residual_mean", "residual", MIXED),
-    Metric("pacs/critic/bin_*/rows_count", "counted", BIN),
+    Metric("pacs/critic/bin_*/rows_count", "active", BIN),
     Metric("pacs/critic/bin_*/probability_mean", "probability", BIN),
     Metric("pacs/critic/bin_*/correct_fraction", "correct", BIN),
     *(

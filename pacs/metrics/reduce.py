@@ -51,7 +51,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
         tables: of all micro-batches, mini-batches and ranks, in any order. Column -> (B,) of any number type, with
             `UPDATE_COLUMNS` and the same ones of `OPTIONAL_UPDATE_COLUMNS` in all, at the weights before the update:
 
-            counted              1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
+            active               1 if the row counts in N of Eq. 8; of other rows nothing but finiteness is read
             correct              the label R; with others than 0 and 1, what is of right and wrong rows is left out
             loss                 w * l
             score                psi; comes with `mixed`
@@ -84,7 +84,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
     finite = torch.stack(list(rows.values())).isfinite().all(dim=0)
     not_finite = _reduce({"not_finite": (~finite).double()}, {ours.UPDATED: torch.ones_like(finite)})
-    read = finite & (rows["counted"] != 0)
+    read = finite & (rows["active"] != 0)
     rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1

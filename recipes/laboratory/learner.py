@@ -136,11 +136,11 @@ class Learner:
 
     def _reset(self, step: int, rows: dict[str, torch.Tensor]) -> bool:
         """Replace the reference where that is due after the updates of a step."""
-        saturated, counted = 0.0, rows.get("counted", torch.ones_like(rows["log_ratio"])) != 0
+        saturated, active = 0.0, rows.get("active", torch.ones_like(rows["log_ratio"])) != 0
         if "score" in rows:
-            residuals = (rows["score"].sigmoid() - rows["correct"])[counted].abs()
+            residuals = (rows["score"].sigmoid() - rows["correct"])[active].abs()
             saturated = float((residuals < SATURATED_RESIDUAL).float().mean())
-        log_ratio = float(rows["log_ratio"][counted].mean())
+        log_ratio = float(rows["log_ratio"][active].mean())
         event = self._schedule.after_updates(step, saturated=saturated, log_ratio=log_ratio)
         if event is None:
             return False

@@ -42,12 +42,12 @@ class Solved(NamedTuple):
     Attributes:
         losses: w l of each response.
         slopes: derivative of the sum of a group's losses by the log-likelihood of each response.
-        counted: 1 if the response counts in N.
+        active: 1 if the response counts in N.
     """
 
     losses: torch.Tensor
     slopes: torch.Tensor
-    counted: torch.Tensor
+    active: torch.Tensor
 
 
 def solve_groups(
@@ -70,7 +70,7 @@ def solve_groups(
     mask = torch.ones_like(rows)
     loss, columns = method_loss(rows, of_reference, mask, targets, ids, method, denominator=1)
     slopes = torch.autograd.grad(loss, rows)[0]
-    parts = (columns["loss"], slopes, columns["counted"])
+    parts = (columns["loss"], slopes, columns["active"])
     return Solved(*(part.detach().reshape(shape) for part in parts))
 
 
@@ -96,8 +96,8 @@ def sampled_gradient(
     solved = solve_groups(method, policy, reference, labels, groups)
     chances = groups.log_probability(policy).exp()
     expected = (chances[..., None] * by_logits(solved.slopes, policy, groups.members)).sum(dim=1)
-    counted = (chances[..., None] * solved.counted).sum(dim=(1, 2))
-    return expected / counted.clamp(min=1e-300)[:, None]
+    active = (chances[..., None] * solved.active).sum(dim=(1, 2))
+    return expected / active.clamp(min=1e-300)[:, None]
 
 
 def expected_loss(

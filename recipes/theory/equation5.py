@@ -160,12 +160,12 @@ def dropped_bias(size: int = 2) -> Dropped:
         method = Pacs(single_class_groups=kept)
         solved = solve_groups(method, policy, of_reference, SIX, groups)
         gradients = by_logits(solved.slopes, policy, groups.members)[0]
-        counted = solved.counted[0].sum(dim=1)
+        active = solved.active[0].sum(dim=1)
         both = gradients[:, None] + gradients
-        n = (counted[:, None] + counted).clamp(min=1)
+        n = (active[:, None] + active).clamp(min=1)
         mean = ((chances[:, None] * chances / n)[..., None] * both).sum(dim=(0, 1))
         many = sampled_gradient(method, policy, of_reference, SIX, groups)[0]
         distances.append(relative(mean, many))
         cosines.append(float(torch.cosine_similarity(mean, many, dim=0)))
-        empty.append(float(chances[counted == 0].sum()) ** 2)
+        empty.append(float(chances[active == 0].sum()) ** 2)
     return Dropped(distances[0], cosines[0], empty[0], distances[1])

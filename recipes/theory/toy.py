@@ -91,10 +91,10 @@ def gradient(
         log_probs, of_reference, torch.ones_like(log_probs), labels.reshape(-1), ids, method, denominator=1
     )
     per_response = torch.autograd.grad(loss, log_probs)[0].reshape(drawn.shape)
-    counted = columns["counted"].reshape(drawn.shape).sum(dim=(2, 3)).clamp(min=1)
+    active = columns["active"].reshape(drawn.shape).sum(dim=(2, 3)).clamp(min=1)
     by_answer = torch.zeros_like(policy_log_probs).scatter_add(3, drawn, per_response)
     by_logit = by_answer - policy_log_probs.exp() * by_answer.sum(dim=3, keepdim=True)
-    return torch.einsum("lspa,spaf->lsf", by_logit, prompts.features) / counted[..., None]
+    return torch.einsum("lspa,spaf->lsf", by_logit, prompts.features) / active[..., None]
 
 
 class Adam:

@@ -159,16 +159,16 @@ def naive_weight(i: int, batch: Batch, config: Pacs) -> float:
 
 def naive_loss(batch: Batch, config: Pacs) -> torch.Tensor:
     rewards = naive_rewards(batch, config)
-    counted = naive_counted(batch, config)
+    active = naive_counted(batch, config)
     total = torch.zeros((), dtype=torch.float64)
-    for i in counted:
+    for i in active:
         sigma = torch.sigmoid(naive_score(i, naive_members(batch, i), rewards, config.estimator))
         weighted = -naive_weight(i, batch, config) * torch.log(sigma if batch.labels[i] == 1 else 1 - sigma)
         total = total + weighted
         if config.policy_gradient_term:
             likelihood = batch.log_probs[i][batch.response_mask[i]].sum()
             total = total + weighted.detach() * (likelihood - likelihood.detach())
-    return total / len(counted)
+    return total / len(active)
 
 
 def gradient(loss: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:

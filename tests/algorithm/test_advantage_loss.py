@@ -13,17 +13,17 @@ def test_both_parts_are_divided(denominator: float | None) -> None:
     log_probs, values = (torch.randn(4, 5, generator=draw, dtype=torch.float64) for _ in range(2))
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0]])
     whole, by_all, by_tokens = (torch.randn(4, generator=draw, dtype=torch.float64) for _ in range(3))
-    counted = torch.tensor([True, True, False, True])
+    active = torch.tensor([True, True, False, True])
     columns = {"effective_advantage": whole, SEQUENCE_ADVANTAGE: by_all, TOKEN_ADVANTAGE: by_tokens}
-    columns["counted"] = counted
+    columns["active"] = active
     loss = advantage_loss(log_probs, values, mask, columns, denominator=denominator)
     total = sum(
         by_all[i] * log_probs[i, t] + by_tokens[i] * values[i, t]
         for i in range(4)
         for t in range(5)
-        if counted[i] and mask[i, t]
+        if active[i] and mask[i, t]
     )
     assert float(loss) == pytest.approx(-float(total) / (3 if denominator is None else denominator), rel=1e-12)
     plain = advantage_loss(log_probs, None, mask, columns, denominator=denominator)
-    total = sum(whole[i] * log_probs[i, t] for i in range(4) for t in range(5) if counted[i] and mask[i, t])
+    total = sum(whole[i] * log_probs[i, t] for i in range(4) for t in range(5) if active[i] and mask[i, t])
     assert float(plain) == pytest.approx(-float(total) / (3 if denominator is None else denominator), rel=1e-12)

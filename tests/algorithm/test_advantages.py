@@ -45,7 +45,7 @@ def autograd_advantages(batch: Batch, config: Pacs) -> torch.Tensor:
     """-N * dL/dlog pi at every position: (B, T)."""
     leaf = batch.log_probs.clone().requires_grad_()
     loss, _ = method_loss(leaf, *batch.inputs[1:], config, row_mask=batch.row_mask)
-    return -batch.constants(config).counted.sum() * gradient(loss, leaf)
+    return -batch.constants(config).active.sum() * gradient(loss, leaf)
 
 
 def assert_equals_autograd(batch: Batch, config: Pacs, rtol: float, atol: float) -> None:

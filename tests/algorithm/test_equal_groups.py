@@ -61,9 +61,9 @@ def test_the_update_is_the_mean_over_groups_of_each_groups_own_mean(method: Meth
     torch.testing.assert_close(gradient(loss, own), gradient(wanted, leaf), rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(gradient(scored(batch, method, own), own), gradient(loss_of(batch, method, own), own))
     # N is the number of rows that count, and the mean of what is known of their losses is the loss.
-    assert float(constants.shares.sum()) == pytest.approx(float(constants.counted.sum()))
-    counted = columns["counted"] == 1
-    assert float(columns["loss"][counted].mean()) == pytest.approx(loss.item())
+    assert float(constants.shares.sum()) == pytest.approx(float(constants.active.sum()))
+    active = columns["active"] == 1
+    assert float(columns["loss"][active].mean()) == pytest.approx(loss.item())
 
 
 def equal_constants(batch: Batch, method: Method) -> torch.Tensor:

@@ -146,11 +146,11 @@ def test_real_s_cross_entropy_is_a_setting_of_pacs(scale: float) -> None:
     """Also prime's, of sums and in all groups: sigma(s/tau) against the labels, by hand."""
     rows = rows_of(*RANDOM, scale=scale)
     right, lengths = rows["R"].double(), rows["lengths"].double()
-    counted = torch.tensor([0 < sum(g) < len(g) for g in RANDOM]).repeat_interleave(8)
+    active = torch.tensor([0 < sum(g) < len(g) for g in RANDOM]).repeat_interleave(8)
     preset = Pacs(
         beta=2.0, estimator="none", objective="pass_rate", normalize_by_length=True, single_class_groups="drop"
     )
-    wanted = 2.0 / lengths * (right - torch.sigmoid(2.0 * rows["d"] / lengths)) * counted
+    wanted = 2.0 / lengths * (right - torch.sigmoid(2.0 * rows["d"] / lengths)) * active
     torch.testing.assert_close(advantages(preset, rows), wanted, rtol=1e-9, atol=1e-12)
     prime = Pacs(beta=0.05, estimator="none", objective="pass_rate")
     torch.testing.assert_close(

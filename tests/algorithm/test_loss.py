@@ -224,7 +224,7 @@ def test_given_coefficients_are_used_as_they_are() -> None:
     """Except in rows that do not count: there even a NaN weighs nothing."""
     batch = make_batch(seed=6)
     config = Pacs(single_class_groups="drop")
-    coefficients = torch.where(batch.constants(config).counted, 2.5, float("nan"))
+    coefficients = torch.where(batch.constants(config).active, 2.5, float("nan"))
     loss, grad = loss_and_gradient(batch, config, constants=batch.constants(config, coefficients))
     unweighted = config.model_copy(update={"objective": "pass_rate"})
     expected, expected_grad = loss_and_gradient(batch, unweighted)

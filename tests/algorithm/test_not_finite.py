@@ -90,7 +90,7 @@ def cached(batch: Batch, config: Pacs, weights: torch.Tensor | None) -> tuple[to
     """The values that are not finite are in both passes."""
     rows = score(batch, config, weights)
     leaf = batch.log_probs.clone().requires_grad_()
-    loss = surrogate_loss(leaf, batch.response_mask, rows["effective_advantage"], counted=rows["counted"])
+    loss = surrogate_loss(leaf, batch.response_mask, rows["effective_advantage"], active=rows["active"])
     return loss.detach(), gradient(loss, leaf)
 
 
@@ -112,7 +112,7 @@ def test_in_a_dropped_group_it_is_harmless(config: Pacs, strategy: Strategy, nam
     assert torch.equal(grad, clean_grad)
     assert clean_grad.abs().max() > 0
     rows, clean_rows = score(batch, config), score(clean, config)
-    counts = clean_rows["counted"] == 1
+    counts = clean_rows["active"] == 1
     assert all(torch.equal(rows[column][counts], clean_rows[column][counts]) for column in rows)
     assert torch.nonzero(rows["log_ratio"].isnan()).flatten().tolist() == [row]
 
@@ -202,7 +202,7 @@ def test_a_row_without_a_weight_is_compared_with_the_others(config: Pacs, strate
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_reward_that_is_not_finite_gives_a_dropped_group_no_advantage(estimator: str, value: float) -> None:
     batch, config = make_batch(), Pacs(estimator=estimator, single_class_groups="drop")
-    counted, weights = batch.constants(config).counted, batch.constants(config).coefficients
+    active, weights = batch.constants(config).active, batch.constants(config).coefficients
     rewards = torch.linspace(-1, 1, len(batch.labels))
     rest = {"beta": 1.0, "estimator": estimator, "row_mask": batch.row_mask}
     clean = effective_advantages(rewards, batch.labels, weights, batch.group_ids, **rest)
@@ -210,7 +210,7 @@ def test_a_reward_that_is_not_finite_gives_a_dropped_group_no_advantage(estimato
     result = effective_advantages(broken, batch.labels, weights, batch.group_ids, **rest)
     assert torch.equal(result, clean)
     assert (result[batch.group_ids == 5] == 0).all()
-    assert result[counted].abs().min() > 0
+    assert result[active].abs().min() > 0
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -250,7 +250,7 @@ def test_gradient_caching_has_it_in_the_surrogate_of_its_group(config: Pacs, nam
         assert rows[column][affected].isnan().all()
         assert torch.equal(rows[column][others], clean_rows[column][others])
     leaf = clean.log_probs.clone().requires_grad_()
-    loss = surrogate_loss(leaf, batch.response_mask, rows["effective_advantage"], counted=rows["counted"])
+    loss = surrogate_loss(leaf, batch.response_mask, rows["effective_advantage"], active=rows["active"])
     assert loss.isnan()
     assert gradient(loss, leaf)[batch.response_mask & affected[:, None]].isnan().all()
 

@@ -29,11 +29,11 @@ def test_columns_equal_the_naive_values(config: Pacs) -> None:
     assert tuple(rows) == row_columns(config)
 
     rewards, log_ratios = naive_rewards(batch, config), naive_rewards(batch, Pacs())
-    counted = naive_counted(batch, config)
-    assert torch.nonzero(rows["counted"]).flatten().tolist() == counted
+    active = naive_counted(batch, config)
+    assert torch.nonzero(rows["active"]).flatten().tolist() == active
     leaf = batch.log_probs.clone().requires_grad_()
     token_gradient = gradient(naive_loss(replace(batch, log_probs=leaf), config), leaf)
-    for i in counted:
+    for i in active:
         members = naive_members(batch, i)
         score = naive_score(i, members, rewards, config.estimator)
         sigma, label = torch.sigmoid(score), batch.labels[i]
@@ -45,7 +45,7 @@ def test_columns_equal_the_naive_values(config: Pacs) -> None:
             "mixed": float(0 < sum(float(batch.labels[j]) for j in members) < len(members)),
             "log_ratio": log_ratios[i].item(),
             "tokens": float(batch.response_mask[i].sum()),
-            "effective_advantage": -len(counted) * token_gradient[i, first_token].item(),
+            "effective_advantage": -len(active) * token_gradient[i, first_token].item(),
             "grpo_fallback": 0.0,
         }
         assert {name: rows[name][i].item() for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -80,7 +80,7 @@ def test_at_the_reference_itself_the_scores_are_zero_and_the_update_is_reinforce
 
 def test_a_surrogate_without_a_counted_row_is_zero_with_a_gradient_of_zeros() -> None:
     leaf = torch.full((2, 3), torch.nan, requires_grad=True)
-    loss = surrogate_loss(leaf, torch.ones(2, 3), torch.ones(2), counted=torch.zeros(2), denominator=0)
+    loss = surrogate_loss(leaf, torch.ones(2, 3), torch.ones(2), active=torch.zeros(2), denominator=0)
     assert loss.item() == 0
     assert gradient(loss, leaf).tolist() == [[0.0] * 3] * 2
 
@@ -88,6 +88,6 @@ def test_a_surrogate_without_a_counted_row_is_zero_with_a_gradient_of_zeros() ->
 def test_a_surrogate_refuses_shapes_that_would_broadcast() -> None:
     log_probs, mask = torch.zeros(2, 3), torch.ones(2, 3)
     with pytest.raises(ValueError, match=r"advantages has shape \(1,\), where \(2,\) is needed"):
-        surrogate_loss(log_probs, mask, torch.ones(1), counted=torch.ones(2))
+        surrogate_loss(log_probs, mask, torch.ones(1), active=torch.ones(2))
     with pytest.raises(ValueError, match=r"response_mask has shape"):
-        surrogate_loss(log_probs, mask[:1], torch.ones(2), counted=torch.ones(2))
+        surrogate_loss(log_probs, mask[:1], torch.ones(2), active=torch.ones(2))

@@ -94,8 +94,8 @@ def test_once_scored_any_rows_sum_to_the_mini_batch(config: Pacs, parts: list[in
             leaf[rows],
             batch.response_mask[rows],
             scored["effective_advantage"][rows],
-            counted=scored["counted"][rows],
-            denominator=scored["counted"].sum(),
+            active=scored["active"][rows],
+            denominator=scored["active"].sum(),
         )
         gradients.append(gradient(surrogate, leaf))
     torch.testing.assert_close(sum(gradients), gradient(whole, leaf), rtol=1e-9, atol=1e-14)
@@ -125,9 +125,9 @@ def test_scope_batch_needs_its_weights_from_before_the_split() -> None:
 def test_rows_that_do_not_count_have_no_part_in_the_weights(config: Pacs) -> None:
     batch = make_batch()
     constants = batch.constants(config)
-    counted, weights = constants.counted, constants.coefficients
-    assert 0 < counted.sum() < len(counted)
-    kept = batch.take(counted.nonzero().squeeze(1))
+    active, weights = constants.active, constants.coefficients
+    assert 0 < active.sum() < len(active)
+    kept = batch.take(active.nonzero().squeeze(1))
     alone = batch_constants(kept.labels, kept.group_ids, config).coefficients
-    torch.testing.assert_close(weights[counted], alone)
-    assert (weights[~counted] == 0).all()
+    torch.testing.assert_close(weights[active], alone)
+    assert (weights[~active] == 0).all()

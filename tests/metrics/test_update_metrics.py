@@ -20,7 +20,7 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
     rows = []
     for _ in range(count):
         row = {
-            "counted": float(rng.random() < 0.8),
+            "active": float(rng.random() < 0.8),
             "correct": float(rng.random() < 0.4),
             "loss": rng.uniform(0, 3),
             "score": rng.gauss(0, 4),
@@ -42,7 +42,7 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
                 "update": float(rng.randrange(2)),
             }
         rows.append(row)
-    rows[0] |= {"score": 0.0, "counted": 1.0, "mixed": 1.0}
+    rows[0] |= {"score": 0.0, "active": 1.0, "mixed": 1.0}
     return rows
 
 
@@ -68,13 +68,13 @@ def quantile(values: list[float], share: float) -> float:
 
 
 def naive(rows: list[Row]) -> dict[str, float]:
-    counted = [row for row in rows if row["counted"]]
-    correct = [row["score"] for row in counted if row["correct"]]
-    wrong = [row["score"] for row in counted if not row["correct"]]
-    residuals = [abs(sigmoid(row["score"]) - row["correct"]) for row in counted]
-    fresh = [row for row in counted if row["update"] == 0]
-    tokens = sum(row["tokens"] for row in counted)
-    mixed = [row for row in counted if row["mixed"]]
+    active = [row for row in rows if row["active"]]
+    correct = [row["score"] for row in active if row["correct"]]
+    wrong = [row["score"] for row in active if not row["correct"]]
+    residuals = [abs(sigmoid(row["score"]) - row["correct"]) for row in active]
+    fresh = [row for row in active if row["update"] == 0]
+    tokens = sum(row["tokens"] for row in active)
+    mixed = [row for row in active if row["mixed"]]
     right_guesses = sum(0.5 if row["score"] == 0 else (row["score"] > 0) == bool(row["correct"]) for row in mixed)
 
     error = 0.0
@@ -91,23 +91,23 @@ def naive(rows: list[Row]) -> dict[str, float]:
 
     expected = bins | {
         "pacs/rows/not_finite_count": 0,
-        "pacs/loss_mean": mean([row["loss"] for row in counted]),
+        "pacs/loss_mean": mean([row["loss"] for row in active]),
         "pacs/residual_mean": mean(residuals),
-        "pacs/saturated_fraction": sum(value < 0.01 for value in residuals) / len(counted),
+        "pacs/saturated_fraction": sum(value < 0.01 for value in residuals) / len(active),
         "pacs/critic/accuracy_fraction": right_guesses / len(mixed),
         "pacs/critic/residual_mean": mean([abs(sigmoid(row["score"]) - row["correct"]) for row in mixed]),
         "pacs/critic/calibration_error_mean": error,
-        "pacs/effective_advantage_rms": math.sqrt(mean([row["effective_advantage"] ** 2 for row in counted])),
-        "pacs/log_ratio/sequence_mean": mean([row["log_ratio"] for row in counted]),
-        "pacs/log_ratio/sequence_std": statistics.stdev([row["log_ratio"] for row in counted]),
-        "pacs/log_ratio/per_token": sum(row["log_ratio"] for row in counted) / tokens,
-        "pacs/grpo_fallback_fraction": mean([row["grpo_fallback"] for row in counted]),
+        "pacs/effective_advantage_rms": math.sqrt(mean([row["effective_advantage"] ** 2 for row in active])),
+        "pacs/log_ratio/sequence_mean": mean([row["log_ratio"] for row in active]),
+        "pacs/log_ratio/sequence_std": statistics.stdev([row["log_ratio"] for row in active]),
+        "pacs/log_ratio/per_token": sum(row["log_ratio"] for row in active) / tokens,
+        "pacs/grpo_fallback_fraction": mean([row["grpo_fallback"] for row in active]),
         "pacs/rollout_gap/per_token": sum(r["rollout_gap"] for r in fresh) / sum(r["tokens"] for r in fresh),
         "pacs/rollout_gap/worst_max": max(row["rollout_gap_worst"] for row in fresh),
-        "pacs/token_weight/per_token": sum(row["token_weight"] for row in counted) / tokens,
-        "pacs/token_weight/carrying_per_token": sum(row["weighted_tokens"] for row in counted) / tokens,
-        "pacs/token_weight/least_min": min(row["token_weight_least"] for row in counted),
-        "actor/entropy": sum(row["entropy"] for row in counted) / tokens,
+        "pacs/token_weight/per_token": sum(row["token_weight"] for row in active) / tokens,
+        "pacs/token_weight/carrying_per_token": sum(row["weighted_tokens"] for row in active) / tokens,
+        "pacs/token_weight/least_min": min(row["token_weight_least"] for row in active),
+        "actor/entropy": sum(row["entropy"] for row in active) / tokens,
     }
     for label, scores in (("correct", correct), ("wrong", wrong)):
         expected |= {
@@ -171,7 +171,7 @@ def test_by_hand() -> None:
 
 
 def test_all_scores_zero_have_the_calibration_error_of_a_coin() -> None:
-    rows = [row | {"counted": 1.0, "score": 0.0, "mixed": 1.0} for row in make_rows(3)]
+    rows = [row | {"active": 1.0, "score": 0.0, "mixed": 1.0} for row in make_rows(3)]
     share = mean([row["correct"] for row in rows])
     metrics = update_metrics([table(rows)])
     assert metrics["pacs/critic/calibration_error_mean"] == pytest.approx(abs(0.5 - share))
@@ -235,8 +235,8 @@ def test_labels_between_0_and_1_are_of_no_class() -> None:
     assert not of_classes & graded.keys()
     # sigma(psi) of what is learned is not R then: with balanced classes another share of it.
     assert [name for name in graded if re.search("critic|residual|saturated", name)] == []
-    counted = [row["loss"] for row in rows if row["counted"]]
-    assert graded["pacs/loss_mean"] == pytest.approx(mean(counted))
+    active = [row["loss"] for row in rows if row["active"]]
+    assert graded["pacs/loss_mean"] == pytest.approx(mean(active))
 
 
 def test_only_the_first_update_has_a_gap() -> None:
@@ -269,15 +269,15 @@ NO_ROWS_IN_BINS = {f"pacs/critic/bin_{k}/rows_count": 0 for k in range(10)}
 
 def test_without_a_row_that_counts_there_is_nothing_but_counts() -> None:
     assert update_metrics([]) == {}
-    metrics = update_metrics([table([row | {"counted": 0.0} for row in make_rows(1)])])
+    metrics = update_metrics([table([row | {"active": 0.0} for row in make_rows(1)])])
     assert metrics == {"pacs/rows/not_finite_count": 0} | NO_ROWS_IN_BINS
 
 
 def test_rows_that_do_not_count_are_not_read() -> None:
     """Only that their values are not finite is seen."""
     rows = make_rows(4)
-    broken = [row if row["counted"] else dict.fromkeys(row, math.nan) | {"counted": 0.0} for row in rows]
-    seen = {"pacs/rows/not_finite_count": sum(1 for row in rows if not row["counted"])}
+    broken = [row if row["active"] else dict.fromkeys(row, math.nan) | {"active": 0.0} for row in rows]
+    seen = {"pacs/rows/not_finite_count": sum(1 for row in rows if not row["active"])}
     assert seen["pacs/rows/not_finite_count"] > 0
     assert update_metrics([table(broken)]) == update_metrics([table(rows)]) | seen
 

@@ -65,7 +65,7 @@ def step_rows(
         group_ids=group_ids,
         group_sizes=sizes,
         row_mask=row_mask,
-        counted=constants.counted,
+        active=constants.active,
         shares=constants.shares,
         coefficients=constants.coefficients,
         weights=constants.weights,

@@ -18,7 +18,7 @@ from pacs.integration.exchange import PREFIX, TABLES
 
 #: What of a train batch the evidence is made from; verl's names and ours.
 BATCH_FIELDS = (
-    "prompts", "responses", "response_mask", "pacs_labels", "pacs_coefficients", "pacs_group_ids", "pacs_counted",
+    "prompts", "responses", "response_mask", "pacs_labels", "pacs_coefficients", "pacs_group_ids", "pacs_active",
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ class Evidence:
         labels: (B,) float, 0 or 1.
         weights: (B,) float, w of Eq. 8.
         group_ids: (B,) int64.
-        counted: (B,) bool, the row counts in N.
+        active: (B,) bool, the row counts in N.
         padding: (B,) bool, the row fills the batch up.
         passes: column -> (P,) float: `row` (below B), `update` (from 0), and the columns of `update_metrics` that the
             workers returned.
@@ -85,7 +85,7 @@ class Evidence:
     labels: torch.Tensor
     weights: torch.Tensor
     group_ids: torch.Tensor
-    counted: torch.Tensor
+    active: torch.Tensor
     padding: torch.Tensor
     passes: dict[str, torch.Tensor]
 
@@ -122,7 +122,7 @@ def write_evidence(
     )
     names = returned[TABLES][0][0]
     passes = torch.cat([values for _, values in returned[TABLES]], dim=1)
-    ours = {"labels": "labels", "weights": "coefficients", "group_ids": "group_ids", "counted": "counted"}
+    ours = {"labels": "labels", "weights": "coefficients", "group_ids": "group_ids", "active": "active"}
     evidence = Evidence(
         step=step,
         skipped_in_a_row=skipped_in_a_row,
@@ -152,7 +152,10 @@ def read_evidence(file: Path) -> Evidence:
         UserError: there is no such file, or it is another one.
     """
     try:
-        return Evidence(**read_torch_file(file))
+        fields = read_torch_file(file)
+        if "counted" in fields:  # as it was called until 2026-11
+            fields["active"] = fields.pop("counted")
+        return Evidence(**fields)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except (UnsafeFile, TypeError) as error:

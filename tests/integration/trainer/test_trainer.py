@@ -219,7 +219,7 @@ def test_rows_are_grouped_weighed_and_counted() -> None:
     rows, alone = step_rows(dense_ids(uids), padding, rewards, Pacs(single_class_groups="drop"), torch.ones(8))
     assert rows.labels.tolist() == [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     assert alone.tolist() == [False, False, False, True, False, False, False, False]
-    assert rows.counted.tolist() == [True, True, True, False, False, False, False, False]
+    assert rows.active.tolist() == [True, True, True, False, False, False, False, False]
     assert rows.coefficients.tolist() == [1.5, 0.75, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
     written = rows.pack()
     assert written["pacs_shares"].tolist() == [1.0] * 3 + [0.0] * 5
@@ -236,7 +236,7 @@ def test_a_group_too_small_for_the_estimator_is_dropped(estimator: str, alone: l
     ids, padding = dense_ids(list("aaabbc")), torch.zeros(6, dtype=torch.bool)
     rows, left_out = step_rows(ids, padding, rewards, Pacs(estimator=estimator), torch.ones(6))
     assert left_out.int().tolist() == alone
-    assert rows.counted.int().tolist() == [1 - value for value in alone]
+    assert rows.active.int().tolist() == [1 - value for value in alone]
 
 
 def test_statuses_are_told_only_if_every_response_has_one() -> None:
@@ -283,7 +283,7 @@ def test_a_threshold_sees_what_the_workers_returned(
     config.method.reference[trigger] = threshold
     trainer = MethodTrainer(config)
     trainer.global_steps, trainer.actor_rollout_wg = 1, Workers()
-    row = {"counted": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}
+    row = {"active": 1, "correct": 1, "loss": 0, "score": 6, "log_ratio": 2.5, "tokens": 3}
     row |= {"effective_advantage": 0, "mixed": 1, "grpo_fallback": 0}
     given = returned([1.0]) | {exchange.TABLES: [(tuple(row), torch.tensor(list(row.values()))[:, None])]}
     metrics = log(trainer, GROUPED, given)

@@ -53,8 +53,8 @@ def test_a_log_probability_that_is_not_finite_is_nan_in_the_gradient(strategy: s
     assert loss.isnan()
     assert gradient.isnan().any()
     names, values = metrics[exchange.TABLES]
-    counted = update_metrics([dict(zip(names, values, strict=True))])["pacs/rows/not_finite_count"]
-    assert counted == (len(ITS_GROUP) if strategy == "grouped" else 1)
+    active = update_metrics([dict(zip(names, values, strict=True))])["pacs/rows/not_finite_count"]
+    assert active == (len(ITS_GROUP) if strategy == "grouped" else 1)
 
 
 @pytest.mark.parametrize("strategy", ["grouped", "cached"])

@@ -75,7 +75,7 @@ def test_the_columns_are_of_the_policys_tokens(strategy: str) -> None:
         gaps = [abs(log_prob(i) - float(sampled)) for sampled in rollout_log_probs(row) if not math.isnan(sampled)]
         assert len(gaps) == sum(row.mask)
         expected = {
-            "counted": float(row.uid is not None),
+            "active": float(row.uid is not None),
             "tokens": float(sum(row.mask)),
             "log_ratio": (log_prob(i) + 2) * sum(row.mask),
             "rollout_gap": sum(gaps),

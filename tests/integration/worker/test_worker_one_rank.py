@@ -59,8 +59,8 @@ def test_the_weights_of_tokens_are_logged(way: tuple[str, str, str], results: di
     weights, classes = naive_token_weights(cases.ROWS, method), defaultdict(set)
     for row in cases.ROWS:
         classes[row.uid].add(row.label)
-    counted = [i for i, row in enumerate(cases.ROWS) if len(classes[row.uid]) == 2 or not isinstance(method, Nft)]
-    masked = torch.stack([weights[i][t] for i in counted for t, own in enumerate(cases.ROWS[i].mask) if own])
+    active = [i for i, row in enumerate(cases.ROWS) if len(classes[row.uid]) == 2 or not isinstance(method, Nft)]
+    masked = torch.stack([weights[i][t] for i in active for t, own in enumerate(cases.ROWS[i].mask) if own])
     expected = {
         "per_token": float(masked.mean()),
         "carrying_per_token": float((masked > 0).float().mean()),
