@@ -1,4 +1,4 @@
-"""Rules of the house: who imports whom, where verl's keys may stand, how long a file may be, and how text is printed.
+"""Rules of the house: imports, where verl's keys may stand, how long a file may be, how text is printed, and names.
 
 Only `pacs/integration/` imports verl, and `pacs/algorithm/` knows torch, pydantic and `pacs/base/` alone. verl's
 settings and metrics are named there and in `pacs/verl_keys/`.
@@ -309,3 +309,29 @@ def test_the_checker_finds_verl_s_keys(line: str) -> None:
 )
 def test_the_checker_lets_prose_and_our_own_names_pass(line: str) -> None:
     assert verl_keys(line) == []
+
+
+#: Words that do not say what a thing is: as the name of one they send a reader to look for it.
+UNTELLING = {"counted", "own", "rest", "seen", "whole"}
+
+
+def untelling_names(source: str) -> list[str]:
+    """Variables, arguments, functions, classes and attributes that are called so and no more."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                names.append(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.append(name)
+    return [name for name in names if name.strip("_").lower() in UNTELLING]
+
+
+def test_names_say_what_they_hold() -> None:
+    files = [path for folder in ("pacs", "recipes", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert {str(path): names for path in files if (names := untelling_names(path.read_text()))} == {}
+
+
+def test_the_checker_finds_names_that_do_not_say_it() -> None:
+    source = "own = 1\nself.seen = 2\ndef _rest(whole): ...\nclass Counted: ...\nown_text, seen_before = ours.own, 3"
+    assert sorted(untelling_names(source)) == ["Counted", "_rest", "own", "seen", "whole"]
