@@ -15,7 +15,7 @@ FILES = {
     "shared/base.yaml": ("run", "all"), "shared/method.yaml": ("method", "methods"), "pacs.yaml": ("method", "pacs"),
 }  # fmt: skip
 #: Methods that have settings of their own besides.
-OWN = ("gvpo", "real", "disco", "nft", "maxrl", "raft", "reinforce_rej", "pass_at_k")
+METHODS_WITH_SETTINGS = ("gvpo", "real", "disco", "nft", "maxrl", "raft", "reinforce_rej", "pass_at_k")
 
 
 def key_table() -> str:
@@ -25,21 +25,21 @@ def key_table() -> str:
         for key, default, about in documented_keys(config_dir() / name, section):
             rows.append(f"| `{key}` | {default} | {algorithms} | {about} |")
     having: dict[tuple[str, str, str], list[str]] = {}
-    for name in OWN:
-        for setting in documented_keys(config_dir() / f"{name}.yaml", "method", own=True):
+    for name in METHODS_WITH_SETTINGS:
+        for setting in documented_keys(config_dir() / f"{name}.yaml", "method", only_new=True):
             having.setdefault(setting, []).append(name)
     rows += [f"| `{key}` | {default} | {', '.join(names)} | {about} |"
              for (key, default, about), names in having.items()]  # fmt: skip
     return "\n".join(rows) + "\n"
 
 
-def documented_keys(file: Path, section: str, *, own: bool = False) -> Iterator[tuple[str, str, str]]:
+def documented_keys(file: Path, section: str, *, only_new: bool = False) -> Iterator[tuple[str, str, str]]:
     """Key, default and comment of each setting in a section of a config.
 
     Args:
         file: the config.
         section: `method` or `run`.
-        own: leave out what is there to give a shared key another value: `name`, and what is below a section.
+        only_new: leave out what is there to give a shared key another value: `name`, and what is below a section.
 
     Raises:
         ValueError: A setting without a comment above it.
@@ -55,7 +55,7 @@ def documented_keys(file: Path, section: str, *, own: bool = False) -> Iterator[
         key, _, default = text.partition(": ") if not text.endswith(":") else (text[:-1], "", "")
         depth = (len(line) - len(line.lstrip())) // 2 - 1
         parents[depth:] = [key]
-        if not default or (own and (depth or key == "name")):
+        if not default or (only_new and (depth or key == "name")):
             comment = ""
             continue
         if not comment:

@@ -33,5 +33,5 @@ def extra_responses(labels: Sequence[float], schedule: Schedule, most: int) -> i
     twice = max(sum((Fraction(min(max(label, 0.0), 1.0)) for label in labels), Fraction()) * 2, Fraction(1))
     if twice >= n:
         return 0
-    whole = n**3 / (twice * (2 * n - twice)) if schedule == "equal" else n**2 / twice
-    return max(0, min(math.ceil(whole), most) - n)
+    size = n**3 / (twice * (2 * n - twice)) if schedule == "equal" else n**2 / twice
+    return max(0, min(math.ceil(size), most) - n)

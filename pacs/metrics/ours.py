@@ -15,7 +15,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 OTHER = "other"
 
 # What a metric is reduced over. Of the update's rows, one a response:
-COUNTED = "rows in N"
+ACTIVE = "rows in N"
 CORRECT = "correct rows in N"
 WRONG = "wrong rows in N"
 FRESH = "rows in N of the first mini-batch"
@@ -76,9 +76,9 @@ class Metric:
 
 METRICS = (
     # The loss.
-    Metric("pacs/loss_mean", "loss", COUNTED),
-    Metric("pacs/residual_mean", "residual", COUNTED),
-    Metric("pacs/saturated_fraction", "saturated", COUNTED),
+    Metric("pacs/loss_mean", "loss", ACTIVE),
+    Metric("pacs/residual_mean", "residual", ACTIVE),
+    Metric("pacs/saturated_fraction", "saturated", ACTIVE),
     # The score as a critic, and by verdict.
     Metric("pacs/critic/accuracy_fraction", "accurate", MIXED),
     Metric("pacs/critic/calibration_error_mean", "calibration_error", MIXED),
@@ -92,18 +92,18 @@ METRICS = (
         for suffix in ("mean", "std", "min", "max", "q10", "q50", "q90")
     ),
     # The update, the reference and the policy.
-    Metric("pacs/effective_advantage_rms", "effective_advantage", COUNTED),
-    Metric("pacs/grpo_fallback_fraction", "grpo_fallback", COUNTED),
+    Metric("pacs/effective_advantage_rms", "effective_advantage", ACTIVE),
+    Metric("pacs/grpo_fallback_fraction", "grpo_fallback", ACTIVE),
     Metric("pacs/rows/not_finite_count", "not_finite", UPDATED),
-    Metric("pacs/log_ratio/sequence_mean", "log_ratio", COUNTED),
-    Metric("pacs/log_ratio/sequence_std", "log_ratio", COUNTED),
-    Metric("pacs/log_ratio/per_token", "log_ratio", COUNTED),
-    Metric(ENTROPY, "entropy", COUNTED, reduced_by="per_token"),
+    Metric("pacs/log_ratio/sequence_mean", "log_ratio", ACTIVE),
+    Metric("pacs/log_ratio/sequence_std", "log_ratio", ACTIVE),
+    Metric("pacs/log_ratio/per_token", "log_ratio", ACTIVE),
+    Metric(ENTROPY, "entropy", ACTIVE, reduced_by="per_token"),
     Metric("pacs/rollout_gap/per_token", "rollout_gap", FRESH),
     Metric("pacs/rollout_gap/worst_max", "rollout_gap_worst", FRESH),
-    Metric("pacs/token_weight/per_token", "token_weight", COUNTED),
-    Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", COUNTED),
-    Metric("pacs/token_weight/least_min", "token_weight_least", COUNTED),
+    Metric("pacs/token_weight/per_token", "token_weight", ACTIVE),
+    Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", ACTIVE),
+    Metric("pacs/token_weight/least_min", "token_weight_least", ACTIVE),
     # Groups and responses.
     Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
     Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),

@@ -88,7 +88,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     rows = {name: column[read] for name, column in rows.items()}
 
     correct = rows["correct"] == 1
-    selections = {ours.COUNTED: torch.ones_like(correct)}
+    selections = {ours.ACTIVE: torch.ones_like(correct)}
     classes = not bool((~correct & (rows["correct"] != 0)).any())
     if classes:
         selections |= {ours.CORRECT: correct, ours.WRONG: ~correct}

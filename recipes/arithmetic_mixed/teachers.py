@@ -49,7 +49,7 @@ class Teacher:
         for column, (a, b) in enumerate(zip(left, right, strict=True)):
             if carry and self._slips(FORGET[column]):
                 carry = 0
-            result = self._counted(a + b + carry, 19, column)
+            result = self._by_counting(a + b + carry, 19, column)
             self._write(a, "+", b, result)
             carry, digit = divmod(result, 10)
             digits.append(digit)
@@ -62,7 +62,7 @@ class Teacher:
             borrow = int(result < 0)
             if borrow and self._slips(NO_BORROW[column]):
                 result, borrow = -result, 0
-            digits.append(self._counted(result % 10, 9, column))
+            digits.append(self._by_counting(result % 10, 9, column))
             self._write(a, "-", b, 10 * borrow + digits[-1])
         return _number(digits)
 
@@ -86,7 +86,7 @@ class Teacher:
             digits.append(digit)
         return [*digits, carry]
 
-    def _counted(self, value: int, most: int, column: int) -> int:
+    def _by_counting(self, value: int, most: int, column: int) -> int:
         """A value from 0 to `most`, or one beside it."""
         if self._rng is None or not self._slips(MISCOUNT[column]):
             return value

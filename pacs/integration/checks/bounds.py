@@ -19,7 +19,7 @@ ATTENTIONS = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_
 Holds = Callable[[Any], bool]
 
 
-def _whole(least: int, *besides: object) -> Holds:
+def _integer(least: int, *besides: object) -> Holds:
     return lambda value: (type(value) is int and value >= least) or _one_of(*besides)(value)
 
 
@@ -52,23 +52,23 @@ _SHARE, _PART = _number(lambda share: 0 <= share <= 1), _number(lambda share: 0 
 #: What a value must be, in words what to use, and the settings. Those of a critic are looked at where there is one.
 # fmt: off
 VALUES: tuple[tuple[Holds, str, tuple[str, ...]], ...] = (
-    (_whole(1), "use a whole number of at least 1", (
+    (_integer(1), "use a whole number of at least 1", (
         "rollout.agent.num_workers", "actor.ppo_epochs", "algorithm.kl_ctrl.horizon", "reward.num_workers",
         "data.filter_overlong_prompts_workers", "trainer.total_epochs",
     )),
-    (_whole(0), "use a whole number of at least 0", (
+    (_integer(0), "use a whole number of at least 0", (
         "data.dataloader_num_workers", "trainer.critic_warmup", "trainer.log_val_generations",
     )),
-    (_whole(0, None), "use a whole number of at least 0", ("data.seed",)),
-    (_whole(1, None), "use a whole number of at least 1, or null for all epochs", ("trainer.total_training_steps",)),
-    (_whole(1, None), "use a number of at least 1, or null to keep all", ("trainer.max_actor_ckpt_to_keep",)),
-    (_whole(1, -1), "use a whole number of at least 1, or -1: all tokens", (
+    (_integer(0, None), "use a whole number of at least 0", ("data.seed",)),
+    (_integer(1, None), "use a whole number of at least 1, or null for all epochs", ("trainer.total_training_steps",)),
+    (_integer(1, None), "use a number of at least 1, or null to keep all", ("trainer.max_actor_ckpt_to_keep",)),
+    (_integer(1, -1), "use a whole number of at least 1, or -1: all tokens", (
         "rollout.top_k", "rollout.val_kwargs.top_k",
     )),
-    (_whole(1, -1), "use a whole number of at least 1, or -1: all rows", ("data.train_max_samples",)),
-    (_whole(-1), "use a whole number of steps; -1 for never", ("trainer.save_freq", "trainer.test_freq")),
-    (_whole(-1), "use a whole number of steps, or -1", _optim("lr_warmup_steps")),
-    (lambda seed: _whole(0)(seed) and seed <= LARGEST_SEED,
+    (_integer(1, -1), "use a whole number of at least 1, or -1: all rows", ("data.train_max_samples",)),
+    (_integer(-1), "use a whole number of steps; -1 for never", ("trainer.save_freq", "trainer.test_freq")),
+    (_integer(-1), "use a whole number of steps, or -1", _optim("lr_warmup_steps")),
+    (lambda seed: _integer(0)(seed) and seed <= LARGEST_SEED,
      f"use a whole number from 0 to {LARGEST_SEED}: NumPy takes no other in vLLM", ("rollout.seed",)),
     (_ABOVE_0, "use a number above 0 (1: the policy's own)", ("rollout.temperature",)),
     (_RATE, "use a number of at least 0 (0: greedy)", ("rollout.val_kwargs.temperature",)),

@@ -30,7 +30,7 @@ _INTERVALS: Final = {
     "nonpositive": r"(-\infty,0]",
 }
 #: "all real numbers x except 0", "all real numbers greater than 2", "all real numbers x such that x > 2".
-_REST = re.compile(
+_ALL_REAL_BUT = re.compile(
     rf"(?:[a-z] (?:is|can be|\\in) )?(?:{_SET}|{_LOOSE}|\\mathbb ?\{{? ?R ?\}}?)(?: [a-z])?,? (?:"
     r"(?:except|other than|but(?: not)?|excluding|besides|apart from|aside from|not including|different from|\\neq?"
     r"|(?:that are |which are )?not(?: equal to)?)"
@@ -116,7 +116,7 @@ def with_signs(text: str) -> str:
     plain = " ".join(_TYPESET.sub(r" \1 ", text).split()).strip(" .")
     if _ALL_REAL.fullmatch(plain):
         return _INTERVALS[""]
-    found = _REST.fullmatch(plain)
+    found = _ALL_REAL_BUT.fullmatch(plain)
     letter, which = _set(found) if found else ("", "")
     if found is None or letter != "R" or which not in _INTERVALS:
         return text
