@@ -44,7 +44,7 @@ def parts_of(ranks: int, strategy: str, mini_batch: int) -> tuple[list[list[Row]
     """What each rank is given, the token in the first row of the last rank's part of a mini-batch; and that row."""
     parts = deal_out(ROWS, groups_per_mini_batch=2, ranks=ranks, whole_groups=strategy == "grouped")
     row = mini_batch * len(parts[-1]) // MINI_BATCHES
-    while parts[-1][row].uid is None:
+    while not any(parts[-1][row].mask):  # padding, or all of it a tool's: a loss does not read it
         row += 1
     parts[-1][row] = replace(parts[-1][row], prompt=[TOKEN, *parts[-1][row].prompt[1:]])
     return parts, (ranks - 1) * len(parts[-1]) + row

@@ -118,7 +118,7 @@ def test_what_the_average_over_ranks_divides_by_is_multiplied_by_before(strategy
 def test_a_torn_group_is_refused() -> None:
     data = batch_of("grouped", {})
     data["pacs_group_sizes"] = data["pacs_group_sizes"] + 1
-    with pytest.raises(ValueError, match=r"3 of the 4 responses of group 0 are here"):
+    with pytest.raises(ValueError, match=r"4 of the 5 responses of group 0 are here"):
         loss_of(data, {})
 
 
