@@ -87,9 +87,7 @@ def measure(a: argparse.Namespace, settings: dict[str, Any], folder: Path) -> di
     run = overrides(settings, folder / "model")
     planned = estimate(run, a.gpu, settings["response_tokens"])
     result = {"machine": a.machine, "settings": settings, "planned": planned}
-    # verl's trainer sets the steps of the run, of which the worker alone is here.
-    steps = "actor_rollout_ref.actor.optim.total_training_steps=1000000"
-    (folder / "phases_settings.json").write_text(json.dumps(settings | {"overrides": [*run, steps]}))
+    (folder / "phases_settings.json").write_text(json.dumps(settings | {"overrides": run}))
     env = one_rank() | (ON_CPU | {"MALLOC_MMAP_THRESHOLD_": "65536"} if a.device == "cpu" else {})
     try:
         run_child("phases", [str(folder)], env, folder / "phases.log")

@@ -53,6 +53,8 @@ def main(folder: Path) -> None:
     settings = json.loads((folder / "phases_settings.json").read_text())
     device = settings["device"]
     config, _ = compose_run("pacs_paper", settings["overrides"])
+    # verl's trainer sets the steps of the run, of which the worker alone is here.
+    config.actor_rollout_ref.actor.optim.total_training_steps = 1_000_000
     gc.collect()
     before = start_peak(device)
     worker = pacs_worker(config.actor_rollout_ref)
