@@ -213,7 +213,7 @@ _SAID: Final = re.compile(
     r"(?:n[/.]a|not ?(?:found|available|applicable|provided|given|specified|known)|unknown|omitted|missing|placeholder)"
     r"|no (?:final )?answer(?: found| given| provided)?"
     r"|(?:the )?proof\b.*|prove\b.*|(?:hence )?(?:proved|proven)(?: above| below)?|q\.?e\.?d"
-    r"|(?:i am |i'm )?not sure|i (?:do not|don't) know|(?:i )?cannot (?:say|tell)|x{3,}"
+    r"|(?:i am |i'm )?not sure|i (?:do not|don't) know|i cannot (?:say|tell)|x{3,}"
     r"|(?:the )?answers? (?:(?:is|are|may|will|can) )?(?:above|below|vary|varies)|varies"
     r"|(?:left )?(?:to the reader|as an exercise)(?: for the reader| to the reader)?"
     r"|(?:see|refer to)(?: the)? (?:solution|proof|explanation|answer|text|figure|diagram|above|below)s?(?: \w+)?"

@@ -14,7 +14,7 @@ PLACEHOLDERS = [
     "Proof omitted", "see solution", "See the solution.", "(see solution)", "see below", "refer to the explanation",
     "see figure above", "Answer", "your answer here", "final answer", "the answer is not given",
     "answer not provided", "no answer", "No answer found", "missing", "[blank]", r"$\text{N/A}$", "-", "--", "—", "–",
-    "not sure", "I'm not sure", "I don't know", "cannot say", "Answer below", "answers may vary", "Answers vary.",
+    "not sure", "I'm not sure", "I don't know", "I cannot say", "Answer below", "answers may vary", "Answers vary.",
     "varies", "left to the reader", "Left as an exercise", "left as an exercise to the reader", "proved above", "xxx",
     ".", "...", "…", "?", "??", "_", "___", "*", "/", "#", r"\ldots", r"\dots", r"\cdots", "[]", "{}", "()",
 ]  # fmt: skip
@@ -25,7 +25,8 @@ ANSWERS = [
     "cannot be determined", "impossible", "neither", r"\text{neither}", r"\text{empty}", "empty set", "even",
     "parabola", "Monday", r"\text{Evelyn}", "two lines", "yes", "No", "True", "0", "x", "n", "a", "NaCl", "N",
     r"\frac{n}{a}", "n/a^2", "-1", "AB", "nil", "nand", r"\text{not a function}", r"\text{not possible}",
-    "xx", "above", "below", "trivial", "all real numbers except zero", r"\text{softball, kickball, picnic}",
+    "xx", "cannot tell", "above", "below", "trivial", "all real numbers except zero",
+    r"\text{softball, kickball, picnic}",
 ]  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def read_evidence(file: Path) -> Evidence:
     """
     try:
         fields = read_torch_file(file)
-        if "counted" in fields:  # as it was called until 2026-11
+        if isinstance(fields, dict) and "counted" in fields:  # as it was called until 2026-11
             fields["active"] = fields.pop("counted")
         return Evidence(**fields)
     except OSError as error:

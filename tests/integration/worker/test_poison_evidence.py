@@ -120,11 +120,23 @@ def test_evidence_that_cannot_be_written_to_its_end_leaves_the_former(
     assert read_evidence(file).skipped_in_a_row == 3
 
 
-@pytest.mark.parametrize("content", [None, b"", b"not a file of torch's", "another", "half"])
+def test_a_file_that_calls_the_active_rows_counted_is_read(tmp_path: Path) -> None:
+    batch = batch_of("grouped", {POISONED: INF})
+    about = {"step": 1, "batch": batch, "padding": PADDING, "returned": returned(loss_of(batch, {})[2], [NAN])}
+    file = write_evidence(tmp_path, skipped_in_a_row=3, **about)
+    fields = torch.load(file)
+    active = fields["counted"] = fields.pop("active")
+    torch.save(fields, file)
+    assert torch.equal(read_evidence(file).active, active)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a file of torch's", "another", "a tensor", "half"])
 def test_another_file_is_refused(content: bytes | str | None, tmp_path: Path) -> None:
     file = tmp_path / "step_1.pt"
     if content == "another":
         torch.save({"model": torch.zeros(2)}, file)
+    elif content == "a tensor":
+        torch.save(torch.zeros(2), file)
     elif content == "half":
         torch.save({"step": torch.zeros(2000)}, file)
         file.write_bytes(file.read_bytes()[:3000])
