@@ -138,3 +138,29 @@ def test_the_pull_of_a_group_no_longer_grows_with_its_size() -> None:
         pulls.append(float(sums[1] / sums[0]))
     assert pulls[0] == pytest.approx(32 / 31 * 7 / 8 * 32 / 8, rel=1e-5)
     assert pulls[1] == pytest.approx(32 / 31 * 7 / 8, rel=1e-5)
+
+
+def test_a_token_weight_multiplies_the_gradient_of_groups_that_pull_alike() -> None:
+    generator = torch.Generator().manual_seed(0)
+    group_ids = torch.tensor([0] * 4 + [1] * 7 + [2] * 3)
+    labels = torch.tensor([1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0]).double()
+    mask = torch.rand(14, 6, generator=generator) > 0.2
+    reference, entropy = torch.rand(2, 14, 6, generator=generator).double().unbind()
+    log_probs = (reference + 0.1 * torch.randn(14, 6, generator=generator)).requires_grad_()
+
+    def of_method(method: Pacs) -> tuple[torch.Tensor, torch.Tensor | None]:
+        constants = batch_constants(
+            labels, group_ids, method, response_mask=mask, streams={"entropy": entropy}, equal_groups=True
+        )
+        denominator = float(constants.shares.sum())
+        loss, _ = method_loss(
+            log_probs, reference, mask, labels, group_ids, method, constants=constants, denominator=denominator
+        )
+        return torch.autograd.grad(loss, log_probs)[0], constants.token_weights
+
+    weighed, weights = of_method(Pacs(token_weight={"name": "entropy_top"}))
+    plain, none = of_method(Pacs())
+    assert none is None
+    assert weights is not None
+    assert weights.unique().tolist() == [0, 1]
+    torch.testing.assert_close(weighed, plain * weights)
