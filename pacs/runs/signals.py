@@ -54,9 +54,9 @@ def heed_parent_alone(_: object = None) -> None:
 
 
 def _end_for(parent: int) -> None:
-    while (request := signal.sigwaitinfo(SIGNALS)).si_pid != parent:
+    while signal.sigwaitinfo(SIGNALS).si_pid != parent:
         pass
-    os._exit(128 + request.si_signo)
+    os._exit(0)  # as torch's handler does, which this one is before: of another status torch raises in the parent
 
 
 def ignore() -> None:

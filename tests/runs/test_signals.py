@@ -92,9 +92,9 @@ print(next(batches).item(), next(batches).item(), flush=True)  # both workers ha
 for worker in batches._workers:  # as torch does in the end
     worker.terminate()
     worker.join()
-    print(worker.exitcode in (0, 143), flush=True)
+    print(worker.exitcode, flush=True)
 """
 
 
 def test_the_workers_of_a_loader_live_on() -> None:
-    assert said(LOADER, **{RUN_DIR: "run"}) == ["[0, 1, 2, 3]", "0 1", "True", "True", "0"]
+    assert said(LOADER, **{RUN_DIR: "run"}) == ["[0, 1, 2, 3]", "0 1", "0", "0", "0"]
