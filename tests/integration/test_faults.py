@@ -1,6 +1,6 @@
 """One run that is killed and stopped in every way, and one that is left alone: both end in the same weights.
 
-Each start of the broken run goes on from the last complete checkpoint, ends within a minute of its fault with the
+Without the long tests the broken run is a copy of the other, cut off in the middle, that goes on. Each start of the broken run goes on from the last complete checkpoint, ends within a minute of its fault with the
 cause named, and leaves no process and no shared memory.
 """
 
@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from pacs.checkpoints.folder import SAVING, newest_checkpoint, read_checkpoint
-from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, STEPS, RealRun, Start, equal
+from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, RESET_EVERY, STEPS, RealRun, Start, equal
 from tests.processes import lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -63,6 +63,7 @@ def sampling(start: Start) -> bool:
     return start.training() and newest_checkpoint(start.run.checkpoints)[0] is not None
 
 
+@pytest.mark.long
 def test_launcher_killed_in_a_step(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: start.training(after_step=2))  # so that there are two checkpoints
@@ -197,7 +198,15 @@ def test_stops_on_request(broken: RealRun) -> None:
     assert broken.steps()[-1]["step"] == step + 1
 
 
-def test_truncated_file_is_passed_over_and_the_run_is_finished(broken: RealRun) -> None:
+def copy_until(step: int, run: RealRun, other: RealRun) -> None:
+    """Make the folder of `other` a copy of the run's that has no later checkpoint than that of `step`."""
+    later = [f"global_step_{n}" for n in range(1, STEPS + 1) if not step - 2 < n <= step]
+    shutil.copytree(run.folder, other.folder, ignore=shutil.ignore_patterns(*later))
+
+
+def test_truncated_file_is_passed_over_and_the_run_is_finished(run: RealRun, broken: RealRun) -> None:
+    if not broken.starts:
+        copy_until(RESET_EVERY + 2, run, broken)
     newest, _ = newest_checkpoint(broken.checkpoints)
     assert newest is not None
     weights = newest.folder / "actor/model_world_size_1_rank_0.pt"
@@ -216,8 +225,8 @@ def test_both_end_in_the_same_weights(run: RealRun, broken: RealRun) -> None:
 
 
 def test_every_step_is_logged_once_with_the_same_values(run: RealRun, broken: RealRun) -> None:
-    trained = [line for line in run.steps() if "timing_s/step" in line]
-    for ours, theirs in zip(trained, broken.steps(), strict=True):
+    both = [[line for line in each.steps() if "timing_s/step" in line] for each in (run, broken)]
+    for ours, theirs in zip(*both, strict=True):
         values = [{k: v for k, v in line.items() if not k.startswith(MEASURED)} for line in (ours, theirs)]
         assert values[0] == values[1]
 
