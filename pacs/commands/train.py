@@ -165,13 +165,17 @@ def _run(config: DictConfig, *, dry_run: bool, verbose: bool) -> None:
         if problems := kind_problems(config, hydra_config.job.config_name, hydra_config.overrides.task):
             raise checks.ConfigError(problems)
         launcher.prepare(config)
-        checks.check_model(config)
         if dry_run:
+            checks.check_model(config)
             _say_what_it_needs(config)
             return
-        checks.check_surroundings(config, _say)
-        _warn(config)
-    if status := launcher.train(config, verbose=verbose):
+    with launcher.driver_of(config) as driver:
+        with ended_by_ctrl_c("pacs train"):
+            checks.check_model(config)
+            checks.check_surroundings(config, _say)
+            _warn(config)
+        status = launcher.train(config, driver, verbose=verbose)
+    if status:
         sys.exit(status)
 
 

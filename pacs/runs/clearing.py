@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -53,11 +53,9 @@ def remove_segments(before: Collection[str]) -> list[str]:
     return sorted(file.name for file in orphans)
 
 
-def note_segments(run_dir: Path) -> list[str]:
-    """Write to the run's folder which segments this machine has before a start; return them."""
-    before = segments_there()
-    write_atomically(_note(run_dir), json.dumps({"before": before}) + "\n")
-    return before
+def note_segments(run_dir: Path, before: Sequence[str] | None = None) -> None:
+    """Write to the run's folder which segments this machine had before a start: `before`, or those of now."""
+    write_atomically(_note(run_dir), json.dumps({"before": segments_there() if before is None else before}) + "\n")
 
 
 def segments_before(run_dir: Path, pids: Iterable[int]) -> list[str]:
@@ -140,14 +138,18 @@ def remove_temporary(folder: str | None, token: str) -> None:
 
 
 def temporary_variables() -> dict[str, str]:
-    """What the processes of a start have in their environment, so that they use its folder.
+    """What the processes of a start have in their environment, so that they use its folder, which is there.
 
-    What torch.compile has made stays where it would be without: it is to outlive the start.
+    What torch.compile has made stays where it would be without: it is to outlive the start. Its compiled headers (5 s
+    of a core for vLLM on a CPU) torch looks for below TMPDIR alone, so that a link leads there.
     """
     from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
-    compiled = os.environ.get("TORCHINDUCTOR_CACHE_DIR", default_cache_dir())
-    return {"TMPDIR": os.environ[TEMPORARY], "TORCHINDUCTOR_CACHE_DIR": compiled}
+    cache, folder = Path(default_cache_dir()), Path(os.environ[TEMPORARY])
+    cache.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        (folder / cache.name).symlink_to(cache)
+    return {"TMPDIR": str(folder), "TORCHINDUCTOR_CACHE_DIR": os.environ.get("TORCHINDUCTOR_CACHE_DIR", str(cache))}
 
 
 KILLED = "the launcher (pacs train) was killed"

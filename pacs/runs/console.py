@@ -32,22 +32,20 @@ class Console(threading.Thread):
 
     Args:
         run_dir: the run's folder.
+        reading: the pipe's end, which this thread closes.
         stages: of the start, in order.
         verbose: say all lines as they are.
-
-    Attributes:
-        pipe: for the driver's output; who starts the driver closes it then.
 
     Raises:
         OSError: The log cannot be opened.
     """
 
-    def __init__(self, run_dir: Path, stages: Stages, *, verbose: bool) -> None:
+    def __init__(self, run_dir: Path, reading: int, stages: Stages, *, verbose: bool) -> None:
         super().__init__(daemon=True, name="pacs-console")
         self.stages, self.verbose = list(stages), verbose
         self.log = os.open(RunFolder(run_dir).log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.started = time.monotonic()
-        self.reading, self.pipe = os.pipe()
+        self.reading = reading
 
     def run(self) -> None:
         """Follow the output until all that write to it have ended."""

@@ -80,25 +80,29 @@ class RunFailed(Exception):
     """The run has failed; the message is the cause."""
 
 
-def run_driver(drive: Callable[[Path], None]) -> NoReturn:
-    """Run `drive` as the driver that `supervisor.supervise` has started, and exit with its status.
+def run_driver(load: Callable[[], Callable[[Path], None]]) -> NoReturn:
+    """Run what `load` returns as the driver that a `supervisor.Driver` has started, and exit with its status.
 
-    The arguments of the process are the run's folder, a pipe that ends when the launcher does, and one by which the
-    cause of a failure is told where the disk is too full for a file.
+    The arguments of the process are the run's folder, a pipe by which the launcher says when to begin and that ends
+    when the launcher does, and one by which the cause of a failure is told where the disk is too full for a file.
 
     Args:
-        drive: trains the run in a folder; returns when it has ended, whether it is finished or was stopped. Of a
+        load: imports what trains, before the launcher says that the run may begin, and returns it: a function that
+            trains the run in a folder and returns when it has ended, whether it is finished or was stopped. Of a
             `RunFailed` that it raises the message is the cause, of another exception its type and first line.
     """
     run_dir, alive, saying = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     for descriptor in (alive, saying):
         os.set_inheritable(descriptor, False)
-    block()  # once more: what was imported may have let some of them through
     # Its output is a pipe, and Ray passes on what the other processes say without flushing it.
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(line_buffering=True)
-    threading.Thread(target=_outlive_launcher, args=(run_dir, alive), daemon=True).start()
+    begun = threading.Event()
+    threading.Thread(target=_outlive_launcher, args=(run_dir, alive, begun), daemon=True).start()
     try:
+        drive = load()
+        block()  # once more: what was imported may have let some of them through
+        begun.wait()
         drive(run_dir)
         status = 0
     except BaseException as error:
@@ -108,14 +112,18 @@ def run_driver(drive: Callable[[Path], None]) -> NoReturn:
         os.write(saying, cause.encode(errors="backslashreplace")[: 4 * CAUSE_CHARS])
         say(redact("".join(traceback.format_exception(error))), error=True)
         status = 1
-        report_fault(run_dir, cause)
+        if begun.is_set():
+            report_fault(run_dir, cause)
     finally:
         settle()
     sys.exit(status)
 
 
-def _outlive_launcher(run_dir: Path, alive: int) -> None:
-    """Wait until the launcher is dead, then have done what it would have done."""
+def _outlive_launcher(run_dir: Path, alive: int, begun: threading.Event) -> None:
+    """Wait for the word to begin, then until the launcher is dead, and have done what it would have done."""
+    if not os.read(alive, 1):
+        os._exit(1)  # refused, or killed: nothing was begun
+    begun.set()
     os.read(alive, 1)
     try:
         report_fault(run_dir, KILLED)

@@ -22,7 +22,15 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs import state as states
-from pacs.runs.clearing import TEMPORARY, clear, clear_former_start, make_temporary, note_segments, temporary_folder
+from pacs.runs.clearing import (
+    TEMPORARY,
+    clear,
+    clear_former_start,
+    make_temporary,
+    note_segments,
+    segments_there,
+    temporary_folder,
+)
 from pacs.runs.console import Console, Stages
 from pacs.runs.disk_space import write_at_any_rate
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
@@ -39,9 +47,56 @@ ONE_REQUEST_SECONDS = 1.0
 GRACE_SECONDS = 3.0
 
 
+class Driver:
+    """The driver's process, which imports what it needs and waits until `supervise` has it begin.
+
+    As a context it is ended at the end: a run that is refused leaves nothing. It imports meanwhile: start it as soon as
+    the run's folder is known and it is likely that the run will start.
+
+    Args:
+        module: the driver's; it calls `driver.run_driver`. A program of its own, not a fork of this one: a process that
+            has asked for the number of GPUs cannot be forked into one that uses them.
+        run_dir: the run's folder, which need not be there yet.
+    """
+
+    def __init__(self, module: str, run_dir: Path) -> None:
+        self.run_dir, self.token, self.before = run_dir, uuid4().hex, segments_there()
+        self.temporary = temporary_folder(self.token)
+        start = {TOKEN: self.token, RUN_DIR: str(run_dir), TEMPORARY: str(self.temporary), KEEP_ENVIRONMENT: "1"}
+        self.environment = start
+        alive, self.here = os.pipe()
+        self.said, saying = os.pipe()
+        self.reading, output = os.pipe()
+        os.set_blocking(self.said, False)
+        command = [sys.executable, "-m", module, str(run_dir), str(alive), str(saying)]
+        with blocked():  # the launcher alone heeds the signals
+            self.process = subprocess.Popen(
+                command,
+                pass_fds=(alive, saying),
+                start_new_session=True,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | start,
+            )
+        self.descriptors = [alive, self.here, self.said, saying, self.reading]
+        os.close(output)
+
+    def __enter__(self) -> "Driver":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        while self.descriptors:
+            os.close(self.descriptors.pop())
+
+    def begin(self) -> None:
+        """Have it drive; one that has ended meanwhile is for `supervise` to see."""
+        os.write(self.here, b"b")
+
+
 def supervise(
-    module: str,
-    run_dir: Path,
+    driver: Driver,
     requests: StopRequests,
     *,
     resumed_from: int | None,
@@ -51,9 +106,7 @@ def supervise(
     """Run the driver until it ends; say how it ended, and leave nothing behind.
 
     Args:
-        module: the driver's; it calls `driver.run_driver`. A program of its own, not a fork of this one: a process that
-            has asked for the number of GPUs cannot be forked into one that uses them.
-        run_dir: the run's folder; this process holds its lock.
+        driver: entered by the caller; this process holds the lock of its folder.
         requests: entered by the caller, who leaves it when all is cleared up: a signal must not cut that off.
         resumed_from: the step it goes on from, for the record.
         stages: of the start, which are said as they are reached; see `Console`.
@@ -65,22 +118,23 @@ def supervise(
     Raises:
         OSError: If the run's folder or the one for temporary files cannot be written; nothing was started.
     """
+    run_dir, token, temporary = driver.run_dir, driver.token, driver.temporary
     clear_former_start(run_dir)
     states.forget_former_start(run_dir)
     (RunFolder(run_dir).stop).unlink(missing_ok=True)
-    token = uuid4().hex
-    temporary = temporary_folder(token)
     state = states.state_of_start(run_dir, token, resumed_from=resumed_from, temporary=temporary)
-    os.environ |= {TOKEN: token, RUN_DIR: str(run_dir), TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
-    before = note_segments(run_dir)
+    os.environ |= driver.environment
+    note_segments(run_dir, driver.before)
     make_temporary(temporary)
     requests.heeded = True
-    console = Console(run_dir, stages, verbose=verbose)
-    launcher = _Launcher(run_dir, token, requests, console)
+    with blocked():  # this thread alone heeds the signals
+        console = Console(run_dir, os.dup(driver.reading), stages, verbose=verbose)
+        console.start()
+    launcher = _Launcher(driver, requests)
     states.write_state(run_dir, state)
-    status, cause = launcher.run(module)
+    status, cause = launcher.run()
     grace_seconds = 0.0 if status == FAILED or launcher.at_once else GRACE_SECONDS
-    clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=before)
+    clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=driver.before)
     console.end()
     if launcher.at_once:
         # Only now is it certain whether the save was done.
@@ -126,39 +180,27 @@ def _ending(state: str, cause: str | None, run_dir: Path) -> str:
 class _Launcher:
     """The launcher's side of one start."""
 
-    def __init__(self, run_dir: Path, token: str, requests: StopRequests, console: Console) -> None:
-        self.run_dir, self.token, self.requests, self.console = run_dir, token, requests, console
+    def __init__(self, driver: Driver, requests: StopRequests) -> None:
+        self.driver, self.run_dir, self.requests = driver, driver.run_dir, requests
         self.at_once = False
 
-    def run(self, module: str) -> tuple[int, str | None]:
-        """Start the driver and wait for its end; the exit status and the cause."""
-        alive, here = os.pipe()
-        said, saying = os.pipe()
-        os.set_blocking(said, False)
-        command = [sys.executable, "-m", module, str(self.run_dir), str(alive), str(saying)]
-        pipe = self.console.pipe
-        with blocked():  # this process alone heeds the signals
-            self.console.start()
-            driver = subprocess.Popen(
-                command, pass_fds=(alive, saying), start_new_session=True, stdout=pipe, stderr=subprocess.STDOUT
-            )
-        os.close(pipe)
+    def run(self) -> tuple[int, str | None]:
+        """Have the driver begin and wait for its end; the exit status and the cause."""
+        self.driver.begin()
         try:
-            return self._wait(driver, said)
+            return self._wait()
         except Exception as error:  # a shared file system that is away; what is running must not go on alone
             say(traceback.format_exc(), error=True)
             return FAILED, f"the launcher failed: {type(error).__name__}: {error}"
         finally:
-            driver.kill()
-            driver.wait()
-            for descriptor in (alive, here, said, saying):
-                os.close(descriptor)
+            self.driver.process.kill()
+            self.driver.process.wait()
 
-    def _wait(self, driver: subprocess.Popen[bytes], said: int) -> tuple[int, str | None]:
+    def _wait(self) -> tuple[int, str | None]:
         asked = 0
         while True:
             with suppress(subprocess.TimeoutExpired):
-                return self._outcome(driver.wait(POLL_SECONDS), said)
+                return self._outcome(self.driver.process.wait(POLL_SECONDS))
             if len(self.requests.names) == asked:
                 continue
             name, progress = self.requests.names[-1], states.read_progress(self.run_dir)
@@ -176,12 +218,12 @@ class _Launcher:
                     "are done); a second signal ends it at once"
                 )
 
-    def _outcome(self, status: int, said: int) -> tuple[int, str | None]:
+    def _outcome(self, status: int) -> tuple[int, str | None]:
         progress = states.read_progress(self.run_dir)
         if status != 0 and self.requests.names and (progress is None or progress.phase == "start"):
             # A part that was still starting may have died of the signal, if that came to all of them: no fault.
             return STOPPED, f"{self.requests.names[-1]}, before the first step"
-        fault = states.read_fault(self.run_dir, self.token)
+        fault = states.read_fault(self.run_dir, self.driver.token)
         if status == 0 and fault is None:
             return self.ended_by_itself() or (FINISHED, None)
         if fault is None and status < 0:
@@ -190,7 +232,7 @@ class _Launcher:
             fault = f"the driver (process of Ray's job) was ended by {name}{hint}"
         if fault is None:
             with suppress(BlockingIOError):  # it has said nothing
-                fault = os.read(said, 4 * states.CAUSE_CHARS).decode(errors="replace")
+                fault = os.read(self.driver.said, 4 * states.CAUSE_CHARS).decode(errors="replace")
         return FAILED, states.worded(
             fault or f"the driver ended with status {status}; its last words are in {RunFolder.LOG}", self.run_dir
         )

@@ -1,7 +1,8 @@
 """One run that is killed and stopped in every way, and one that is left alone: both end in the same weights.
 
-Without the long tests the broken run is a copy of the other, cut off in the middle, that goes on. Each start of the broken run goes on from the last complete checkpoint, ends within a minute of its fault with the
-cause named, and leaves no process and no shared memory.
+Without the long tests the broken run is a copy of the other, cut off in the middle, that goes on. Each start of the
+broken run goes on from the last complete checkpoint, ends within a minute of its fault with the cause named, and leaves
+no process and no shared memory.
 """
 
 import os
@@ -238,6 +239,7 @@ def test_old_checkpoints_went_and_references_that_are_named_stayed(broken: RealR
     assert set((broken.checkpoints / "references").iterdir()) == named
 
 
+@pytest.mark.long
 def test_a_finished_run_says_so(broken: RealRun) -> None:
     start = broken.start()
     assert start.process.wait(60) == 0

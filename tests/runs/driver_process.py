@@ -71,4 +71,4 @@ def drive(run_dir: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_driver(drive)
+    run_driver(lambda: drive)

@@ -16,6 +16,7 @@ if __name__ == "__main__":
     run_dir.mkdir(exist_ok=True)
     os.environ["PACS_TEST_DRIVER"] = sys.argv[2]
     supervisor.GRACE_SECONDS = float(os.environ["PACS_TEST_GRACE"])
-    with reserved(run_dir), StopRequests() as requests:
-        status = supervisor.supervise("tests.runs.driver_process", run_dir, requests, resumed_from=None)
+    driver = supervisor.Driver("tests.runs.driver_process", run_dir)
+    with driver, reserved(run_dir), StopRequests() as requests:
+        status = supervisor.supervise(driver, requests, resumed_from=None)
     sys.exit(status)

@@ -22,12 +22,13 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
     """What is shown of bytes that a process of its own writes."""
 
     def show(output: bytes, *, verbose: bool = False) -> list[str]:
-        console = Console(tmp_path, STAGES, verbose=verbose)
+        reading, pipe = os.pipe()
+        console = Console(tmp_path, reading, STAGES, verbose=verbose)
         console.start()
         code = "import sys; sys.stderr.buffer.write(sys.stdin.buffer.read())"
         command = [sys.executable, "-c", code]
-        subprocess.run(command, input=output, stdout=console.pipe, stderr=subprocess.STDOUT, check=True)
-        os.close(console.pipe)
+        subprocess.run(command, input=output, stdout=pipe, stderr=subprocess.STDOUT, check=True)
+        os.close(pipe)
         console.end()
         assert not console.is_alive()
         return [re.sub(r"^ +\d:\d\d:\d\d  ", "", line) for line in capsys.readouterr().out.splitlines()]

@@ -3,10 +3,13 @@
 import os
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
 from pacs.runs.clearing import TEMPORARY, make_temporary, remove_temporary, temporary_folder, temporary_variables
 
@@ -52,10 +55,23 @@ def test_no_other_folder_is_removed_whatever_a_state_says(tmp_path: Path) -> Non
 
 
 def test_what_torch_has_compiled_outlives_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(TEMPORARY, "/tmp/pacs-of-the-run")
+    token = uuid4().hex
+    folder = temporary_folder(token)
+    make_temporary(folder)
+    monkeypatch.setenv(TEMPORARY, str(folder))
     monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
     variables = temporary_variables()
+    assert temporary_variables() == variables
     assert variables["TMPDIR"] == os.environ[TEMPORARY]
-    assert not variables["TORCHINDUCTOR_CACHE_DIR"].startswith("/tmp/pacs-of-the-run")
+    asked = "from torch._inductor import codecache; print(codecache.cache_dir(), codecache._HEADER_DIR)"
+    env = os.environ | variables
+    said = subprocess.run([sys.executable, "-c", asked], env=env, capture_output=True, text=True, check=True).stdout
+    compiled, headers = (Path(path).resolve() for path in said.split())
+    assert compiled == headers.parent == Path(default_cache_dir()).resolve()
+    remove_temporary(str(folder), token)
+    assert not folder.exists()
+    assert compiled.exists()
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/elsewhere")
+    make_temporary(folder)
     assert temporary_variables()["TORCHINDUCTOR_CACHE_DIR"] == "/elsewhere"
+    remove_temporary(str(folder), token)

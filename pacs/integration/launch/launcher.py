@@ -23,7 +23,7 @@ from pacs.runs.disk_space import NO_ROOM
 from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
-from pacs.runs.supervisor import FINISHED, supervise
+from pacs.runs.supervisor import FINISHED, Driver, supervise
 from pacs.verl_keys.config import draws_more
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
@@ -92,11 +92,17 @@ def check_folder(config: DictConfig) -> None:
     choose_checkpoint(config)
 
 
-def train(config: DictConfig, *, verbose: bool = False) -> int:
+def driver_of(config: DictConfig) -> Driver:
+    """A prepared run's driver, for `train`: it imports what it needs while the run's surroundings are checked."""
+    return Driver(DRIVER, Path(config.run.dir))
+
+
+def train(config: DictConfig, driver: Driver | None = None, *, verbose: bool = False) -> int:
     """Train with a prepared config until the run ends; return the exit status.
 
     Args:
         config: prepared.
+        driver: of `driver_of`, where the caller has checked more meanwhile, and ends it.
         verbose: show on the console all that the run's processes say, which is in the run's folder in any case.
 
     Raises:
@@ -138,7 +144,8 @@ def train(config: DictConfig, *, verbose: bool = False) -> int:
         print(f"pacs: the run's folder is {run_dir}", flush=True)
         print(f"pacs: starting Ray, FSDP2 and vLLM; all they say is in {RunFolder.LOG} there", flush=True)
         resumed_from = None if checkpoint is None else checkpoint.step
-        status = supervise(DRIVER, run_dir, requests, resumed_from=resumed_from, stages=STAGES, verbose=verbose)
+        with driver or driver_of(config) as begun:
+            status = supervise(begun, requests, resumed_from=resumed_from, stages=STAGES, verbose=verbose)
         _clear_cluster(config)
         return status
 

@@ -1,0 +1,204 @@
+"""Where the time of a run's start goes, from the command to the end of its first step, by stage and by process.
+
+    python benchmarks/start.py                        # the arithmetic recipe's model, untrained; three starts
+    python benchmarks/start.py --beside ../before     # in turns with another checkout, as a ratio to it
+    python benchmarks/start.py --runs 1 hardware=h200x1 model=qwen3_0_6b     # any key=value of `pacs train`
+
+Each start is a run of one step in a folder of its own. Prints medians over the starts: the second at which each stage
+is reached, then for each process when it began and the seconds of a core that it used until the first step began and
+until the run's end. A process that Ray has renamed has its last name.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.table import format_table
+from pacs.base.arguments import positive
+
+ROOT = Path(__file__).parents[1]
+#: Words of a line of the console -> the stage that it tells.
+STAGES = {
+    "the run's folder is": "checked",
+    "starting Ray": "driver ready",
+    "data loaded": "Ray and the trainer ready",
+    "training worker ready": "training worker ready",
+    "vLLM ready": "vLLM ready",
+    "step 1/1": "first step done",
+    "the run is finished": "all ended",
+}
+POLL_SECONDS = 0.2
+#: A settings file's worth of a run that takes seconds once it has started.
+SETTINGS = (
+    "recipe=arithmetic", "trainer.total_training_steps=1", "trainer.val_before_train=false", "trainer.test_freq=-1",
+    "data.train_batch_size=8", "data.val_max_samples=4", "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+    "actor_rollout_ref.rollout.n=4",
+)  # fmt: skip
+
+
+@dataclass
+class Start:
+    """What was seen of one."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+    #: Name -> the second of its begin, and its CPU seconds until the first step and until the end; of all of that name.
+    processes: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+
+
+def name_of(process: psutil.Process) -> str:
+    """What a person calls it."""
+    words = process.cmdline()
+    title = " ".join(words).strip()
+    if title.startswith(("ray::", "VLLM::")):
+        return title.split(".")[0].split("(")[0]
+    if "-m" in words:
+        module = words[words.index("-m") + 1]
+        return "launcher" if module == "pacs" else module.removeprefix("pacs.integration.")
+    return Path(next((word for word in words[1:] if word.endswith(".py")), words[0])).name if words else "?"
+
+
+def watch(process: subprocess.Popen[str], start: Start, began: float) -> None:
+    """Note all that descends from the process until it has ended, with what each of them has used."""
+    names: dict[tuple[int, float], str] = {}
+    begun: dict[tuple[int, float], float] = {}
+    used: dict[tuple[int, float], float] = {}
+    before: dict[tuple[int, float], float] = {}
+    family = {psutil.Process(process.pid)}
+    while process.poll() is None:
+        for member in list(family):
+            try:
+                family |= set(member.children(recursive=True))
+                key = (member.pid, member.create_time())
+                names[key], times = name_of(member), member.cpu_times()
+            except psutil.Error:
+                continue
+            begun.setdefault(key, time.monotonic() - began)
+            used[key] = times.user + times.system
+        if "vLLM ready" in start.stages and not before:
+            before = dict(used)
+        time.sleep(POLL_SECONDS)
+    sums: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for key, name in names.items():
+        sums[name].append((begun[key], before.get(key, 0.0), used[key]))
+    start.processes = {
+        name: (min(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows))
+        for name, rows in sums.items()
+    }
+
+
+def measure(checkout: Path, data: Path, overrides: list[str]) -> Start:
+    """One start of the checkout's `pacs train`.
+
+    Raises:
+        SystemExit: It failed.
+    """
+    start = Start()
+    with tempfile.TemporaryDirectory(prefix="start-") as folder:
+        files = [f"data.{part}_files={data / 'data.parquet'}" for part in ("train", "val")]
+        model = f"actor_rollout_ref.model.path={data / 'model'}"
+        command = [sys.executable, "-m", "pacs", "train", *SETTINGS, model, *files, f"run.dir={folder}/run", *overrides]
+        began = time.monotonic()
+        environment = os.environ | {"PYTHONPATH": str(checkout)}
+        process = subprocess.Popen(
+            command, cwd=checkout, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        watching = threading.Thread(target=watch, args=(process, start, began))
+        watching.start()
+        said = []
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            for words, stage in STAGES.items():
+                if words in line:
+                    start.stages.setdefault(stage, time.monotonic() - began)
+        status = process.wait()
+        watching.join()
+        if status:
+            sys.exit(f"error: the run ended with status {status}:\n{''.join(said[-20:])}")
+    start.stages["all ended"] = time.monotonic() - began
+    return start
+
+
+def make_task(folder: Path) -> None:
+    """An untrained model of the arithmetic recipe, and sums."""
+    from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
+    from recipes.arithmetic.tokenizer import build_tokenizer
+
+    tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
+    build_model(tokenizer, seed=0).save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    rows = [
+        {
+            "data_source": "arithmetic",
+            "prompt": [{"role": "user", "content": f"{a}+{b}"}],
+            "ability": "math",
+            "reward_model": {"style": "rule", "ground_truth": str(a + b)},
+            "extra_info": {"index": 10 * a + b, "split": "train"},
+        }
+        for a in range(10)
+        for b in range(10)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "data.parquet")
+
+
+def median_of(starts: list[Start], stage: str) -> float:
+    """The second at which a stage was reached; not a number where it was not."""
+    return statistics.median([start.stages.get(stage, float("nan")) for start in starts])
+
+
+def main() -> None:
+    """Measure in turns and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="of `pacs train`")
+    parser.add_argument("--runs", type=positive, default=3, help="starts of each checkout")
+    parser.add_argument("--beside", type=Path, help="another checkout, measured in turns")
+    arguments = parser.parse_args()
+    checkouts = [ROOT, *([arguments.beside.resolve()] if arguments.beside else [])]
+    starts: dict[Path, list[Start]] = {checkout: [] for checkout in checkouts}
+    with tempfile.TemporaryDirectory(prefix="task-") as folder:
+        make_task(Path(folder))
+        for number in range(arguments.runs):
+            for checkout in checkouts:
+                starts[checkout].append(measure(checkout, Path(folder), arguments.overrides))
+                reached = starts[checkout][-1].stages["first step done"]
+                print(f"start {number + 1} of {checkout.name}: first step done after {reached:.0f} s", file=sys.stderr)
+    ours, theirs = starts[ROOT], starts.get(checkouts[-1], [])
+    rows = []
+    for stage in dict.fromkeys(STAGES.values()):
+        cells = [median_of(ours, stage)]
+        if len(checkouts) > 1:
+            cells += [median_of(theirs, stage)]
+        ratio = [f"{cells[0] / cells[1]:.2f}"] if len(cells) > 1 else []
+        rows.append([stage, *(f"{cell:.1f}" for cell in cells), *ratio])
+    beside = [f"s, {checkouts[-1].name}", "ratio"] if len(checkouts) > 1 else []
+    print(format_table(["stage", "s", *beside], rows), end="\n\n")
+    names = {name for start in ours for name in start.processes}
+    processes = {
+        name: [
+            statistics.median(of) for of in zip(*(s.processes[name] for s in ours if name in s.processes), strict=True)
+        ]
+        for name in names
+    }
+    shown = sorted((name for name in names if processes[name][2] >= 1), key=lambda name: processes[name][0])
+    table = [[name, *(f"{value:.1f}" for value in processes[name])] for name in shown]
+    total = [sum(values[i] for values in processes.values()) for i in (1, 2)]
+    table.append(["all", "", *(f"{value:.1f}" for value in total)])
+    print(format_table(["process", "began, s", "CPU s until the first step", "CPU s"], table))
+
+
+if __name__ == "__main__":
+    main()
