@@ -46,7 +46,7 @@ POLL_SECONDS = 0.2
 SETTINGS = (
     "recipe=arithmetic", "trainer.total_training_steps=1", "trainer.val_before_train=false", "trainer.test_freq=-1",
     "data.train_batch_size=8", "data.val_max_samples=4", "actor_rollout_ref.actor.ppo_mini_batch_size=8",
-    "actor_rollout_ref.rollout.n=4",
+    "actor_rollout_ref.rollout.n=4", "data.max_response_length=16",
 )  # fmt: skip
 
 

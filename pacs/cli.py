@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pacs
 from pacs.base.arguments import path
+from pacs.base.collecting import collect_rarely
 from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact
 from pacs.base.terminal import named, piped, say
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     name, words = find(arguments)
+    collect_rarely()
     try:
         command = module_of(name)
         status: int = command.main(words if name == "train" else parse(name, words))

@@ -20,11 +20,14 @@ import pytest
 import torch
 import yaml
 
+from pacs.base.collecting import collect_rarely
+
 if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
 
 torch.set_num_threads(1)
+collect_rarely()
 
 # A shell has what it starts in the background ignore SIGINT, and nohup SIGHUP. The runs that a test signals would
 # inherit that; a handler that does nothing they do not, and the tests themselves go on as they were asked to.

@@ -11,6 +11,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
+from pacs.base.collecting import collect_rarely
 from pacs.base.redaction import redact
 from pacs.base.terminal import say, settle
 from pacs.runs.clearing import KILLED
@@ -97,6 +98,7 @@ def run_driver(load: Callable[[], Callable[[Path], None]]) -> NoReturn:
     # Its output is a pipe, and Ray passes on what the other processes say without flushing it.
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(line_buffering=True)
+    collect_rarely()
     begun = threading.Event()
     threading.Thread(target=_outlive_launcher, args=(run_dir, alive, begun), daemon=True).start()
     try:

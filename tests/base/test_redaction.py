@@ -14,7 +14,7 @@ from pacs.base.files import write_atomically
 from pacs.base.redaction import BLANK, redact, redacted, redacted_command
 from pacs.integration.checks import run as checks
 from pacs.integration.checks.run import logger_problem
-from pacs.integration.launch.driver import take_secrets_into_environment
+from pacs.integration.launch.job import take_secrets_into_environment
 from pacs.integration.provenance import write_run_folder
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import read_fault, report_fault

@@ -11,9 +11,10 @@ import ray
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
+from pacs.base.collecting import collect_rarely
 from pacs.base.redaction import is_secret, redact
 from pacs.base.run_folder import RunFolder
-from pacs.integration.launch.warming import TaskRunnerInWarmRay
+from pacs.integration.launch.task_runner import PacsTaskRunner
 from pacs.integration.nodes import dump_on_other_nodes, lost_nodes
 from pacs.integration.patches.registry import COLLECTIVE_SECONDS
 from pacs.integration.schema import PLATFORM_VARIABLE
@@ -83,6 +84,8 @@ class DaemonWatch(threading.Thread):
 #: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
 OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 
+#: What every worker process of Ray's calls first.
+WORKERS_FIRST = "ray_kwargs.ray_init.runtime_env.worker_process_setup_hook"
 #: Between the end of a raylet's connections, by which Ray knows its death, and that of its process.
 RAYLET_SECONDS = 1.0
 
@@ -103,12 +106,16 @@ def drive(run_dir: Path) -> None:
         for key in OF_THE_MACHINE:
             config.ray_kwargs.ray_init.pop(key, None)
     OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", variables, merge=False, force_add=True)
+    if OmegaConf.select(config, WORKERS_FIRST) is None:
+        OmegaConf.update(
+            config, WORKERS_FIRST, f"{collect_rarely.__module__}.{collect_rarely.__name__}", force_add=True
+        )
     stacks.register()
     Watchdog(run_dir, RunSettings.from_mapping(plain(config.run)).faults, dump_on_other_nodes).start()
     daemons = DaemonWatch(run_dir)
     daemons.start()
     try:
-        run_ppo(config, task_runner_class=TaskRunnerInWarmRay)
+        run_ppo(config, task_runner_class=ray.remote(PacsTaskRunner))
     except DEATHS as error:
         # With the raylet, or its agents, the trainer dies too, and may be missed first.
         dead = daemons.dead_within(RAYLET_SECONDS)

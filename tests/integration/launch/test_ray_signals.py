@@ -61,7 +61,7 @@ WATCHED = """
 import sys, time
 from pathlib import Path
 import psutil
-from pacs.integration.launch.driver import DaemonWatch
+from pacs.integration.launch.job import DaemonWatch
 
 DaemonWatch(Path(sys.argv[1])).start()
 import ray

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pacs.composing import compose_run
-from pacs.integration.launch.driver import environment
+from pacs.integration.launch.job import environment
 from pacs.integration.patches.cpu_patches import SECONDS_BETWEEN_LOOKS
 from pacs.integration.patches.patch import Patch, PatchError
 from pacs.integration.patches.registry import COLLECTIVE_SECONDS
