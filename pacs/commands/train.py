@@ -40,7 +40,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from functools import partial
 
 import hydra
@@ -157,21 +157,23 @@ def _show(application: Callable[[], None]) -> None:
 
 def _run(config: DictConfig, *, dry_run: bool, verbose: bool) -> None:
     """Check the run, and train or say what it needs; ends the process where training fails."""
-    with ended_by_ctrl_c("pacs train"):
-        from pacs.integration.checks import run as checks
-        from pacs.integration.launch import launcher
-
-        hydra_config = HydraConfig.get()
-        if problems := kind_problems(config, hydra_config.job.config_name, hydra_config.overrides.task):
-            raise checks.ConfigError(problems)
-        launcher.prepare(config)
-        if dry_run:
-            checks.check_model(config)
-            _say_what_it_needs(config)
-            return
-    with launcher.driver_of(config) as driver:
+    with ExitStack() as at_the_end:
         with ended_by_ctrl_c("pacs train"):
+            from pacs.integration.checks import run as checks
+            from pacs.integration.launch import launcher
+
+            hydra_config = HydraConfig.get()
+            if problems := kind_problems(config, hydra_config.job.config_name, hydra_config.overrides.task):
+                raise checks.ConfigError(problems)
+            launcher.make_paths_absolute(config)
+            # In a process that has imported verl the checks take no time in which the driver could import it.
+            early = not dry_run and "verl" not in sys.modules
+            driver = at_the_end.enter_context(launcher.driver_of(config)) if early else None
+            launcher.check(config)
             checks.check_model(config)
+            if dry_run:
+                _say_what_it_needs(config)
+                return
             checks.check_surroundings(config, _say)
             _warn(config)
         status = launcher.train(config, driver, verbose=verbose)

@@ -49,6 +49,16 @@ def prepare(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If the run cannot start as configured.
     """
+    make_paths_absolute(config)
+    check(config)
+
+
+def make_paths_absolute(config: DictConfig) -> None:
+    """The first half of `prepare`, which imports nothing of verl: what `driver_of` needs.
+
+    Raises:
+        checks.ConfigError: If a path is none.
+    """
     checks.check_paths(config)
     with open_dict(config):
         config.run.dir = str(Path(config.run.dir).expanduser().absolute())
@@ -59,6 +69,14 @@ def prepare(config: DictConfig) -> None:
         config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())
     if config.trainer.device == "cpu":
         os.environ[PLATFORM_VARIABLE] = "cpu"
+
+
+def check(config: DictConfig) -> None:
+    """The second half of `prepare`.
+
+    Raises:
+        checks.ConfigError: If the run cannot start as configured.
+    """
     checks.check_run(config)
     manager = DARS_ROLLOUTS if draws_more(config) else SEEDED_ROLLOUTS if config.run.rollouts.seeded else None
     if manager is not None:
@@ -93,7 +111,7 @@ def check_folder(config: DictConfig) -> None:
 
 
 def driver_of(config: DictConfig) -> Driver:
-    """A prepared run's driver, for `train`: it imports what it needs while the run's surroundings are checked."""
+    """A run's driver, for `train`: it imports what it needs while the run is checked. The paths are absolute."""
     return Driver(DRIVER, Path(config.run.dir))
 
 
