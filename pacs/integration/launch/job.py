@@ -84,6 +84,8 @@ class DaemonWatch(threading.Thread):
 #: Keys of `ray.init` that say what Ray has on this machine, which it refuses of a cluster that is there.
 OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 
+#: vLLM compiles the model at every start where this is 1, and else takes what it has compiled before.
+COMPILE_CACHE_OFF = "VLLM_DISABLE_COMPILE_CACHE"
 #: What every worker process of Ray's calls first.
 WORKERS_FIRST = "ray_kwargs.ray_init.runtime_env.worker_process_setup_hook"
 #: Between the end of a raylet's connections, by which Ray knows its death, and that of its process.
@@ -146,6 +148,8 @@ def environment(config: DictConfig) -> dict[str, str]:
     variables[COLLECTIVE_SECONDS] = str(config.actor_rollout_ref.nccl_timeout)
     if config.trainer.device == "cpu":
         variables[PLATFORM_VARIABLE] = "cpu"
+    # verl switches it off, since several engines once wrote into each other's files; torch 2.10 writes them atomically.
+    variables[COMPILE_CACHE_OFF] = os.environ.get(COMPILE_CACHE_OFF, "0")
     configured = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}
     return variables | {str(key): str(value) for key, value in configured.items()}
 

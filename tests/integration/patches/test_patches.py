@@ -118,22 +118,39 @@ def test_on_a_gpu_s_platform_the_critic_s_attention_alone_is_patched(tmp_path: P
     assert said["critic"] == "Qwen3ForTokenClassification sdpa"
 
 
-def test_the_time_of_collectives_is_the_config_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above shows that the variable reaches the process group that every worker of verl makes."""
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The variables of a start are set."""
     for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT):
-        monkeypatch.setenv(name, "x")
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+def test_the_time_of_collectives_is_the_config_s(started: None) -> None:
+    """The test above shows that the variable reaches the process group that every worker of verl makes."""
     config = compose_run("ppo", ["recipe=arithmetic", "actor_rollout_ref.nccl_timeout=77"])[0]
     assert environment(config)[COLLECTIVE_SECONDS] == "77"
 
 
-def test_loggers_write_into_the_run_s_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT):
-        monkeypatch.setenv(name, "x")
+def test_loggers_write_into_the_run_s_folder(started: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWANLAB_LOG_DIR", "/of/the/user")
     variables = environment(compose_run("pacs", ["recipe=arithmetic", "run.dir=/a/run"])[0])
     assert variables["TENSORBOARD_DIR"] == "/a/run/tensorboard"
     assert variables["WANDB_DIR"] == "/a/run"
     assert variables["SWANLAB_LOG_DIR"] == "/of/the/user"
+
+
+def test_vllm_keeps_what_it_compiles_unless_the_user_says_otherwise(
+    started: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
+
+    name = "VLLM_DISABLE_COMPILE_CACHE"
+    monkeypatch.delenv(name, raising=False)
+    config = compose_run("pacs", ["recipe=arithmetic", "run.dir=/a/run"])[0]
+    assert get_ppo_ray_runtime_env(config)["env_vars"][name] == "1"  # verl's, which the run's is merged into
+    assert environment(config)[name] == "0"
+    monkeypatch.setenv(name, "1")
+    assert environment(config)[name] == "1"
 
 
 @pytest.mark.parametrize(
