@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacs.base.terminal import named
 from pacs.data.problem import Problem
 
 #: Of each reason, listed in the manifest.
@@ -63,7 +64,7 @@ def shown(examples: Sequence[Mapping[str, str]]) -> list[str]:
     """The first rows that were dropped for one reason, a line each, with what the verifier said of their answers."""
     lines = []
     for example in examples[:SHOWN]:
-        said = {key: " ".join(text.split())[:SHOWN_CHARS] for key, text in example.items()}
+        said = {key: " ".join(named(text).split())[:SHOWN_CHARS] for key, text in example.items()}
         parts = [said.pop(key) for key in ("why", "row") if key in said]
         lines.append(
             f"row {said.pop('id')}: " + ", ".join([f"{key} {text}" for key, text in reversed(said.items())] + parts)

@@ -10,6 +10,7 @@ import pytest
 
 from pacs.base.files import file_sha256
 from pacs.data.sources import BOXED
+from pacs.data.tally import Tally, shown
 from tests.data.conftest import Run, manifest, problems, write_jsonl, write_parquet
 
 THIRTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen"
@@ -379,3 +380,13 @@ def test_ids_are_unique_rows_of_the_source(tmp_path: Path, run: Run) -> None:
     assert said["dropped"] == {"duplicate": 5}
     ids = [row["extra_info"]["id"] for row in problems(tmp_path / "out" / "train.parquet")]
     assert ids == ["0", "2", "4", "6", "8"]
+
+
+def test_a_hidden_character_of_a_dropped_row_is_named(tmp_path: Path) -> None:
+    tally = Tally()
+    for gold in ("2\u200b", "5\u00a0m"):
+        tally.drop("unverifiable", id="0", question="1 + 1", gold=gold)
+    assert [line.split("gold ")[1] for line in shown(tally.examples["unverifiable"])] == [
+        "2<U+200B>, question 1 + 1",
+        "5<U+00A0>m, question 1 + 1",
+    ]
