@@ -154,10 +154,24 @@ def check_paths(config: DictConfig) -> None:
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
     refuse(_size_problems(config))
+    config = _resolved(config)
     refuse([*shared_problems(config), *_algorithm_problems(config)])
     # verl's checks come last: they take seconds to import, and on what ours complain of they may fail without a word
     # of what to change.
     refuse(_verl_problems(config))
+
+
+def _resolved(config: DictConfig) -> DictConfig:
+    """The same with its references filled in: each is parsed once, and not by each check that reads it.
+
+    A text that would be read as a reference then (`\\${...}`, escaped) leaves the config as it is.
+    """
+    values = plain(config)
+    if "${" in str(values):
+        return config
+    resolved: DictConfig = OmegaConf.create(dict(values))
+    OmegaConf.set_struct(resolved, True)
+    return resolved
 
 
 def warnings(config: DictConfig) -> list[str]:
