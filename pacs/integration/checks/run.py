@@ -23,7 +23,7 @@ from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.switches import switch_problems, untried
-from pacs.integration.checks.wording import full_name, spelled
+from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
 from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
@@ -154,24 +154,11 @@ def check_paths(config: DictConfig) -> None:
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
     refuse(_size_problems(config))
-    config = _resolved(config)
+    config = resolved(config)
     refuse([*shared_problems(config), *_algorithm_problems(config)])
     # verl's checks come last: they take seconds to import, and on what ours complain of they may fail without a word
     # of what to change.
     refuse(_verl_problems(config))
-
-
-def _resolved(config: DictConfig) -> DictConfig:
-    """The same with its references filled in: each is parsed once, and not by each check that reads it.
-
-    A text that would be read as a reference then (`\\${...}`, escaped) leaves the config as it is.
-    """
-    values = plain(config)
-    if "${" in str(values):
-        return config
-    resolved: DictConfig = OmegaConf.create(dict(values))
-    OmegaConf.set_struct(resolved, True)
-    return resolved
 
 
 def warnings(config: DictConfig) -> list[str]:
