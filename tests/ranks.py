@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-#: What the modules import; none of them themselves, which read their arguments as they are imported.
-IMPORTED = ["verl", "hydra", "pacs.integration.worker.method_worker", "tests.integration.worker.worker_case"]
+#: Imports what the modules do; not them, which read their arguments as they are imported.
+IMPORTED = ["tests.rank_imports"]
 #: What is read as they are imported.
 OF_THE_PROCESS = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "VERL_PLATFORM": "cpu"}
 
