@@ -8,6 +8,9 @@ import pickle
 import signal
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +38,21 @@ for _ignored in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_ignored) == signal.SIG_IGN:
         signal.signal(_ignored, lambda *_: None)
 
-#: File -> the file in whose process it goes: the run that is left alone is made once for both, and a model with Qwen's
-#: vocabulary leaves no room for another run beside it.
+#: File -> the file in whose process it goes: the run that is left alone is made once for both, a model with Qwen's
+#: vocabulary leaves no room for another run beside it, and what ranks are forked from (tests/ranks.py) imports once.
 TOGETHER = {
     "tests/integration/test_train.py": "tests/integration/test_faults.py",
     "tests/recipes/test_quickstart.py": "tests/recipes/test_smoke.py",
     "tests/sweeps/test_real_sweep.py": "tests/recipes/test_smoke.py",
+    **dict.fromkeys(
+        (
+            *("tests/integration/worker/test_poison.py", "tests/integration/worker/test_uneven_groups.py"),
+            *("tests/integration/worker/test_worker_one_rank.py", "tests/integration/preflight/test_preflight.py"),
+            *("tests/integration/checkpoints/test_reshard.py", "tests/recipes/test_minimal.py"),
+            *("tests/export/test_shards.py", "tests/export/test_damaged_shards.py"),
+        ),
+        "tests/integration/worker/test_worker.py",
+    ),
 }
 #: Files that take minutes of one core.
 LONGEST = ("test_faults.py", "test_worker.py", "test_evaluate.py", "test_wrong_inputs.py")
@@ -84,6 +96,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr == "gpu":
         return "mark.gpu" not in collection_path.read_text() or None
     return None
+
+
+def pytest_collection_finish() -> None:
+    """Of what is imported by now nothing is garbage: the collector leaves it alone from here on."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -130,6 +148,58 @@ def configs_are_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml, "load", load_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def references_are_parsed_once() -> Iterator[None]:
+    """verl's config has hundreds of `${...}`, the same in each run, which OmegaConf parses whenever they are read."""
+    from omegaconf import _utils, base
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (_utils, base):
+            patch.setattr(module, "parse", cache(module.parse))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def files_are_merged_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hydra finds, reads and merges the files of a run anew for each, though only the overrides of keys are other."""
+    if request.config.option.quick:
+        yield
+        return
+    from hydra._internal import config_loader_impl as loader
+    from hydra._internal.defaults_list import Overrides
+    from omegaconf import DictConfig
+
+    from pacs.base.paths import config_dir, verl_configs
+
+    create, merge = loader.create_defaults_list, loader.ConfigLoaderImpl._compose_config_from_defaults_list
+    ours = {"hydra.conf", "", str(config_dir()), str(verl_configs())}
+    lists: dict[Any, Any] = {}
+    merged: dict[int, DictConfig] = {}
+
+    def create_once(repo: Any, config_name: str, overrides_list: list[Any], **more: Any) -> Any:
+        places = tuple(source.path for source in repo.get_sources())
+        if not set(places) <= ours:
+            return create(repo, config_name, overrides_list, **more)
+        of_keys = Overrides(repo, overrides_list).config_overrides
+        of_groups = (override.input_line for override in overrides_list if override not in of_keys)
+        which = (config_name, places, *of_groups, *more.items())
+        if which not in lists:
+            lists[which] = create(repo, config_name, overrides_list, **more)
+        return replace(lists[which], config_overrides=of_keys)
+
+    def merge_once(self: Any, defaults: list[Any], repo: Any) -> DictConfig:
+        if not any(defaults is made.defaults for made in lists.values()):
+            return merge(self, defaults, repo)
+        if id(defaults) not in merged:
+            merged[id(defaults)] = merge(self, defaults, repo)
+        return deepcopy(merged[id(defaults)])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loader, "create_defaults_list", create_once)
+        patch.setattr(loader.ConfigLoaderImpl, "_compose_config_from_defaults_list", merge_once)
         yield
 
 

@@ -86,11 +86,24 @@ def test_the_smoke_is_sound_on_every_machine(hardware: str) -> None:
     sound(composed("pacs", "recipe=smoke", f"hardware={hardware}"))
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_recipes_on_a_cpu_are_sound(algorithm: str) -> None:
-    sound(composed(algorithm, "recipe=arithmetic"))
-    sound(composed(algorithm, "recipe=math_smoke"))
-    sound(composed(algorithm, "recipe=arithmetic", "data=math", "data.max_response_length=256"))
+#: Of runs on a CPU.
+ON_A_CPU = {
+    "arithmetic": ("recipe=arithmetic",),
+    "math_smoke": ("recipe=math_smoke",),
+    "math": ("recipe=arithmetic", "data=math", "data.max_response_length=256"),
+}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "recipe"),
+    [
+        pytest.param(name, recipe, marks=() if place == i % len(ON_A_CPU) else pytest.mark.long)
+        for i, name in enumerate(ALGORITHMS)
+        for place, recipe in enumerate(ON_A_CPU)
+    ],
+)
+def test_recipes_on_a_cpu_are_sound(algorithm: str, recipe: str) -> None:
+    sound(composed(algorithm, *ON_A_CPU[recipe]))
 
 
 @pytest.mark.parametrize("algorithm", ["pacs", "grpo"])
@@ -133,8 +146,14 @@ def test_recipes_on_gpus_are_sound(algorithm: str, machine: str) -> None:
     sound(composed(algorithm, f"recipe={model}", f"hardware={machine}"))
 
 
-@pytest.mark.parametrize("model", ["qwen3_0_6b", "qwen3_1_7b"])
-@pytest.mark.parametrize("algorithm", ["pacs", "grpo", "ppo"])
+@pytest.mark.parametrize(
+    ("algorithm", "model"),
+    [
+        pytest.param(algorithm, model, marks=() if (algorithm == "ppo") == (i == 1) else pytest.mark.long)
+        for algorithm in ("pacs", "grpo", "ppo")
+        for i, model in enumerate(("qwen3_0_6b", "qwen3_1_7b"))
+    ],
+)
 def test_gsm8k_is_sound(algorithm: str, model: str) -> None:
     config = composed(algorithm, "recipe=gsm8k", f"model={model}")
     sound(config)

@@ -4,13 +4,11 @@ import math
 import os
 import re
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
-from transformers import AutoModelForCausalLM, Qwen3Config
-from transformers.utils import logging
 
 from pacs.planning.architecture import Architecture
 
@@ -27,6 +25,10 @@ def save_model(shape: Architecture, folder: Path, device: str, seed: int) -> int
         device: cpu: float32 weights; cuda: bf16 ones, made there.
         seed: of the weights.
     """
+    # Seconds to import, which an option that is refused is not to wait for.
+    from transformers import AutoModelForCausalLM, Qwen3Config
+    from transformers.utils import logging
+
     config = Qwen3Config(
         **asdict(shape),
         max_position_embeddings=40960,
@@ -59,7 +61,7 @@ def describe_machine(device: str) -> dict[str, Any]:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         about["device"] = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     cores = len(os.sched_getaffinity(0))
-    return about | {"cores": cores, "torch": torch.__version__, "transformers": transformers.__version__}
+    return about | {"cores": cores, "torch": torch.__version__, "transformers": version("transformers")}
 
 
 def machine_slug(machine: dict[str, Any]) -> str:

@@ -7,13 +7,16 @@ distribution as with independent rows, for as many forward passes as there are d
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.functional import pad
-from transformers import PreTrainedTokenizerBase, Qwen3ForCausalLM
 
 from recipes.laboratory.decoding import Decoder
 from recipes.laboratory.sampling import encode, read_prompts
+
+if TYPE_CHECKING:  # it takes seconds to import
+    from transformers import PreTrainedTokenizerBase, Qwen3ForCausalLM
 
 #: Samples whose tree is drawn at a time.
 CHUNK_SAMPLES = 4096
@@ -34,8 +37,8 @@ class Counts:
 
 @torch.no_grad()
 def count(
-    model: Qwen3ForCausalLM,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "Qwen3ForCausalLM",
+    tokenizer: "PreTrainedTokenizerBase",
     messages: list[list[dict[str, str]]],
     *,
     samples: int,
@@ -65,8 +68,8 @@ def count(
 
 
 def _count_chunk(
-    model: Qwen3ForCausalLM,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "Qwen3ForCausalLM",
+    tokenizer: "PreTrainedTokenizerBase",
     messages: list[list[dict[str, str]]],
     samples: int,
     max_tokens: int,

@@ -4,9 +4,13 @@ With one token a row most of what a model of this size costs is how many operati
 values. Here projections of the same input are one, and keys and values stay in one buffer.
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch.nn.functional import linear, rms_norm, scaled_dot_product_attention, silu
-from transformers import DynamicCache, Qwen3ForCausalLM
+
+if TYPE_CHECKING:  # it takes seconds to import
+    from transformers import DynamicCache, Qwen3ForCausalLM
 
 
 class Decoder:
@@ -19,7 +23,7 @@ class Decoder:
         max_tokens: that a row may be given.
     """
 
-    def __init__(self, model: Qwen3ForCausalLM, read: DynamicCache, samples: int, max_tokens: int) -> None:
+    def __init__(self, model: "Qwen3ForCausalLM", read: "DynamicCache", samples: int, max_tokens: int) -> None:
         config = model.config
         self._model, self._epsilon = model, config.rms_norm_eps
         self._heads, self._shared, self._size = (

@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pacs.base.errors import UserError, did_you_mean
 from pacs.rewards.countdown import canonical
@@ -17,6 +16,9 @@ from pacs.rewards.reasoning import final_part
 from recipes.laboratory.counting import count
 from recipes.laboratory.sampling import sample
 from recipes.starts.read import Problems, grade
+
+if TYPE_CHECKING:  # it takes seconds to import
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SPLITS = ("train", "probe", "test")
 
@@ -46,8 +48,8 @@ class Evaluation:
 
 
 def evaluate(
-    policy: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
+    policy: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
     problems: Problems,
     *,
     samples: int,

@@ -7,12 +7,15 @@ again for it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.functional import pad
-from transformers import DynamicCache, PreTrainedTokenizerBase, Qwen3ForCausalLM
 
 from recipes.laboratory.decoding import Decoder
+
+if TYPE_CHECKING:  # it takes seconds to import
+    from transformers import DynamicCache, PreTrainedTokenizerBase, Qwen3ForCausalLM
 
 #: Responses that are sampled at a time: more would not fit a processor's cache.
 CHUNK_ROWS = 1024
@@ -79,8 +82,8 @@ def joined(parts: Sequence[Samples]) -> Samples:
 
 @torch.no_grad()
 def sample(
-    model: Qwen3ForCausalLM,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "Qwen3ForCausalLM",
+    tokenizer: "PreTrainedTokenizerBase",
     messages: list[list[dict[str, str]]],
     *,
     samples: int,
@@ -106,8 +109,8 @@ def sample(
 
 
 def _sample_chunk(
-    model: Qwen3ForCausalLM,
-    tokenizer: PreTrainedTokenizerBase,
+    model: "Qwen3ForCausalLM",
+    tokenizer: "PreTrainedTokenizerBase",
     messages: list[list[dict[str, str]]],
     samples: int,
     max_tokens: int,
@@ -158,7 +161,7 @@ def _sample_chunk(
 
 
 def encode(
-    tokenizer: PreTrainedTokenizerBase, messages: list[list[dict[str, str]]]
+    tokenizer: "PreTrainedTokenizerBase", messages: list[list[dict[str, str]]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(P, N) int64 tokens of P prompts, padded on the left, and the mask of those that are no padding."""
     encoded = tokenizer.apply_chat_template(
@@ -173,8 +176,12 @@ def encode(
     return encoded["input_ids"], encoded["attention_mask"]
 
 
-def read_prompts(model: Qwen3ForCausalLM, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, DynamicCache]:
+def read_prompts(
+    model: "Qwen3ForCausalLM", ids: torch.Tensor, mask: torch.Tensor
+) -> tuple[torch.Tensor, "DynamicCache"]:
     """(P, V) logits of the first token of a response to each of P prompts, and the keys and values of these."""
+    from transformers import DynamicCache
+
     read = DynamicCache(config=model.config)
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     first = model(

@@ -3,15 +3,18 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from pacs.base.terminal import print
 from pacs.planning.architecture import PUBLISHED, Architecture
-from recipes.arithmetic.tokenizer import build_tokenizer
+
+# transformers takes seconds to import, and a machine that is asked for wrongly is told at once.
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 #: Two layers, for a CPU; the others are the sizes that Qwen has published.
 TINY = Architecture(128, 384, 2, 4, 2, 32, 128, tie_word_embeddings=True)
@@ -29,6 +32,8 @@ def describe(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> b
     if _made(out, shape, dtype, seed):
         return False
     (out / "manifest.json").unlink(missing_ok=True)
+    from recipes.arithmetic.tokenizer import build_tokenizer
+
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS, shape.vocab_size)
     tokenizer.save_pretrained(out / "model")
     _config(shape, tokenizer, dtype).save_pretrained(out / "model")
@@ -47,6 +52,8 @@ def make(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> None:
     if not describe(out, shape, dtype, seed):
         print(f"model: reusing {out / 'model'}", flush=True)
         return
+    from recipes.arithmetic.tokenizer import build_tokenizer
+
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS, shape.vocab_size)
     _random_model(_config(shape, tokenizer, dtype), dtype, seed).save_pretrained(out / "model")
     rows = [
@@ -72,7 +79,9 @@ def _made(out: Path, shape: Architecture, dtype: torch.dtype, seed: int) -> bool
     return manifest.exists() and manifest.read_text() == _manifest(shape, dtype, seed)
 
 
-def _config(shape: Architecture, tokenizer: PreTrainedTokenizerFast, dtype: torch.dtype) -> Qwen3Config:
+def _config(shape: Architecture, tokenizer: "PreTrainedTokenizerFast", dtype: torch.dtype) -> "Qwen3Config":
+    from transformers import Qwen3Config
+
     return Qwen3Config(
         **asdict(shape),
         architectures=["Qwen3ForCausalLM"],
@@ -83,7 +92,9 @@ def _config(shape: Architecture, tokenizer: PreTrainedTokenizerFast, dtype: torc
     )
 
 
-def _random_model(config: Qwen3Config, dtype: torch.dtype, seed: int) -> Qwen3ForCausalLM:
+def _random_model(config: "Qwen3Config", dtype: torch.dtype, seed: int) -> "Qwen3ForCausalLM":
+    from transformers import Qwen3ForCausalLM
+
     default = torch.get_default_dtype()
     torch.set_default_dtype(dtype)  # 8B in float32 would be 32 GB
     try:

@@ -31,6 +31,7 @@ def test_a_run_that_cannot_be_composed_is_refused_before_ray(capfd: pytest.Captu
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_user_s_own_arguments_of_ray_count_and_a_cluster_without_logical_gpus_is_told_how_to_have_them(
     tmp_path: Path,
 ) -> None:

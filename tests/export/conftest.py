@@ -1,10 +1,6 @@
 """Runs to export: one that one process writes at once, and ones whose checkpoints FSDP2 has sharded."""
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +15,7 @@ from pacs.base.paths import config_dir
 from pacs.checkpoints.folder import seal
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
+from tests.ranks import run as run_ranks
 
 STEP = 7
 #: Ranks -> the size of verl's FSDP groups; 4 ranks in groups of 2: two copies of the model, each in two shards.
@@ -91,25 +88,9 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, str], Pa
 
 def train(folder: Path, ranks: int) -> None:
     """Start a process a rank, and seal what they write."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
     bases = {folder / f"{ranks}-{embeddings}": folder / "base" / embeddings for embeddings in EMBEDDINGS}
-    pairs = [f"{base}:{run}" for run, base in bases.items()]
-    command = [sys.executable, "-m", "tests.export.write_shards", str(STEP), str(RANKS[ranks]), *pairs]
-    processes = []
-    for rank in range(ranks):
-        env = os.environ | {
-            "RANK": str(rank),
-            "WORLD_SIZE": str(ranks),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": port,
-            "OMP_NUM_THREADS": "1",
-            "VERL_PLATFORM": "cpu",
-        }
-        processes.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-    outputs = [process.communicate(timeout=500)[0].decode() for process in processes]
-    assert [process.returncode for process in processes] == [0] * ranks, "\n".join(outputs)[-6000:]
-    for run, base in bases.items():
-        (checkpoint_of(run) / "config.yaml").write_text(run_config(base))
-        seal(checkpoint_of(run), step=STEP, ranks=ranks)
+    pairs = [f"{base}:{written}" for written, base in bases.items()]
+    run_ranks("tests.export.write_shards", [STEP, RANKS[ranks], *pairs], ranks, folder)
+    for written, base in bases.items():
+        (checkpoint_of(written) / "config.yaml").write_text(run_config(base))
+        seal(checkpoint_of(written), step=STEP, ranks=ranks)

@@ -18,8 +18,6 @@ from pacs.base.run_folder import RunFolder
 from pacs.runs.disk_space import SHARED_MEMORY
 from pacs.runs.processes import processes_of
 from pacs.runs.state import RunState, read_progress, read_state
-from recipes.arithmetic.model import build_model
-from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.processes import lives, ray_sessions, that_name
 from tests.runs.launched import heed_signals
 
@@ -48,6 +46,10 @@ START_SECONDS = 400
 
 def make_task(folder: Path) -> Path:
     """An untrained tiny Qwen3 and single-digit sums."""
+    # transformers is slow to import, and what looks at a run alone needs none of it.
+    from recipes.arithmetic.model import build_model
+    from recipes.arithmetic.tokenizer import build_tokenizer
+
     tokenizer = build_tokenizer(4096)
     build_model(tokenizer, seed=0).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")

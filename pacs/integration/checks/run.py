@@ -23,7 +23,7 @@ from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.switches import switch_problems, untried
-from pacs.integration.checks.wording import full_name, spelled
+from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
 from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
@@ -154,6 +154,7 @@ def check_paths(config: DictConfig) -> None:
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
     refuse(_size_problems(config))
+    config = resolved(config)
     refuse([*shared_problems(config), *_algorithm_problems(config)])
     # verl's checks come last: they take seconds to import, and on what ours complain of they may fail without a word
     # of what to change.

@@ -168,7 +168,7 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
     yield from other_than(ONLY, config)
     yield from other_than(ONLY_IF_THERE, config)
     for section, place in MOVED.items():
-        there = flatten(plain(config).get(section) or {}, f"{section}.")
+        there = flatten(plain(config.get(section)) or {}, f"{section}.")
         if found := sorted(key for key, value in there.items() if value not in (None, [])):
             yield f"{found[0]}: verl's V1 trainer does not read {section}: set it under {place}."
     sampling, trainer = config.actor_rollout_ref.rollout.val_kwargs, config.trainer

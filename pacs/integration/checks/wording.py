@@ -11,6 +11,8 @@ from typing import Any, ParamSpec
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.verl_keys.algorithm_changes import plain
+
 #: Sections by their short names; other names begin as they are.
 SECTIONS = {name: f"actor_rollout_ref.{name}" for name in ("actor", "rollout", "ref", "model")}
 # An equals sign with a value behind it is the sentence's own: `set @rollout.n=8`.
@@ -52,3 +54,16 @@ def written(value: Any) -> str:
     if OmegaConf.is_config(value):
         value = OmegaConf.to_container(value, resolve=True)
     return json.dumps(value, default=str) if value is None or isinstance(value, bool) else str(value)
+
+
+def resolved(config: DictConfig) -> DictConfig:
+    """The same with its references filled in: each is parsed once, and not by each check that reads it.
+
+    A text that would be read as a reference then (`\\${...}`, escaped) leaves the config as it is.
+    """
+    values = plain(config)
+    if "${" in str(values):
+        return config
+    filled: DictConfig = OmegaConf.create(dict(values))
+    OmegaConf.set_struct(filled, True)
+    return filled

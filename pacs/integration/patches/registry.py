@@ -180,6 +180,13 @@ def engines_are_started_with_signals_blocked(original: Function, self: Any, *arg
         original(self, *args, **options)
 
 
+@patches(VERL, "transformers.utils", "is_sklearn_available", '_is_package_available("sklearn")')
+def scikit_learn_is_not_imported(original: Function) -> bool:
+    """transformers imports scikit-learn, where there is one, for assisted decoding, which no run does: it takes each
+    process of a run 1.7 s"""
+    return False
+
+
 def install_for_verl(*, cpu: bool) -> None:
     """Patch verl, for the CPU stack too; called in every process that imports verl."""
     if cpu:

@@ -168,7 +168,7 @@ def test_what_would_fail_in_the_run_is_said_before(kind: str, data: Path) -> Non
 @pytest.mark.parametrize(
     ("source", "doing"),
     [
-        ("import time\ntime.sleep(60)\n", "its import"),
+        pytest.param("import time\ntime.sleep(60)\n", "its import", marks=pytest.mark.long),
         (TAKES + "while True: pass", "its call for an empty response"),
     ],
 )

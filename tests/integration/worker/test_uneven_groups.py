@@ -7,7 +7,7 @@ import torch
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Grpo
-from tests.integration.worker.test_worker import relative_error, run_ranks
+from tests.integration.worker.test_worker import TRIED_RANKS, relative_error, run_ranks
 from tests.integration.worker.worker_case import (
     EqualPull,
     autograd_loss,
@@ -31,7 +31,7 @@ SPLITS = {
 }
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one rank", "two ranks"])
+@pytest.fixture(scope="module", params=TRIED_RANKS, ids=["one rank", "two ranks"])
 def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder, ranks = tmp_path_factory.mktemp("uneven"), request.param
     for role, seed in (("policy", 0), ("reference", 1)):

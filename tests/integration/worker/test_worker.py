@@ -1,9 +1,5 @@
 """PACS through verl's real worker and FSDP2 engine against plain autograd: gradients, steps, passes, metrics."""
 
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from itertools import product
@@ -35,6 +31,7 @@ from tests.integration.worker.worker_case import (
     token_metrics,
 )
 from tests.pairwise import pairwise
+from tests.ranks import run
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +88,7 @@ SPLITS: dict[str, tuple[str, dict[str, Any], bool]] = {
 #: The model's family, how its sequences are laid out, and the temperature that they were sampled at.
 CASES = {
     "qwen3 packed": ("qwen3", "packed", 0.7),
+    "qwen3 packed, the other ways": ("qwen3", "packed", 0.7),
     "qwen3 padded": ("qwen3", "padded", 0.7),
     "qwen3 packed, fused log-probabilities": ("qwen3", "packed fused", 0.7),
     "qwen3 padded, fused log-probabilities": ("qwen3", "padded fused", 1.3),
@@ -105,25 +103,36 @@ METHODS = CONFIGS | FAMILY
 #: Each method with each reference, in the split whose metrics those of the others are held to.
 HELD_TO = [*product(METHODS, ("cached, dynamic",), REFERENCES)]
 #: Every config of PACS in every split, and its neighbours in the other strategy, with one of the references in turn.
+IN_TURN = [(name, ("reference", "policy")[place % 2]) for place, name in enumerate(FAMILY)]
 IN_PAIRS = [
     *pairwise(list(CONFIGS), list(SPLITS), list(REFERENCES)),
-    *((name, "grouped, dynamic", ("reference", "policy")[place % 2]) for place, name in enumerate(FAMILY)),
+    *((name, "grouped, dynamic", reference) for name, reference in IN_TURN),
+]
+EVERY_WAY = [
+    way
+    for way in dict.fromkeys([*HELD_TO, *IN_PAIRS])
+    if not (METHODS[way[0]].whole_mini_batch and way[1].startswith("grouped"))
+]
+#: What other families and layouts go through.
+SOME_WAYS = [
+    *(("rloo", split, "reference") for split in SPLITS),
+    *(("grpo", split, "reference") for split in ("grouped, dynamic", "cached, dynamic")),
+    *(("rloo", split, "policy") for split in ("grouped, dynamic", "cached, dynamic")),
+]
+#: Of every way those that differ most: each config of PACS in two of the splits, each neighbour with one reference.
+FIRST_WAYS = [
+    way
+    for way in EVERY_WAY
+    if (way[0] in CONFIGS and way[1] == "cached, dynamic")
+    or (way[0], way[2]) in IN_TURN
+    or (way[0] in CONFIGS and (list(CONFIGS).index(way[0]) - list(SPLITS).index(way[1])) % len(CONFIGS) < 2)
 ]
 #: What a case goes through: all of it once, and of the rest the ways that differ most.
-WAYS = {
-    "qwen3 packed": [
-        way
-        for way in dict.fromkeys([*HELD_TO, *IN_PAIRS, ("rloo", "grouped, dynamic", "reference")])
-        if not (METHODS[way[0]].whole_mini_batch and way[1].startswith("grouped"))
-    ]
-} | {
-    name: [
-        *(("rloo", split, "reference") for split in SPLITS),
-        *(("grpo", split, "reference") for split in ("grouped, dynamic", "cached, dynamic")),
-        *(("rloo", split, "policy") for split in ("grouped, dynamic", "cached, dynamic")),
-    ]
-    for name in CASES
-    if name != "qwen3 packed"
+WAYS = dict.fromkeys(CASES, SOME_WAYS) | {
+    "qwen3 packed": list(dict.fromkeys([*FIRST_WAYS, *SOME_WAYS[-4:]])),
+    "qwen3 packed, the other ways": list(
+        dict.fromkeys([*HELD_TO, *(way for way in EVERY_WAY if way not in FIRST_WAYS), *SOME_WAYS[-4:]])
+    ),
 }
 #: Reset after step 2 of 3, step 3 at half the learning rate.
 STEPPED = Pacs(reference=ReferenceConfig(reset_every=2, reset_optimizer=True, warmup_steps=1))
@@ -166,27 +175,8 @@ def run_ranks(
     folder: Path, ranks: int, device: str = "cpu", process: str = "worker.worker_process", seconds: float = 500
 ) -> Any:
     """What `process`, a module of these tests, has written to results_{ranks}.pt, run as one process a rank."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    processes = []
-    for rank in range(ranks):
-        env = os.environ | {
-            "RANK": str(rank),
-            "WORLD_SIZE": str(ranks),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": port,
-            "OMP_NUM_THREADS": "1",
-            "VERL_PLATFORM": {"cpu": "cpu", "cuda": "nvidia"}[device],
-        }
-        command = [sys.executable, "-m", f"tests.integration.{process}", str(folder), device]
-        processes.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
-    try:
-        outputs = [process.communicate(timeout=seconds)[0].decode() for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0] * ranks, "\n".join(outputs)[-6000:]
+    module = f"tests.integration.{process}"
+    run(module, [folder, device], ranks, folder, device=device, seconds=seconds)
     return torch.load(folder / f"results_{ranks}.pt", weights_only=False)
 
 
