@@ -1,24 +1,18 @@
 """The lean way of a response beside verl's own, in one process: Ray, the TransferQueue, engine and grader are stubs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import torch
 from tensordict import TensorDict
-from verl.experimental.agent_loop import agent_loop as loops
-from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.trainer.ppo.v1 import agent_loop_tq
 from verl.workers.rollout.llm_server import LLMServerClient
 
 from benchmarks.rollouts import Engine, batch_of, make_task, plain, prompts_of
 from pacs.integration.patches import lean_rollouts
-from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.many_at_once import compute_scores, generate_each
 from pacs.integration.patches.seeded_rollouts import SeededWorker, Seeds
-from pacs.integration.patches.together import Together
 
 PROMPTS, RESPONSES, TOKENS = 3, 8, 12
 
@@ -154,7 +148,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Queue]]:
+def queues(monkeypatch: pytest.MonkeyPatch) -> list[Queue]:
     """The last is the one in use."""
     used: list[Queue] = []
 
@@ -167,7 +161,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Queue]]:
 
     for module in (agent_loop_tq, lean_rollouts):
         monkeypatch.setattr(module, "tq", Current())
-    yield used
+    return used
 
 
 def sample(setup: Setup, kind: type, queues: list[Queue], **options: Any) -> Setup:
