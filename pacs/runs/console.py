@@ -14,8 +14,8 @@ from pacs.base.terminal import COLOURS, say
 
 #: With this the lines begin that our own code says to a person.
 MARK = "pacs: "
-#: What Ray puts before a line of another process, and colours.
-_OF_RAY = re.compile(r"^\([^()]*pid=\d+[^()]*\) ")
+#: What Ray puts before a line of another process, and vLLM of its engine's.
+_OF_RAY = re.compile(r"^(\([^()]*pid=\d+[^()]*\) )+")
 #: Of a longer line without an end only the last bytes are kept for the console.
 _LINE_BYTES = 1 << 20
 #: For what is still in the pipe when all that write to it have ended.

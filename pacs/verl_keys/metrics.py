@@ -11,6 +11,10 @@ GRADIENT_NORM: Final = "actor/grad_norm"
 #: Mean, in tokens.
 RESPONSE_LENGTH: Final = "response_length/mean"
 STEP_SECONDS: Final = "timing_s/step"
+#: Tokens of a step, a second and a GPU.
+THROUGHPUT: Final = "perf/throughput"
+#: GiB of a GPU that a training process had at most, or of memory on a CPU.
+MOST_RESERVED: Final = "actor/perf/max_memory_reserved_gb"
 #: Seconds of a step's phases, in their order -> the phase in words.
 PHASES: Final = {
     "timing_s/gen": "rollouts",

@@ -55,6 +55,10 @@ def test_our_lines_and_the_stages_are_shown_and_all_is_kept(said: Said, tmp_path
     assert (tmp_path / RunFolder.LOG).stat().st_mode & 0o777 == 0o600
 
 
+def test_a_line_of_an_engine_has_two_names_before_it(said: Said) -> None:
+    assert said(b"(vLLMHttpServer pid=9) (EngineCore_DP0 pid=10) pacs: here\n") == ["here"]
+
+
 def test_all_is_shown_on_request(said: Said) -> None:
     lines = said(OUTPUT, verbose=True)
     assert len(lines) == 7

@@ -16,6 +16,7 @@ from pacs.integration.checks import run as checks
 from pacs.integration.launch.folder_lock import check_contents, check_room, held, look_at
 from pacs.integration.launch.input_hashes import write_inputs
 from pacs.integration.launch.resume import check_former_run, choose_checkpoint
+from pacs.integration.patches import engine_stages
 from pacs.integration.provenance import write_run_folder
 from pacs.integration.schema import PLATFORM_VARIABLE
 from pacs.runs.clearing import clear_former_start
@@ -39,6 +40,9 @@ STAGES = (
     ("ray init kwargs", "starting Ray"),
     ("train and validate dataloader initialized", "data loaded; starting the training worker"),
     ("actor and ref model engine initialized", "training worker ready; starting vLLM"),
+    (engine_stages.LOADING, "vLLM loads the model"),
+    (engine_stages.PROFILING, "vLLM compiles the model and measures its memory"),
+    (engine_stages.GRAPHS, "vLLM captures CUDA graphs"),
     ("all initialize finished", "vLLM ready"),
 )
 

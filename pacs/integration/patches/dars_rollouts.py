@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ray
-from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 
 from pacs.algorithm.dars import extra_responses
+from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.seeded_rollouts import SeededWorker
 
 
@@ -26,8 +27,8 @@ class _FirstStage:
     ended: bool = False
 
 
-class _DarsWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
-    """verl's, with a second stage of training's prompts. A prompt of which a first response failed has none."""
+class _DarsWorker(LeanWorker):
+    """Ours, with a second stage of training's prompts. A prompt of which a first response failed has none."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pacs.base.redaction import redact, redacted
 from pacs.integration.patches.cpu_patches import VERL_ON_CPU, VLLM_ON_CPU, install_distribution_alias
+from pacs.integration.patches.engine_stages import STAGES
 from pacs.integration.patches.patch import Function, Patch, patches, wrap
 from pacs.runs import signals
 from pacs.runs.processes import RUN_DIR, TOKEN
@@ -173,6 +174,43 @@ def loggers_get_the_config_without_secrets(
     original(self, project_name, experiment_name, default_backend, redacted(config))
 
 
+@patches(
+    VERL, "verl.workers.rollout.vllm_rollout.vllm_async_server", "vLLMHttpServer.generate",
+    "prompt_ids: list[int],\n        sampling_params: dict[str, Any],\n        request_id: str,", "priority: int = 0,",
+    of_module=True,
+)  # fmt: skip
+def engines_take_many_requests_at_once(module: Any) -> None:
+    """a call of Ray's for each response takes more than a tiny model does (`lean_rollouts`)"""
+    from pacs.integration.patches.many_at_once import generate_each
+
+    module.vLLMHttpServer.generate_each = generate_each
+
+
+@patches(
+    VERL, "verl.experimental.reward_loop.reward_loop", "RewardLoopWorker.compute_score",
+    "async def compute_score(self, data: DataProto) -> dict:", of_module=True,
+)  # fmt: skip
+def graders_take_many_responses_at_once(module: Any) -> None:
+    """as for engines"""
+    from pacs.integration.patches.many_at_once import compute_scores
+
+    module.RewardLoopWorker.compute_scores = compute_scores
+
+
+@patches(
+    VERL, "verl.trainer.ppo.v1.agent_loop_tq", "AgentLoopManagerTQ.__init__",
+    "self.agent_loop_workers_class = AgentLoopWorkerTQ",
+)  # fmt: skip
+def rollouts_take_the_lean_way(original: Function, self: Any, *args: Any, **options: Any) -> None:
+    """verl's worker takes more processor time for a response than a tiny model (`lean_rollouts`)"""
+    import ray
+
+    from pacs.integration.patches.lean_rollouts import LeanWorker
+
+    original(self, *args, **options)
+    self.agent_loop_workers_class = ray.remote(LeanWorker)
+
+
 @patches(VLLM, "vllm.v1.engine.utils", "CoreEngineProcManager.__init__", "context.Process(", "proc.start()")
 def engines_are_started_with_signals_blocked(original: Function, self: Any, *args: Any, **options: Any) -> None:
     """a signal to every process of a run would end its engine, which handles some only once it is up"""
@@ -197,5 +235,5 @@ def install_for_verl(*, cpu: bool) -> None:
 
 def install_for_vllm(*, cpu: bool) -> None:
     """Patch vLLM: in a run, and for the CPU stack; called in every vLLM process."""
-    for patch in [*(VLLM if RUN_DIR in os.environ else ()), *(VLLM_ON_CPU if cpu else ())]:
+    for patch in [*([*VLLM, *STAGES] if RUN_DIR in os.environ else ()), *(VLLM_ON_CPU if cpu else ())]:
         patch.install()

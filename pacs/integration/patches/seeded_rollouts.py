@@ -9,16 +9,25 @@ import json
 from typing import Any
 
 import ray
-from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
+
+from pacs.integration.patches.lean_rollouts import LeanWorker
 
 
-class SeededWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
-    """Gives each response's sampling parameters a seed."""
+class Seeds:
+    """Of an agent-loop worker: gives each response's sampling parameters a seed."""
+
+    config: Any
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
         run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
         seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session)
-        return await super()._run_agent_loop({**sampling_params, "seed": seed}, trajectory, **kwargs)
+        seeded = {**sampling_params, "seed": seed}
+        return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
+
+
+class SeededWorker(Seeds, LeanWorker):
+    """Ours with a seed for each response."""
 
 
 class SeededAgentLoopManager(AgentLoopManagerTQ):

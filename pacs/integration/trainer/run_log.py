@@ -15,7 +15,15 @@ from pacs.base.units import duration
 from pacs.runs.console import MARK
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
 from pacs.runs.read import go_on_after
-from pacs.verl_keys.metrics import ENTROPY, GRADIENT_NORM, RESPONSE_LENGTH, SCORE, STEP_SECONDS
+from pacs.verl_keys.metrics import (
+    ENTROPY,
+    GRADIENT_NORM,
+    MOST_RESERVED,
+    RESPONSE_LENGTH,
+    SCORE,
+    STEP_SECONDS,
+    THROUGHPUT,
+)
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
@@ -26,6 +34,8 @@ CONSOLE = (
     ("length", RESPONSE_LENGTH, "{:.1f}"),
     ("s/step", STEP_SECONDS, "{:.1f}"),
 )
+#: What it shows beside that of a run on GPUs.
+ON_GPUS = (("tokens/s a GPU", THROUGHPUT, "{:,.0f}"), ("peak GiB", MOST_RESERVED, "{:.1f}"))
 
 #: The time that is left is told by the median of so many steps, the last ones.
 SECONDS_OF_STEPS = 20
@@ -50,12 +60,19 @@ class RunLog:
         resumed_metrics: what the checkpoint says of its step, for a run that was killed before it had written that
             step's line; None of a new run.
         total_steps: For the console.
+        on_gpus: the console also says how many tokens a second a step has, and the memory that it took.
     """
 
     def __init__(
-        self, file: Path, *, resumed_step: int, resumed_metrics: Mapping[str, float] | None = None, total_steps: int
+        self,
+        file: Path,
+        *,
+        resumed_step: int,
+        resumed_metrics: Mapping[str, float] | None = None,
+        total_steps: int,
+        on_gpus: bool = False,
     ) -> None:
-        self.total_steps = total_steps
+        self.total_steps, self.on_gpus = total_steps, on_gpus
         file.parent.mkdir(parents=True, exist_ok=True)
         go_on_after(file, resumed_step, resumed_metrics)
         self.stream = file.open("a", encoding="utf-8")
@@ -68,7 +85,8 @@ class RunLog:
         values = {key: float(value) for key, value in data.items()}
         self.stream.write(to_line({"step": step, **values}))
         self.stream.flush()
-        said = [f"{label} {form.format(values[key])}" for label, key, form in CONSOLE if key in values]
+        columns = CONSOLE + ON_GPUS if self.on_gpus else CONSOLE
+        said = [f"{label} {form.format(values[key])}" for label, key, form in columns if key in values]
         shown = [line.replace("pass rate", "mean score") for line in said] if values.get(GRADED, 0) > 0 else said
         validated = validation_shares(values) or validation_scores(values)
         shown += [f"{key} {value:.3f}" for key, value in validated.items()]

@@ -86,6 +86,7 @@ class SynchronousTrainer(PPOTrainerSync):
             resumed_step=self.global_steps,
             resumed_metrics=self.saving.resumed_metrics,
             total_steps=self.total_training_steps,
+            on_gpus=self.config.trainer.device != "cpu",
         )
         self._logger = tracking
 

@@ -76,6 +76,16 @@ while time.monotonic() < until:
     reader.wait(timeout_ms=100)
     looks += 1
 print(f"says looks={looks}")
+
+from types import SimpleNamespace
+from vllm.v1.worker.cpu_worker import CPUWorker
+from vllm.v1.worker.gpu_worker import Worker
+from pacs.integration.patches import engine_stages
+worker = SimpleNamespace(rank=0)
+calls = [Worker.load_model, CPUWorker.determine_available_memory, Worker.compile_or_warm_up_model]
+print(f"says stages={[hasattr(call, '__wrapped__') for call in calls]}")
+engine_stages._said("says once=yes", lambda worker: None, worker)
+engine_stages._said("says once=no", lambda worker: None, SimpleNamespace(rank=1))
 """
 #: On a GPU's platform: what is patched there, and a critic's attention. verl asks for flash attention whatever the
 #: config says, and a GPU machine may have none.
@@ -106,7 +116,9 @@ def test_verl_patches_fit_the_installed_verl_and_take_effect() -> None:
 
 
 def test_vllm_patches_fit_the_installed_vllm_and_take_effect() -> None:
-    said = run_python(VLLM)
+    said = run_python(VLLM, **{RUN_DIR: "/nowhere"})
+    assert said["stages"] == "[True, True, True]"
+    assert said["once"] == "yes"
     assert said["weight"] == str(64 * 64)
     # A look that waits for a notification would take 100 ms; looks without a pause are tens of thousands.
     assert 10 < int(said["looks"]) <= 0.5 / SECONDS_BETWEEN_LOOKS + 1

@@ -111,6 +111,17 @@ def test_the_console_does_not_call_a_mean_of_graded_scores_a_pass_rate(
     ]
 
 
+@pytest.mark.parametrize(("on_gpus", "more"), [(True, ", tokens/s a GPU 12,346, peak GiB 21.7"), (False, "")])
+def test_a_step_on_gpus_says_its_tokens_and_its_memory(
+    on_gpus: bool, more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = RunLog(tmp_path / "metrics.jsonl", resumed_step=0, total_steps=2, on_gpus=on_gpus)
+    step = {"timing_s/step": 10.0, "perf/throughput": 12345.6, "actor/perf/max_memory_reserved_gb": 21.74}
+    log.log(step, 2)
+    log.finish()
+    assert capsys.readouterr().out == f"pacs: step 2/2: s/step 10.0{more}\n"
+
+
 def test_the_time_that_is_left_is_that_of_the_steps_that_are_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,193 @@
+"""The lean way of a response beside verl's own, in one process: Ray, the TransferQueue, engine and grader are stubs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tensordict import TensorDict
+from verl.trainer.ppo.v1 import agent_loop_tq
+from verl.workers.rollout.llm_server import LLMServerClient
+
+from benchmarks.rollouts import Engine, batch_of, make_task, plain, prompts_of
+from pacs.integration.patches import lean_rollouts
+from pacs.integration.patches.many_at_once import compute_scores, generate_each
+from pacs.integration.patches.seeded_rollouts import SeededWorker, Seeds
+
+PROMPTS, RESPONSES, TOKENS = 3, 8, 12
+
+
+class VerlWorker(Seeds, agent_loop_tq.AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
+    """verl's own with the same seeds."""
+
+
+class Remote:
+    """An actor's handle: methods with `.remote`; counts the calls."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor, self.calls = actor, []
+
+    def __getattr__(self, name: str) -> "Method":
+        return Method(self, name)
+
+
+class Method:
+    """Of an actor."""
+
+    def __init__(self, handle: Remote, name: str) -> None:
+        self.handle, self.name = handle, name
+
+    def options(self, num_returns: str) -> "Method":
+        assert num_returns == "streaming"
+        return self
+
+    def remote(self, *args: Any, **options: Any) -> Any:
+        self.handle.calls.append(self.name)
+        result = getattr(self.handle.actor, self.name)(*args, **options)
+        return self._references(result) if hasattr(result, "__aiter__") else self._awaited(result)
+
+    async def _awaited(self, result: Any) -> Any:
+        return await result if asyncio.iscoroutine(result) else result
+
+    async def _references(self, results: Any) -> AsyncIterator[Any]:
+        async for result in results:
+            yield self._awaited(result)
+
+
+class Server(Engine):
+    """An engine of which one request may fail, and one may end late."""
+
+    generate_each = generate_each
+    fails: str | None = None
+    late: asyncio.Event | None = None
+
+    async def generate(self, prompt_ids: list[int], sampling_params: dict[str, Any], **others: Any) -> Any:
+        if self.fails is not None and str(sampling_params["seed"]) == self.fails:
+            raise RuntimeError("no more memory")
+        return await super().generate(prompt_ids, sampling_params, **others)
+
+
+class Balancer:
+    """Of some servers."""
+
+    def __init__(self, *servers: Remote) -> None:
+        self.servers, self.in_flight = servers, 0
+
+    def require_acquire_fields(self) -> list[str]:
+        return []
+
+    def require_release_fields(self) -> list[str]:
+        return ["request_id"]
+
+    def get_all_servers(self) -> list[str]:
+        return [str(i) for i in range(len(self.servers))]
+
+    def acquire_server(self, request_id: str) -> tuple[str, Remote]:
+        self.in_flight += 1
+        turn = self.in_flight % len(self.servers)
+        return str(turn), self.servers[turn]
+
+    def release_server(self, server_id: str, request_id: str) -> None:
+        self.in_flight -= 1
+
+
+class Grader:
+    """Grades by the length; notes what it is given."""
+
+    compute_scores = compute_scores
+
+    def __init__(self) -> None:
+        self.given: list[Any] = []
+
+    async def compute_score(self, data: Any) -> dict[str, Any]:
+        self.given.append(data)
+        length = int(data.batch["responses"].shape[1])
+        if length == 7:
+            raise ValueError("seven")
+        return {"reward_score": float(length % 2), "reward_extra_info": {"score": float(length % 2), "status": "wrong"}}
+
+
+class Queue:
+    """The TransferQueue."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.status: dict[str, str] = {}
+        self.puts = 0
+
+    async def async_kv_put(self, key: str, partition_id: str, tag: dict[str, Any]) -> None:
+        self.status[key] = tag["status"]
+
+    async def async_kv_batch_put(self, keys: list[str], fields: TensorDict, tags: Any, partition_id: str) -> None:
+        self.puts += 1
+        for i, key in enumerate(keys):
+            row = {name: plain(fields[name][i]) for name in fields.keys()}  # noqa: SIM118
+            self.rows[key.partition("p")[2]] = {"tag": tags[i], "partition": partition_id} | row
+
+
+class Setup:
+    """A worker's surroundings, of which each worker has its own."""
+
+    def __init__(self, config: Any, servers: int = 1, graders: int = 2) -> None:
+        self.config, self.queue = config, Queue()
+        self.servers = [Remote(Server(TOKENS, 90)) for _ in range(servers)]
+        self.graders = [Remote(Grader()) for _ in range(graders)]
+        self.balancer = Remote(Balancer(*self.servers))
+
+    def worker(self, kind: type) -> Any:
+        return kind(self.config, LLMServerClient(self.config, self.balancer), None, self.graders)
+
+    def given(self) -> list[Any]:
+        """What the graders were given."""
+        return [each for grader in self.graders for each in grader.actor.given]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return make_task(tmp_path_factory.mktemp("lean"), TOKENS)
+
+
+@pytest.fixture
+def queues(monkeypatch: pytest.MonkeyPatch) -> list[Queue]:
+    """The last is the one in use."""
+    used: list[Queue] = []
+
+    class Current:
+        def init(self) -> None:
+            """A worker asks for it."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(used[-1], name)
+
+    for module in (agent_loop_tq, lean_rollouts):
+        monkeypatch.setattr(module, "tq", Current())
+    return used
+
+
+def sample(setup: Setup, kind: type, queues: list[Queue], **options: Any) -> Setup:
+    """A step's rollouts by a worker."""
+    queues.append(setup.queue)
+
+    async def rollouts() -> None:
+        worker = setup.worker(kind)
+        batch = batch_of(prompts_of(setup.config, PROMPTS), "p", 0)
+        for name, value in options.items():
+            batch[name] = value
+        await worker.generate_sequences(batch)
+        await asyncio.gather(*worker.background_tasks)
+
+    asyncio.run(rollouts())
+    return setup
+
+
+def without_times(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {key: {name: value for name, value in row.items() if name != "metrics"} for key, row in rows.items()}
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue]) -> None:
+    verl, ours = (sample(Setup(config, servers), kind, queues) for kind in (VerlWorker, SeededWorker))
+    assert len(verl.queue.rows) >= PROMPTS * RESPONSES - 6
+    assert without_times(ours.queue.rows) == without_times(verl.queue.rows)
+    assert ours.queue.status == verl.queue.status
+    assert [balancer.actor.in_flight for balancer in (verl.balancer, ours.balancer)] == [0, 0]
