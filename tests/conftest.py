@@ -3,6 +3,7 @@
 On a machine whose cores are taken by other jobs, threads that wait for each other make a test a hundred times slower.
 """
 
+import gc
 import os
 import pickle
 import signal
