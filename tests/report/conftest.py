@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
+
+from pacs.report import figures
 
 MakeRun = Callable[..., Path]
 
@@ -64,6 +67,19 @@ INFO = {
     "command": ["pacs", "train", "--config-name", "pacs", "data.train_files=[a b]"],
     "started": "2026-01-02T03:04:05+00:00",
 }
+
+
+@pytest.fixture
+def quick_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the first axes alone: for tests of what is written, not of what is drawn, which takes a second a report."""
+    draw = figures.render_png
+
+    def of_one(figure: Figure) -> bytes:
+        for axes in figure.axes[1:]:
+            axes.remove()
+        return draw(figure)
+
+    monkeypatch.setattr(figures, "render_png", of_one)
 
 
 @pytest.fixture
