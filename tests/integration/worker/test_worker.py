@@ -82,7 +82,7 @@ SPLITS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "grouped, dynamic": ("grouped", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120}, True),
     "cached, one row": ("cached", STATIC, False),
     "cached, four rows": ("cached", STATIC | {"micro_batch_size_per_gpu": 4}, False),
-    "cached, dynamic": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 24}, False),
+    "cached, dynamic": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 48}, False),
     "cached, whole groups": ("cached", {"use_dynamic_bsz": True, "max_token_len_per_gpu": 120}, True),
 }
 #: The model's family, how its sequences are laid out, and the temperature that they were sampled at.
