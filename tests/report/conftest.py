@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
+
+from pacs.report import figures
 
 MakeRun = Callable[..., Path]
 
@@ -64,6 +67,13 @@ INFO = {
     "command": ["pacs", "train", "--config-name", "pacs", "data.train_files=[a b]"],
     "started": "2026-01-02T03:04:05+00:00",
 }
+
+
+@pytest.fixture
+def quick_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All alike: for tests of what is written, not of what is drawn, which takes a second a report."""
+    picture = figures.render_png(Figure())
+    monkeypatch.setattr(figures, "render_png", lambda figure: picture)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ def test_a_report_is_written_and_named(make_run, tmp_path, capsys):
     assert all(Path(line).stat().st_size > 1000 for line in written)
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_each_draws_equal_runs_apart(make_run, tmp_path):
     runs = [make_run(name, **FEW) for name in ("a", "b")]
     pages = []
@@ -31,6 +32,7 @@ def test_each_draws_equal_runs_apart(make_run, tmp_path):
     assert ["drawn as one" in page for page in pages] == [True, False]
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_runs_of_one_experiment_without_a_common_step(make_run, tmp_path, capsys):
     """One goes on, in a folder of its own, where the other has ended; another was validated at other steps."""
     first, second, third = (make_run(f"part{i}", pacs=False) for i in range(3))
@@ -51,6 +53,7 @@ def test_runs_of_one_experiment_without_a_common_step(make_run, tmp_path, capsys
     assert (out / "validation.png").exists()
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_a_broken_line(make_run, tmp_path, caplog):
     folder = make_run()
     metrics = folder / "metrics.jsonl"

@@ -236,6 +236,7 @@ def test_every_panel_is_a_picture_of_the_page(make_run, tmp_path):
     assert len(page.of("img")) == len(PANELS) + 1
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_write_report_replaces_an_older_report(make_run, tmp_path):
     out = tmp_path / "report"
     out.mkdir()
@@ -249,6 +250,7 @@ def test_write_report_replaces_an_older_report(make_run, tmp_path):
     assert sorted(path.stem for path in out.iterdir()) == sorted(["index", "mine", *FIGURES])
 
 
+@pytest.mark.usefixtures("quick_pictures")
 def test_a_write_that_fails_leaves_the_older_report_and_no_litter(make_run, tmp_path, monkeypatch):
     out = tmp_path / "report"
     write_report([make_run("first", **FEW)], out)
