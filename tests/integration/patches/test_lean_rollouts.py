@@ -193,6 +193,7 @@ def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue
     assert len(verl.queue.rows) >= PROMPTS * RESPONSES - 6
     assert without_times(ours.queue.rows) == without_times(verl.queue.rows)
     assert ours.queue.status == verl.queue.status
+    assert all(server.calls for server in ours.servers)
     assert [balancer.actor.in_flight for balancer in (verl.balancer, ours.balancer)] == [0, 0]
 
 
