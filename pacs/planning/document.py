@@ -46,7 +46,7 @@ def tables() -> str:
             HEAD,
             _block(((title, _row(plan)) for title, plan in _plans()), corner="run"),
             MEASURED_HEAD,
-            _block(_measured(), corner="GPU, model, phase"),
+            _block(_measured(), corner="GPU, model, rows x tokens, phase"),
             ASSUMED,
             _block(_assumed(), corner="assumption"),
             _block(_gpus(), corner="GPU"),
@@ -100,7 +100,8 @@ def _measured() -> Iterator[tuple[str, dict[str, str]]]:
             row["planned"] = f"{plan.seconds[phase]:.2f}"
             if phase != "weight sync":
                 row["tokens/s"] = f"{step.tokens(phase) / seconds:,.0f}"
-            yield f"{GPUS[step.gpu].name}, {_short(step.model)}, {phase}", row | {"with": step.how}
+            rows = f"{step.prompts * step.responses} x {step.prompt_tokens + step.response_tokens:,}"
+            yield f"{GPUS[step.gpu].name}, {_short(step.model)}, {rows}, {phase}", row | {"with": step.how}
 
 
 def _short(model: str) -> str:
