@@ -56,7 +56,7 @@ class Engine:
         """The tokens that follow from prompt and seed."""
         from verl.workers.rollout.replica import TokenOutput
 
-        drawn = random.Random(hashlib.sha256(f"{prompt_ids}{sampling_params['seed']}".encode()).digest())
+        drawn = random.Random(hashlib.sha256(f"{prompt_ids}{sampling_params.get('seed')}".encode()).digest())
         ids = [drawn.randrange(self.vocabulary) for _ in range(drawn.randint(self.tokens // 2, self.tokens))]
         log_probs = [-drawn.random() for _ in ids]
         extra = {"global_steps": 0, "num_cached_tokens": 0}

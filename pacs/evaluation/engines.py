@@ -16,6 +16,7 @@ from pacs.base.errors import UserError, one_line
 from pacs.base.terminal import print
 from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request, check_address
 from pacs.evaluation.process import StopRequest
+from pacs.rewards.cores import share_cores
 from pacs.runs.actor_failures import DEATHS, death_of
 from pacs.runs.clearing import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
@@ -101,6 +102,7 @@ def start_engines(settings: EngineSettings, logs: Path, stop: StopRequest) -> li
     gpus = [int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
     options = settings.options
     count = count_engines(gpus, options.tensor_parallel, options.engines)
+    share_cores(engines=count, graders=1)
     has_gpu = any(gpus)
     print(f"starting {count} vLLM engine{'s' if count > 1 else ''} on the {'GPUs' if has_gpu else 'CPU'}", flush=True)
     needed, free = count * options.tensor_parallel, int(ray.available_resources().get("GPU", 0))

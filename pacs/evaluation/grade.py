@@ -1,6 +1,5 @@
 """Grades samples by the verifier of the training: beside whatever else this process does, or all of a folder again."""
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -16,6 +15,7 @@ from pacs.evaluation.folder import read_grades, read_problems, read_samples, rep
 from pacs.evaluation.grading import OPTION, Grading, VerifierSettings
 from pacs.evaluation.sample import Grade, Problem, Sample
 from pacs.evaluation.settings import Settings, read_settings
+from pacs.rewards.cores import cores_to_grade
 from pacs.rewards.reasoning import ANSWER_BEGINS
 from pacs.rewards.registry import DEFAULT, compute_score
 
@@ -71,7 +71,7 @@ class Grader:
 
     def __init__(self, verifiers: VerifierSettings) -> None:
         self._verifiers = verifiers
-        self._threads = ThreadPoolExecutor(min(MAX_THREADS, max(2, (os.cpu_count() or 2) // 2)), "grade")
+        self._threads = ThreadPoolExecutor(min(MAX_THREADS, cores_to_grade()), "grade")
         self._done: SimpleQueue[tuple[str, Future[Grade]]] = SimpleQueue()
         self.waiting = 0
 

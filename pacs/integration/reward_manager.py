@@ -4,6 +4,7 @@ verl gives a reward function the response's text without special tokens, and not
 delimiters are special tokens, or whose template opens the reasoning, it cannot know what is reasoning.
 """
 
+import math
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from omegaconf import DictConfig, open_dict
 from verl import DataProto
 from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls
 
+from pacs.rewards.cores import share_cores
 from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reasoning import ANSWER_BEGINS, UNENDED, UNFINISHED
 from pacs.verl_keys.config import chat_template_options
@@ -35,6 +37,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(str(error)) from error
 
 
+def on_a_node(config: DictConfig) -> tuple[int, int]:
+    """vLLM engines and graders of a node; an engine that spans nodes is one on each."""
+    engines = config.trainer.n_gpus_per_node // config.actor_rollout_ref.rollout.tensor_model_parallel_size
+    return max(1, engines), math.ceil(config.reward.num_workers / config.trainer.nnodes)
+
+
 @cache
 def _informed(name: str) -> type:
     """verl's manager of a name, with what is done before it and after it."""
@@ -44,6 +52,8 @@ def _informed(name: str) -> type:
             super().__init__(config, tokenizer, *args, **kwargs)
             if config.actor_rollout_ref.model.get("custom_chat_template") is not None:
                 tokenizer.chat_template = config.actor_rollout_ref.model.custom_chat_template
+            engines, graders = on_a_node(config)
+            share_cores(engines=engines, graders=graders)
             named = config.run.reasoning.delimiters
             self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
 

@@ -9,6 +9,7 @@ from pacs.planning.devices import GIB, GPUS
 from pacs.planning.measured import MEASURED, MeasuredStep
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import run_hours
+from pacs.planning.timing import seconds as by_formulas
 from pacs.verl_keys import names
 
 ALGORITHMS = ("pacs", "grpo", "ppo")
@@ -26,8 +27,9 @@ MEASURED_HEAD = """\
 ### Measured rates
 
 One GPU. Tokens are generated ones in generation, those of prompts and responses in passes and
-updates. The plan is for the same lengths and settings. A new measurement goes into
-`pacs/planning/measured.py`.
+updates. The formulas' times are for the same lengths and settings. A plan for the same GPU and a
+model of up to 1.5 times the size, or as much smaller, multiplies each phase by the mean ratio of
+what was measured to them. A new measurement goes into `pacs/planning/measured.py`.
 """
 ASSUMED = """\
 ## What is assumed
@@ -44,7 +46,7 @@ def tables() -> str:
             HEAD,
             _block(((title, _row(plan)) for title, plan in _plans()), corner="run"),
             MEASURED_HEAD,
-            _block(_measured(), corner="GPU, model, phase"),
+            _block(_measured(), corner="GPU, model, rows x tokens, phase"),
             ASSUMED,
             _block(_assumed(), corner="assumption"),
             _block(_gpus(), corner="GPU"),
@@ -92,11 +94,14 @@ def _plans() -> Iterator[tuple[str, Plan]]:
 def _measured() -> Iterator[tuple[str, dict[str, str]]]:
     for step in MEASURED:
         plan = planned_beside(step)
+        formulas = by_formulas(plan.work)
         for phase, seconds in step.seconds.items():
-            row = {"seconds": f"{seconds:.2f}", "planned": f"{plan.seconds[phase]:.2f}"}
+            row = {"seconds": f"{seconds:.2f}", "formulas": f"{formulas[phase]:.2f}"}
+            row["planned"] = f"{plan.seconds[phase]:.2f}"
             if phase != "weight sync":
                 row["tokens/s"] = f"{step.tokens(phase) / seconds:,.0f}"
-            yield f"{GPUS[step.gpu].name}, {_short(step.model)}, {phase}", row | {"with": step.how}
+            rows = f"{step.prompts * step.responses} x {step.prompt_tokens + step.response_tokens:,}"
+            yield f"{GPUS[step.gpu].name}, {_short(step.model)}, {rows}, {phase}", row | {"with": step.how}
 
 
 def _short(model: str) -> str:

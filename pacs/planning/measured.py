@@ -1,6 +1,6 @@
 """Steps that were measured on a GPU, beside which a plan's times are shown. The list grows with each measurement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from pacs.planning.architecture import PUBLISHED
@@ -24,6 +24,8 @@ class MeasuredStep:
         prompt_tokens, response_tokens: of each, all alike.
         seconds: phase -> time.
         how: what else mattered.
+        gib: phase -> memory: of the whole GPU in generation, of the training process's tensors in the update.
+        start_seconds: from the command until vLLM is ready.
     """
 
     gpu: str
@@ -35,6 +37,8 @@ class MeasuredStep:
     response_tokens: int
     seconds: dict[str, float]
     how: str
+    gib: dict[str, float] = field(default_factory=dict)
+    start_seconds: float | None = None
 
     @property
     def overrides(self) -> list[str]:
@@ -69,8 +73,10 @@ class MeasuredStep:
 MEASURED = (
     MeasuredStep(
         "h200", "Qwen/Qwen3-0.6B", prompts=16, mini_batch=16, responses=8, prompt_tokens=64, response_tokens=1024,
-        seconds={"generation": 5.6, "weight sync": 0.45},
-        how="vLLM 0.24 with CUDA graphs",
+        seconds={"generation": 5.6, "update": 4.4, "weight sync": 0.45},
+        how="vLLM 0.24 with CUDA graphs; third step",
+        gib={"generation": 114.9, "update": 18.3},
+        start_seconds=142,
     ),
     MeasuredStep(
         "h200", "Qwen/Qwen3-0.6B", prompts=8, mini_batch=4, responses=8, prompt_tokens=256, response_tokens=2048,
@@ -80,16 +86,30 @@ MEASURED = (
 )  # fmt: skip
 
 
-def basis(work: Workload) -> str:
-    """What the times of a plan rest on, in a sentence."""
-    near = [
+def near(work: Workload) -> list[MeasuredStep]:
+    """What was measured on the same GPU with a model of the same size."""
+    return [
         step
         for step in MEASURED
         if GPUS[step.gpu].name == work.device.name
         and 1 / SAME_SIZE <= work.architecture.parameters / PUBLISHED[step.model].parameters <= SAME_SIZE
     ]
-    phases = list(dict.fromkeys(chain.from_iterable(step.seconds for step in near)))
+
+
+def basis(work: Workload) -> str:
+    """What the times of a plan rest on, and what is not known."""
+    steps = near(work)
+    phases = list(dict.fromkeys(chain.from_iterable(step.seconds for step in steps)))
     size = f"{work.architecture.parameters / 1e9:.3g} B parameters on an {work.device.name}"
-    if not near:
-        return f"Times are estimates: nothing was measured at {size} (docs/scaling.md has what was, and at what size)."
-    return f"Times are estimates; measured at {size}: {', '.join(phases)} (docs/scaling.md)."
+    if not steps:
+        return (
+            f"Times are estimates: nothing was measured at {size} (docs/scaling.md has what was, at what size). How "
+            "long a start takes is not known."
+        )
+    starts = [f"{step.start_seconds:.0f} s" for step in steps if step.start_seconds]
+    start = f" A start took {', '.join(starts)} until vLLM was ready." if starts else ""
+    several = " How ranks wait for each other was not measured." if work.ranks > 1 else ""
+    return (
+        f"Times are estimates, brought to the rates measured at {size}: {', '.join(phases)} (docs/scaling.md); the "
+        f"others rest on assumptions alone.{several}{start}"
+    )

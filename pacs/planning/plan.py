@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from omegaconf import DictConfig
 
+from pacs.planning.calibration import calibrated
 from pacs.planning.devices import find_device
 from pacs.planning.fixes import find_mends
 from pacs.planning.lengths import Sample
 from pacs.planning.memory import Phase, phases
 from pacs.planning.read_config import read_workload
-from pacs.planning.timing import seconds
 from pacs.planning.workload import Workload
 from pacs.verl_keys import config as keys
 
@@ -64,4 +64,4 @@ def make_plan(
     work = read_workload(config, device, mean_response_tokens, lengths)
     planned = phases(work)
     mends = {phase.name: find_mends(work, phase) for phase in planned if not phase.fits}
-    return Plan(work, planned, seconds(work), mends)
+    return Plan(work, planned, calibrated(work), mends)

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import psutil
 
+from pacs.rewards.cores import cores_to_grade
 from pacs.rewards.processes import START_SECONDS, Server, Worker
 from pacs.rewards.processes import IsolationError as IsolationError
 
@@ -44,22 +45,24 @@ class Limits:
         timeout_seconds: of wall-clock time, from when a process has taken it on, quick and slow together; then its
             process is killed. Waiting for a process does not count.
         memory_mib: of address space of its process (MiB); what needs more raises MemoryError there.
-        workers: how many processes of this process work at a time. Slow work (see `QUICK_SECONDS`) does not count: up
-            to `SLOW_PER_WORKER` times as many go on with such work, with a lower priority once they have used
-            that processor time. Where there is more, it counts until other such work has ended.
+        workers: how many processes of this process work at a time; 0: as many as it has cores (`cores.py`). Slow work
+            (see `QUICK_SECONDS`) does not count: up to `SLOW_PER_WORKER` times as many go on with such work, with a
+            lower priority once they have used that processor time. Where there is more, it counts until other such work
+            has ended.
 
     Raises:
-        ValueError: If one is not above 0.
+        ValueError: If one is not above 0, or `workers` is below it.
     """
 
     timeout_seconds: float = 3.0
     memory_mib: int = 2048
-    workers: int = 2
+    workers: int = 0
 
     def __post_init__(self) -> None:
         are_integers = isinstance(self.memory_mib, int) and isinstance(self.workers, int)
-        if not are_integers or not all(value > 0 for value in (self.timeout_seconds, self.memory_mib, self.workers)):
-            raise ValueError(f"timeout_seconds, memory_mib and workers must be above 0, the last two whole: {self}")
+        if not are_integers or not (self.timeout_seconds > 0 and self.memory_mib > 0 and self.workers >= 0):
+            wanted = "timeout_seconds and memory_mib must be above 0, workers at least 0, the last two whole"
+            raise ValueError(f"{wanted}: {self}")
 
 
 def isolated(function: Callable[..., Any], *arguments: Any, limits: Limits) -> Any:
@@ -123,9 +126,9 @@ class _Pool:
     """The processes for one module and limits."""
 
     def __init__(self, module: str, limits: Limits) -> None:
-        self._module, self._limits = module, limits
-        self._places = _Places(limits.workers)
-        self._slow = threading.Semaphore(SLOW_PER_WORKER * limits.workers)
+        self._module, self._limits, self._workers = module, limits, limits.workers or cores_to_grade()
+        self._places = _Places(self._workers)
+        self._slow = threading.Semaphore(SLOW_PER_WORKER * self._workers)
         self._idle: deque[Worker] = deque()
 
     def run(self, work: bytes) -> tuple[bool, Any]:
@@ -150,7 +153,7 @@ class _Pool:
                 answer: tuple[bool, Any] = worker.connection.recv()
             except (EOFError, ConnectionError) as error:
                 raise ProcessDied(f"a process for {self._module} died at work") from error
-            if not worker.lowered and len(self._idle) < self._limits.workers:
+            if not worker.lowered and len(self._idle) < self._workers:
                 self._idle.append(worker)
                 worker = None
             return answer
@@ -164,7 +167,7 @@ class _Pool:
 
     def _assign(self, work: bytes) -> Worker:
         """Give work to an idle process; to a new one if there is none, or if it was killed before it began."""
-        for _ in range(self._limits.workers + 2):
+        for _ in range(self._workers + 2):
             worker = self._idle.pop() if self._idle else self._fork()
             with suppress(EOFError, ConnectionError):
                 worker.connection.send_bytes(work)

@@ -7,7 +7,8 @@ import pytest
 
 from pacs.composing import compose_run
 from pacs.planning.architecture import PUBLISHED
-from pacs.planning.devices import GPUS
+from pacs.planning.calibration import beside, calibrated
+from pacs.planning.devices import GIB, GPUS
 from pacs.planning.document import planned_beside
 from pacs.planning.generation import decoding_steps, generation
 from pacs.planning.lengths import Lengths, Sample, assumed, drawn
@@ -15,8 +16,10 @@ from pacs.planning.links import link_speed
 from pacs.planning.measured import MEASURED, MeasuredStep, basis
 from pacs.planning.memory import cache_tokens
 from pacs.planning.read_config import read_workload
+from pacs.planning.timing import seconds
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
+from recipes.smoke.gates import training_process_bytes
 
 ROLLOUT = "actor_rollout_ref.rollout"
 
@@ -114,14 +117,42 @@ def test_the_plan_is_within_a_quarter_of_what_was_measured(step: MeasuredStep) -
     assert plan.work.rows == step.prompts * step.responses
     assert plan.work.mini_batches == step.prompts // step.mini_batch
     assert set(plan.work.lengths.responses.tolist()) == {step.response_tokens}
-    for phase, seconds in step.seconds.items():
-        assert plan.seconds[phase] == pytest.approx(seconds, rel=0.25), phase
+    for phase, measured in step.seconds.items():
+        assert plan.seconds[phase] == pytest.approx(measured, rel=0.25), phase
+    phases = {phase.name: phase for phase in plan.phases}
+    for phase, gib in step.gib.items():
+        total = phases[phase].total if phase == "generation" else training_process_bytes(plan)
+        assert total / GIB == pytest.approx(gib, rel=0.25), phase
+
+
+def test_a_plan_is_brought_to_what_was_measured_at_its_size_alone(small: Workload) -> None:
+    """Twice the measured rate doubles that of every plan of the same size, whatever its lengths; no other's."""
+    assert calibrated(small) == seconds(small)
+    near = replace(small, architecture=PUBLISHED["Qwen/Qwen3-0.6B"])
+    before = calibrated(near)
+    ratio = before["update"] / seconds(near)["update"]
+    steps = [step for step in MEASURED if "update" in step.seconds]
+    ratios = [step.seconds["update"] / seconds(beside(near, step))["update"] for step in steps]
+    assert ratio == pytest.approx(sum(ratios) / len(ratios))
+    longer = replace(near, policy=replace(near.policy, checkpointed=not near.policy.checkpointed))
+    assert calibrated(longer)["update"] / seconds(longer)["update"] == pytest.approx(ratio)
+    assert calibrated(near).keys() == seconds(near).keys()
+
+
+@pytest.mark.parametrize("step", MEASURED, ids=lambda step: f"{step.gpu} {step.model} {'+'.join(step.seconds)}")
+def test_the_measured_step_is_the_one_that_is_composed(step: MeasuredStep) -> None:
+    """The workload that rates are taken from, beside the config with the same settings."""
+    composed = planned_beside(step).work
+    for phase in step.seconds:
+        assert seconds(beside(composed, step))[phase] == pytest.approx(seconds(composed)[phase], rel=0.02), phase
 
 
 def test_a_plan_says_what_its_times_rest_on(small: Workload) -> None:
     assert "nothing was measured at 8.19 B parameters on an H200" in basis(small)
     near = replace(small, architecture=PUBLISHED["Qwen/Qwen3-0.6B"])
-    assert "measured at 0.596 B parameters on an H200: generation, weight sync, reference pass" in basis(near)
+    assert "measured at 0.596 B parameters on an H200: generation, update, weight sync, reference pass" in basis(near)
+    assert "A start took 142 s" in basis(near)
+    assert "ranks wait" in basis(near)
     elsewhere = replace(near, device=GPUS["h100"])
     assert "nothing was measured at 0.596 B parameters on an H100" in basis(elsewhere)
 

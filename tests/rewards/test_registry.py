@@ -79,7 +79,7 @@ def test_settings_reach_their_verifier() -> None:
         ({"cod": {}}, "Did you mean code?"),
         ({"code": {"test_second": 3}}, "Did you mean test_seconds?"),
         ({"math": {"timeout_seconds": "3"}}, "reward_kwargs.math.timeout_seconds=3: give a number (default: 3.0)."),
-        ({"math": {"workers": True}}, "reward_kwargs.math.workers=True: give a whole number (default: 2)."),
+        ({"math": {"workers": True}}, "reward_kwargs.math.workers=True: give a whole number (default: 0)."),
         ({"math": {"accept_unevaluated": 1}}, "reward_kwargs.math.accept_unevaluated=1: give true or false"),
     ],
 )

@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from tensordict import TensorDict
+from verl.experimental.agent_loop import agent_loop as loops
+from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.trainer.ppo.v1 import agent_loop_tq
 from verl.workers.rollout.llm_server import LLMServerClient
 
 from benchmarks.rollouts import Engine, batch_of, make_task, plain, prompts_of
 from pacs.integration.patches import lean_rollouts
+from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.many_at_once import compute_scores, generate_each
 from pacs.integration.patches.seeded_rollouts import SeededWorker, Seeds
+from pacs.integration.patches.together import Together
 
 PROMPTS, RESPONSES, TOKENS = 3, 8, 12
 
@@ -55,14 +59,13 @@ class Method:
 
 
 class Server(Engine):
-    """An engine of which one request may fail, and one may end late."""
+    """An engine of which one request may fail."""
 
     generate_each = generate_each
     fails: str | None = None
-    late: asyncio.Event | None = None
 
     async def generate(self, prompt_ids: list[int], sampling_params: dict[str, Any], **others: Any) -> Any:
-        if self.fails is not None and str(sampling_params["seed"]) == self.fails:
+        if str(sampling_params.get("seed")) == self.fails:
             raise RuntimeError("no more memory")
         return await super().generate(prompt_ids, sampling_params, **others)
 
@@ -190,4 +193,78 @@ def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue
     assert len(verl.queue.rows) >= PROMPTS * RESPONSES - 6
     assert without_times(ours.queue.rows) == without_times(verl.queue.rows)
     assert ours.queue.status == verl.queue.status
+    assert all(server.calls for server in ours.servers)
     assert [balancer.actor.in_flight for balancer in (verl.balancer, ours.balancer)] == [0, 0]
+
+
+def test_what_comes_within_a_moment_goes_together(config: Any, queues: list[Queue]) -> None:
+    """24 responses at once: verl makes a call of each process for each."""
+    verl, ours = (sample(Setup(config), kind, queues) for kind in (VerlWorker, SeededWorker))
+    assert verl.servers[0].calls == ["generate"] * PROMPTS * RESPONSES
+    assert set(ours.servers[0].calls) == {"generate_each"}
+    assert len(ours.servers[0].calls) <= PROMPTS
+    assert ours.balancer.calls.count("acquire_server") == 1
+    assert all(len(grader.calls) <= 2 * PROMPTS for grader in ours.graders)
+    assert ours.queue.puts <= 2 * PROMPTS < verl.queue.puts
+    assert [grader.actor.given for grader in ours.graders if not grader.actor.given] == []
+
+
+def test_graders_are_given_what_verl_gives_them(config: Any, queues: list[Queue]) -> None:
+    verl, ours = (sample(Setup(config, graders=1), kind, queues).given() for kind in (VerlWorker, SeededWorker))
+
+    def said(data: Any) -> dict[str, Any]:
+        tensors = {name: value.tolist() for name, value in data.batch.items()}
+        return tensors | {name: (value.shape, value.tolist()) for name, value in data.non_tensor_batch.items()}
+
+    def order(data: dict[str, Any]) -> str:
+        return str((data["uid"], data["session_id"]))
+
+    assert sorted(map(said, ours), key=order) == sorted(map(said, verl), key=order)
+
+
+def test_a_request_that_fails_is_that_of_its_prompt_alone(
+    config: Any, queues: list[Queue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[str] = []
+    generate = Server.generate
+
+    async def noting(self: Server, prompt_ids: list[int], sampling_params: dict[str, Any], **others: Any) -> Any:
+        seeds.append(str(sampling_params["seed"]))
+        return await generate(self, prompt_ids, sampling_params, **others)
+
+    monkeypatch.setattr(Server, "generate", noting)
+    whole = sample(Setup(config), SeededWorker, queues).queue
+    monkeypatch.setattr(Server, "fails", seeds[0])
+    verl, ours = (sample(Setup(config), kind, queues).queue for kind in (VerlWorker, SeededWorker))
+    assert without_times(ours.rows) == without_times(verl.rows)
+    assert len(ours.rows) < len(whole.rows) or set(whole.status.values()) == {"failure"}
+    assert ours.status == verl.status
+    assert "failure" in ours.status.values()
+
+
+class OwnLoop(SingleTurnAgentLoop):
+    """A loop that a user has made of verl's."""
+
+
+def test_a_loop_of_the_user_s_own_goes_verl_s_way(
+    config: Any, queues: list[Queue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold something of a response, ask for its text, or call the engine several times."""
+    monkeypatch.setitem(loops._agent_loop_registry, "own", {"_target_": f"{__name__}.OwnLoop"})
+    own = sample(Setup(config), LeanWorker, queues, agent_name=["own"] * PROMPTS)
+    assert set(own.servers[0].calls) == {"generate"}
+
+
+def test_one_call_s_error_is_all_items_that_have_no_result() -> None:
+    async def call(items: list[int]) -> AsyncIterator[list[tuple[int, Any]]]:
+        yield [(1, items[1] + 10), (0, ValueError("first"))]
+        if items[2] == 2:
+            raise OSError("gone")
+
+    async def ask(*items: int) -> list[Any]:
+        together = Together(call)
+        return await asyncio.gather(*map(together, items), return_exceptions=True)
+
+    first, second, third = asyncio.run(ask(0, 1, 2))
+    assert (repr(first), second, repr(third)) == ("ValueError('first')", 11, "OSError('gone')")
+    assert "without" in str(asyncio.run(ask(0, 1, 3))[2])

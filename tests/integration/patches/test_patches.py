@@ -115,8 +115,8 @@ def test_verl_patches_fit_the_installed_verl_and_take_effect() -> None:
     assert said["logged"] == "{'HF_TOKEN': '(not shown)'} https://(not shown)@h 1 {'HF_TOKEN': 'hush'}"
 
 
-def test_vllm_patches_fit_the_installed_vllm_and_take_effect() -> None:
-    said = run_python(VLLM, **{RUN_DIR: "/nowhere"})
+def test_vllm_patches_fit_the_installed_vllm_and_take_effect(tmp_path: Path) -> None:
+    said = run_python(VLLM, **{RUN_DIR: str(tmp_path)})
     assert said["stages"] == "[True, True, True]"
     assert said["once"] == "yes"
     assert said["weight"] == str(64 * 64)
