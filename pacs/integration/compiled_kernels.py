@@ -1,0 +1,44 @@
+"""Norms, rotary embeddings and gated activations of every layer, each compiled by torch into a kernel or two.
+
+verl imports it before it builds a model where a run says so:
+`actor_rollout_ref.model.external_lib=pacs.integration.compiled_kernels`. Attention, the head and FSDP2 are left as they
+are, and so is how layers are calculated again: what is compiled lies within a layer. Between two kernels that become
+one, 16 bits are not rounded to (docs/scaling.md).
+"""
+
+import sys
+from typing import Any
+
+import torch
+
+from pacs.integration.patches.patch import Function, Patch, patches
+
+#: How the classes of the modules end that are compiled, by whatever family they are.
+CLASSES = ("RMSNorm", "MLP")
+ROTARY = "apply_rotary_pos_emb"
+
+_PATCHES: list[Patch] = []
+
+
+@patches(
+    _PATCHES, "verl.models.transformers.monkey_patch", "apply_monkey_patch", "module = sys.modules[model.__module__]"
+)
+def small_kernels_are_compiled(original: Function, model: Any, *args: Any, **options: Any) -> None:
+    """most of a step on a GPU is small kernels that read and write the same numbers, and verl compiles none of them"""
+    original(model, *args, **options)
+    for kind in {type(part) for part in model.modules()}:
+        if kind.__name__.endswith(CLASSES):
+            _compile(kind, "forward")
+    code = sys.modules[type(model).__module__]
+    if hasattr(code, ROTARY):
+        _compile(code, ROTARY)
+
+
+def _compile(owner: Any, name: str) -> None:
+    function = getattr(owner, name)
+    if not hasattr(function, "_torchdynamo_orig_callable"):  # the reference's model has the policy's classes
+        setattr(owner, name, torch.compile(function, dynamic=True))
+
+
+for _patch in _PATCHES:
+    _patch.install()
