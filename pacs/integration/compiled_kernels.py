@@ -7,6 +7,7 @@ one, 16 bits are not rounded to (docs/scaling.md).
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,18 +27,25 @@ _PATCHES: list[Patch] = []
 def small_kernels_are_compiled(original: Function, model: Any, *args: Any, **options: Any) -> None:
     """most of a step on a GPU is small kernels that read and write the same numbers, and verl compiles none of them"""
     original(model, *args, **options)
-    for kind in {type(part) for part in model.modules()}:
-        if kind.__name__.endswith(CLASSES):
-            _compile(kind, "forward")
-    code = sys.modules[type(model).__module__]
-    if hasattr(code, ROTARY):
-        _compile(code, ROTARY)
+    compile_small_kernels(model)
 
 
-def _compile(owner: Any, name: str) -> None:
-    function = getattr(owner, name)
-    if not hasattr(function, "_torchdynamo_orig_callable"):  # the reference's model has the policy's classes
-        setattr(owner, name, torch.compile(function, dynamic=True))
+def compile_small_kernels(model: Any) -> Callable[[], None]:
+    """Compile them in the classes of the model's parts, for all models of these; returns what undoes that."""
+    owners = {type(part) for part in model.modules() if type(part).__name__.endswith(CLASSES)}
+    families = {sys.modules[owner.__module__] for owner in owners}
+    places: list[tuple[Any, str]] = [(owner, "forward") for owner in owners]
+    places += [(family, ROTARY) for family in families if hasattr(family, ROTARY)]
+    before = [(owner, name, getattr(owner, name)) for owner, name in places]
+    for owner, name, function in before:
+        if not hasattr(function, "_torchdynamo_orig_callable"):  # the reference's model has the policy's classes
+            setattr(owner, name, torch.compile(function, dynamic=True))
+
+    def undo() -> None:
+        for place in before:
+            setattr(*place)
+
+    return undo
 
 
 for _patch in _PATCHES:
