@@ -111,13 +111,28 @@ def _row(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 def attention_backward(
     gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, begins: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Its gradients."""
-    inputs = [each.detach().requires_grad_() for each in (q, k, v)]
+    """Its gradients, by hand: nothing records operations within an operation."""
     places = begins.tolist()
-    with torch.enable_grad():
-        output = torch.cat([_row(*(each[a:b] for each in inputs)) for a, b in pairwise(places)])
-    dq, dk, dv = torch.autograd.grad(output, inputs, gradient)
-    return dq.contiguous(), dk.contiguous(), dv.contiguous()
+    rows = [_row_backward(*(each[a:b] for each in (gradient, q, k, v))) for a, b in pairwise(places)]
+    dq, dk, dv = (torch.cat(parts) for parts in zip(*rows, strict=True))
+    return dq, dk, dv
+
+
+def _row_backward(
+    gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(tokens, heads, width) each; a key head serves several query heads (axis g)."""
+    tokens, heads, width = k.shape
+    query, given = (each.reshape(tokens, heads, -1, width).float() for each in (q, gradient))
+    key, value, scale = k.float(), v.float(), width**-0.5
+    later = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)
+    share = torch.einsum("thgw,shw->hgts", query, key).mul(scale).masked_fill(later, -torch.inf).softmax(-1)
+    of_share = torch.einsum("thgw,shw->hgts", given, value)
+    of_product = share * (of_share - (of_share * share).sum(-1, keepdim=True)) * scale
+    dq = torch.einsum("hgts,shw->thgw", of_product, key).reshape(q.shape)
+    dk = torch.einsum("hgts,thgw->shw", of_product, query)
+    dv = torch.einsum("hgts,thgw->shw", share, given)
+    return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
 
 
 attention.register_autograd(
