@@ -8,7 +8,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +21,7 @@ from transformers import modeling_flash_attention_utils
 from benchmarks.step.algorithms import pacs
 from benchmarks.step.allocated import full_rows
 from benchmarks.step.child import say
-from benchmarks.step.counter import KernelCounter, compiled_kernels_counted, stand_in_for_flash_attention
+from benchmarks.step.counter import KernelCounter, count_compiled_kernels, stand_in_for_flash_attention
 from benchmarks.step.phases import TIMED
 from benchmarks.step.variants import VARIANTS, Variant
 from benchmarks.step.workers import pacs_worker
@@ -99,6 +99,7 @@ def main(folder: Path) -> None:
     on_cpu = settings["device"] == "cpu"
     if on_cpu:
         stand_in_for_flash_attention()
+        count_compiled_kernels()
         for part in (worker.actor, worker.ref):
             part.engine.module.config._attn_implementation = "flash_attention_2"
     vocabulary = json.loads((folder / "model" / "config.json").read_text())["vocab_size"]
@@ -124,7 +125,7 @@ def main(folder: Path) -> None:
 def measure(worker: Any, variant: Variant, batches: dict[int, Any], steps: int, *, on_cpu: bool) -> dict[str, Any]:
     """Seconds at the last length, and what is counted at each."""
     counter, counted = KernelCounter(), {}
-    with switched(worker, variant), compiled_kernels_counted(counter) if on_cpu else nullcontext():
+    with switched(worker, variant):
         for length, batch in batches.items():
 
             def step(batch: Any = batch) -> dict[str, float]:

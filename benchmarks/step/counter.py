@@ -6,8 +6,7 @@ flash-attn's kernels are stood in for by operations of one launch each, so that 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -29,9 +28,12 @@ class KernelCounter(TorchDispatchMode):
     """What is inside is counted.
 
     Attributes:
+        active: the one that one is within.
         found: `launches` and `bytes` of small kernels (neither products, attention nor weights), `waits`, and by kind
             `all products`, `all attention`, `all weights`: launches.
     """
+
+    active: "KernelCounter | None" = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,6 +43,14 @@ class KernelCounter(TorchDispatchMode):
     def ignore_compile_internals(cls) -> bool:
         """Compiled functions run as they are."""
         return True
+
+    def __enter__(self) -> Any:
+        KernelCounter.active = self
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        KernelCounter.active = None
+        super().__exit__(*error)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = tree_leaves((args, kwargs or {}))
@@ -73,25 +83,21 @@ class KernelCounter(TorchDispatchMode):
                 self.found["bytes"] += min(size, tensor.untyped_storage().nbytes())  # one that is expanded is read once
 
 
-@contextmanager
-def compiled_kernels_counted(counter: KernelCounter) -> Iterator[None]:
-    """What torch.compile makes inside counts wherever it runs within `counter`."""
+def count_compiled_kernels() -> None:
+    """From now on what torch.compile makes counts, too, wherever it runs within a `KernelCounter`."""
     make = AsyncCompile.cpp_pybinding
 
     def noted(self: Any, *args: Any, **options: Any) -> Callable[..., Any]:
         made = make(self, *args, **options)
 
         def kernel(*given: Any) -> Any:
-            counter.add([each for each in given if isinstance(each, torch.Tensor)])
+            if KernelCounter.active:
+                KernelCounter.active.add([each for each in given if isinstance(each, torch.Tensor)])
             return (made.result() if hasattr(made, "result") else made)(*given)
 
         return kernel
 
     AsyncCompile.cpp_pybinding = noted
-    try:
-        yield
-    finally:
-        AsyncCompile.cpp_pybinding = make
 
 
 @torch.library.custom_op("pacs_benchmark::attention", mutates_args=())
