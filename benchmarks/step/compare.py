@@ -124,7 +124,7 @@ def main(folder: Path) -> None:
 
 def measure(worker: Any, variant: Variant, batches: dict[int, Any], steps: int, *, on_cpu: bool) -> dict[str, Any]:
     """Seconds at the last length, and what is counted at each."""
-    counter, counted = KernelCounter(), {}
+    counter, by_length = KernelCounter(), {}
     with switched(worker, variant):
         for length, batch in batches.items():
 
@@ -135,8 +135,8 @@ def measure(worker: Any, variant: Variant, batches: dict[int, Any], steps: int, 
             step()
             warm_up = perf_counter() - start
             timed = [step() for _ in range(steps)]
-            counted[length] = by_phase(worker, step, counter) if on_cpu else {"step": kernels(step)}
-        found = {"warm_up_seconds": warm_up, "counted": counted}
+            by_length[length] = by_phase(worker, step, counter) if on_cpu else {"step": kernels(step)}
+        found = {"warm_up_seconds": warm_up, "counted": by_length}
         found["seconds"] = {phase: [each[name] for each in timed] for phase, name in TIMED.items()}
         if not on_cpu:
             torch.cuda.reset_peak_memory_stats()

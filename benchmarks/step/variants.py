@@ -55,8 +55,8 @@ def seconds_table(variants: Mapping[str, Any]) -> str:
         for phase in phases:
             ours = statistics.median(found["seconds"][phase])
             cells += [f"{ours:.3f}", f"{ours / statistics.median(first['seconds'][phase]):.2f}"]
-        counted = next(reversed(found["counted"].values())).get("step")
-        on_gpu = f"{counted['launches']:,.0f}, {counted['busy_seconds']:.3f} s busy" if counted else ""
+        step = next(reversed(found["counted"].values())).get("step")
+        on_gpu = f"{step['launches']:,.0f}, {step['busy_seconds']:.3f} s busy" if step else ""
         rows.append([name, *cells, on_gpu])
     return format_table(["", *[cell for phase in phases for cell in (phase, "of it")], "kernels"], rows)
 

@@ -1,5 +1,6 @@
 """Kernels are counted as they are launched, and a step's variants are switched on and off again."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: A model of one and of three layers, packed rows, in a process of its own: other code's functions are replaced.
-COUNTED = """
+PROGRAM = """
 import json, torch, verl
 from types import SimpleNamespace
 from transformers import Qwen3Config, Qwen3ForCausalLM
@@ -22,7 +23,7 @@ print("says plain=" + json.dumps(plain.found))
 
 stand_in_for_flash_attention()
 count_compiled_kernels()
-def counted(name, layers):
+def kernels(name, layers):
     torch.manual_seed(0)
     shape = dict(hidden_size=32, intermediate_size=64, num_attention_heads=2, num_key_value_heads=1, head_dim=16)
     model = Qwen3ForCausalLM(Qwen3Config(vocab_size=64, num_hidden_layers=layers, **shape)).train()
@@ -41,9 +42,9 @@ def counted(name, layers):
     gradient = torch.cat([each.grad.flatten() for each in model.parameters()])
     return counter.found, gradient
 
-_, expected = counted("default", 3)
+_, expected = kernels("default", 3)
 for name in ("before", "default", "not checkpointed", "compiled", "default"):
-    (few, _), (more, gradient) = counted(name, 1), counted(name, 3)
+    (few, _), (more, gradient) = kernels(name, 1), kernels(name, 3)
     layer = {what: (more[what] - few[what]) / 2 for what in ("launches", "bytes", "waits", "all products")}
     far = float((gradient - expected).abs().max() / expected.abs().max())
     print(f"says {name}=" + json.dumps(layer | {"exact": far < 1e-5}))
@@ -52,7 +53,7 @@ for name in ("before", "default", "not checkpointed", "compiled", "default"):
 
 def test_what_is_counted_of_a_layer() -> None:
     env = os.environ | {"VERL_PLATFORM": "cpu", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", COUNTED]
+    command = [sys.executable, "-c", PROGRAM]
     result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=280, check=False)
     assert result.returncode == 0, result.stderr[-3000:]
     lines = [line.removeprefix("says ").partition("=") for line in result.stdout.splitlines() if line[:5] == "says "]
