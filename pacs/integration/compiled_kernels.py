@@ -21,9 +21,11 @@ ROTARY = "apply_rotary_pos_emb"
 _PATCHES: list[Patch] = []
 
 
+# Which apply_monkey_patch ends with, whose name verl's engine has bound before this is imported.
 @patches(
-    _PATCHES, "verl.models.transformers.monkey_patch", "apply_monkey_patch", "module = sys.modules[model.__module__]"
-)
+    _PATCHES, "verl.models.transformers.monkey_patch", "patch_forward_with_backends",
+    "model.__class__.forward = forward_with_torch_backend_function",
+)  # fmt: skip
 def small_kernels_are_compiled(original: Function, model: Any, *args: Any, **options: Any) -> None:
     """most of a step on a GPU is small kernels that read and write the same numbers, and verl compiles none of them"""
     original(model, *args, **options)
