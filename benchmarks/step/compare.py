@@ -26,7 +26,7 @@ from benchmarks.step.phases import TIMED
 from benchmarks.step.variants import VARIANTS, Variant
 from benchmarks.step.workers import pacs_worker
 from pacs.composing import compose_run
-from pacs.integration.compiled_kernels import compile_small_kernels
+from pacs.integration.patches.compiled_kernels import compile_small_kernels
 
 
 @contextmanager

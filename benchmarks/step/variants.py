@@ -19,7 +19,7 @@ class Variant:
         asks_in_every_layer: where packed rows begin, as transformers does without the patch of that.
         checkpointed: activations are calculated again.
         entropy: calculated in the update (`method.metrics.entropy_every`).
-        compiled: norms, rotary embeddings and activations (`pacs.integration.compiled_kernels`).
+        compiled: norms, rotary embeddings and activations (`pacs.integration.patches.compiled_kernels`).
         liger: the same by liger-kernel (`actor_rollout_ref.model.use_liger`).
     """
 

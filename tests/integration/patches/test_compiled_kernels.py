@@ -26,7 +26,7 @@ def gradient(tokens):
     return torch.cat([each.grad.flatten() for each in model.parameters()])
 
 before = [gradient(tokens) for tokens in (40, 33)]
-import_external_libs("pacs.integration.compiled_kernels")  # as verl's model config does
+import_external_libs("pacs.integration.patches.compiled_kernels")  # as verl's model config does
 apply_monkey_patch(model, use_remove_padding=True)
 after = [gradient(tokens) for tokens in (40, 33)]
 far = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(after, before))
