@@ -1,9 +1,9 @@
 """Norms, rotary embeddings and gated activations of every layer, each compiled by torch into a kernel or two.
 
-verl imports it before it builds a model where a run says so:
-`actor_rollout_ref.model.external_lib=pacs.integration.patches.compiled_kernels`. Attention, the head and FSDP2 are left as they
-are, and so is how layers are calculated again: what is compiled lies within a layer. Between two kernels that become
-one, 16 bits are not rounded to (docs/scaling.md).
+verl imports it before it builds a model where a run says so, by
+`actor_rollout_ref.model.external_lib=pacs.integration.patches.compiled_kernels`. Attention, the head and FSDP2 are left
+as they are, and so is how layers are calculated again: what is compiled lies within a layer. Between two kernels that
+become one, 16 bits are not rounded to (docs/scaling.md).
 """
 
 import sys
