@@ -10,6 +10,11 @@ probabilities (its weights come from the host), the policy's, and the update. Ea
 one step of warm-up, then the timed ones (medians), then one in which the peak of each phase is read. It also measures
 how far the log-ratio of identical weights is from 0 when the same rows are packed in two ways (docs/algorithm.md).
 
+With --compare one setting after another is otherwise, on one worker, in turn (benchmarks/step/variants.py): what is
+calculated again, entropy, small kernels compiled or liger-kernel's. On a GPU that prints seconds, and kernels by the
+profiler; on a CPU, for a model of one and two layers of that shape in bf16, torch's operations in the place of kernels,
+of a decoder layer and of the rest. A shape that takes longer than --limit is cut off, and keeps what it has written.
+
 Each result is written to OUT as soon as it is there, with the machine's name, and is not measured again: a run that
 was cut off goes on where it was. What ran out of memory is a result, too; any other failure is tried anew, after the
 other settings. The default OUT is meant to be committed.
@@ -19,6 +24,7 @@ import argparse
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +35,14 @@ from benchmarks.step.beside_plan import estimate, noise_table, overrides, table
 from benchmarks.step.child import ON_CPU, ROOT, one_rank, run_child
 from benchmarks.step.model import describe_machine, machine_slug, save_model
 from benchmarks.step.settings import SHAPES
+from benchmarks.step.variants import VARIANTS, counts_table, seconds_table
 from pacs.planning.devices import GPUS
 
 #: Longest prompt and response; a group of eight fills a micro-batch of 18,432 tokens.
 LENGTHS = {"smoke": (4, 12), "tiny": (16, 112)}
 PUBLISHED_LENGTHS = (256, 2048)
+#: Of --compare on a CPU: layers of the two models, and tokens of a response; a prompt has as many as the shorter one.
+LAYERS_COUNTED, LENGTHS_COUNTED = (1, 2), (16, 32)
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -49,6 +58,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--prompts", type=int, default=8, help="a step of two updates, an even number (default: 8)")
     parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
     parser.add_argument("--gpu", choices=[*GPUS], help="whose data sheet to plan with (default: by the GPU's name)")
+    parser.add_argument("--compare", action="store_true", help="each setting that may make a step faster")
+    parser.add_argument("--variants", nargs="+", choices=[*VARIANTS], default=[*VARIANTS], help="of --compare")
+    parser.add_argument("--limit", type=float, default=110, help="seconds of a shape of --compare (default: 110)")
     parser.add_argument("--out", type=Path, help="(default: benchmarks/results/MACHINE)")
     a = parser.parse_args(arguments)
     cpu = a.device == "cpu"
@@ -99,6 +111,43 @@ def measure(a: argparse.Namespace, settings: dict[str, Any], folder: Path) -> di
     return result | {"measured": json.loads((folder / "phases.json").read_text())}
 
 
+def compare(a: argparse.Namespace) -> int:
+    """Each variant of each shape with one head. 1 if a shape was cut off or failed."""
+    on_cpu, failed = a.device == "cpu", []
+    for shape in a.shape:
+        tables: list[dict[str, Any]] = []
+        for layers in LAYERS_COUNTED if on_cpu else [None]:
+            full = SHAPES[shape].model
+            model = replace(full, num_hidden_layers=layers) if layers else full
+            settings = setting(a, shape, a.head[-1]) | {"layers": model.num_hidden_layers, "as_on_a_gpu": True}
+            if on_cpu:
+                settings |= {"prompt_tokens": LENGTHS_COUNTED[0], "response_tokens": LENGTHS_COUNTED[-1]}
+            lengths = LENGTHS_COUNTED if on_cpu else [settings["response_tokens"]]
+            name = f"compare_{shape}_{a.head[-1]}_{a.attn}{f'_{layers}_layers' if layers else ''}.json"
+            out = (a.out / name).resolve()
+            print(f"{shape}, {model.num_hidden_layers} layers", flush=True)
+            with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:
+                save_model(model, Path(folder) / "model", a.device, seed=0)
+                child = {key: settings[key] for key in ("device", "steps")} | {"variants": a.variants, "out": str(out)}
+                child |= {"overrides": overrides(settings, Path(folder) / "model"), "lengths": lengths}
+                child["about"] = {"machine": a.machine, "settings": settings}
+                (Path(folder) / "compare_settings.json").write_text(json.dumps(child))
+                try:
+                    env = one_rank() | (ON_CPU if on_cpu else {})
+                    run_child("compare", [folder], env, Path(folder) / "compare.log", limit=a.limit)
+                except SystemExit as error:
+                    print(str(error)[-2000:], flush=True)
+                    failed.append(name)
+            if out.is_file():
+                found = json.loads(out.read_text())["variants"]
+                rows = settings["prompts"] * settings["responses"]
+                tables.append({variant: each | {"rows": rows} for variant, each in found.items()})
+                print(f"\n{name}\n{seconds_table(tables[-1])}\n", flush=True)
+        if len(tables) == len(LAYERS_COUNTED):
+            print(counts_table(*tables, LAYERS_COUNTED[1] - LAYERS_COUNTED[0]))
+    return int(bool(failed))
+
+
 def there(file: Path, a: argparse.Namespace, settings: dict[str, Any]) -> bool:
     """Whether a file has this setting's result on this machine."""
     if not file.is_file():
@@ -111,6 +160,8 @@ def main() -> int:
     """Measure what is not there yet; print all that is. 1 if a setting failed otherwise than for want of memory."""
     a = parse(sys.argv[1:])
     a.out.mkdir(parents=True, exist_ok=True)
+    if a.compare:
+        return compare(a)
     results, failed = [], []
     for shape in a.shape:
         with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:

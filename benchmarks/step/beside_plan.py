@@ -39,6 +39,9 @@ def overrides(settings: dict[str, Any], model: Path) -> list[str]:
         run.append(f"{policy}.fused_kernel_options.impl_backend={settings['head']}")
     if settings["device"] == "cuda":
         run.append(f"{actor}.fsdp_config.model_dtype=bf16")
+    if settings.get("as_on_a_gpu"):
+        run += [f"{actor}.fsdp_config.{key}=bf16" for key in ("model_dtype", "mixed_precision.param_dtype")]
+        run += [f"{policy}.enable_gradient_checkpointing=true"]
     return run
 
 

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections import deque
 from pathlib import Path
 
@@ -24,11 +25,18 @@ def say(text: str) -> None:
     print(f"{MARK}{text}", flush=True)
 
 
-def run_child(name: str, arguments: list[str], env: dict[str, str], log: Path) -> None:
+def run_child(name: str, arguments: list[str], env: dict[str, str], log: Path, limit: float | None = None) -> None:
     """Run `python -m benchmarks.step.NAME`; show its progress, write all it prints to `log`.
 
+    Args:
+        name: of the module.
+        arguments: of its command.
+        env: beside this process's.
+        log: to write.
+        limit: seconds after which it is killed.
+
     Raises:
-        SystemExit: the child failed; with the end of its log.
+        SystemExit: the child failed, or was killed; with the end of its log.
     """
     command = [sys.executable, "-m", f"benchmarks.step.{name}", *arguments]
     last: deque[str] = deque(maxlen=40)
@@ -38,11 +46,15 @@ def run_child(name: str, arguments: list[str], env: dict[str, str], log: Path) -
             command, cwd=ROOT, env=os.environ | env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as child,
     ):
+        timer = threading.Timer(limit or threading.TIMEOUT_MAX, child.kill)
+        timer.daemon = True
+        timer.start()
         for line in child.stdout or ():
             file.write(line)
             last.append(line)
             if line.startswith(MARK):
                 print(f"  {line[len(MARK) :]}", end="", flush=True)
+        timer.cancel()
     if child.returncode:
         raise SystemExit(f"{''.join(last)}\nerror: {' '.join(command)} ended with status {child.returncode}")
 

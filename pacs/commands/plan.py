@@ -83,4 +83,5 @@ def as_json(plan: "Plan") -> dict[str, object]:
         "phases": [asdict(phase) | {"total": phase.total, "fits": phase.fits} for phase in plan.phases],
         "seconds": plan.seconds,
         "mends": plan.mends,
+        "gains": plan.gains,
     }

@@ -39,6 +39,7 @@ def full(plan: Plan) -> str:
         *([basis(plan.work)] if plan.seconds else []),
         traffic_line(plan.work),
         verdict(plan),
+        *([gains_line(plan)] if plan.gains else []),
     ]
     return "\n\n".join(parts)
 
@@ -127,6 +128,12 @@ def verdict(plan: Plan) -> str:
         gpu_hours = hours * plan.work.ranks
         return f"It fits. {plan.work.steps} steps: about {hours:,.0f} hours, {gpu_hours:,.0f} GPU hours (estimated)."
     return "\n".join(_problem(phase, plan.mends[phase.name]) for phase in plan.phases if not phase.fits)
+
+
+def gains_line(plan: Plan) -> str:
+    """What would make a step faster and still fits."""
+    found = ", ".join(f"{setting} ({seconds:.1f} s)" for setting, seconds in plan.gains.items())
+    return f"Each of these fits too, with room, and makes a step faster (estimated): {found}."
 
 
 def _problem(phase: Phase, mends: list[str]) -> str:

@@ -188,6 +188,29 @@ def test_a_named_setting_mends(config: DictConfig, overrides: list[str], hardwar
         assert phase(plan(config, *overrides, *mend.split(), hardware=hardware), name).fits, mend
 
 
+def test_what_is_faster_and_fits_is_named(config: DictConfig) -> None:
+    """Recomputation is left out where there is memory; each setting saves what it says, and fits with room."""
+    overrides = [f"{ACTOR}.ppo_max_token_len_per_gpu=9216"]
+    overrides += [f"{ACTOR}.fsdp_config.{part}_offload=true" for part in ("param", "optimizer")]
+    overrides += ["actor_rollout_ref.rollout.gpu_memory_utilization=0.6"]
+    made = plan(config, *overrides)
+    assert {key.split(".")[-1] for key in made.gains} == {
+        "enable_gradient_checkpointing=false",
+        "param_offload=false",
+        "optimizer_offload=false",
+    }
+    for setting, saved in made.gains.items():
+        faster = plan(config, *overrides, setting)
+        assert made.step_seconds - faster.step_seconds == pytest.approx(saved)
+        assert saved > 0
+        assert phase(faster, "update").total <= 0.85 * phase(faster, "update").limit
+    # A quarter of an update is the pass that calculates activations again.
+    (again,) = (saved for setting, saved in made.gains.items() if "checkpointing" in setting)
+    assert again == pytest.approx(made.seconds["update"] / 4, rel=0.25)
+    # At the recipe's own budget there is no room.
+    assert not any("checkpointing" in setting for setting in plan(config).gains)
+
+
 def test_the_critics_budget_is_the_one_that_verl_reads() -> None:
     ppo = compose_run("ppo", ["recipe=qwen3_8b"])[0]
     key = "critic.ppo_infer_max_token_len_per_gpu"
@@ -209,6 +232,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "8.19 B parameters, 8 x H200" in printed
     assert "It fits." in printed
+    assert ("makes a step faster" in printed) == bool(json.loads(file.read_text())["gains"])
     written = json.loads(file.read_text())
     for part in written["phases"]:
         assert part["total"] == pytest.approx(sum(part["parts"].values()))

@@ -103,6 +103,80 @@ Qwen3ForCausalLM(config).save_pretrained(PLACE)
 critic = load_valuehead_model(PLACE, torch.float32, config, False)
 print(f"says critic={type(critic).__name__} {critic.config._attn_implementation}")
 """
+#: Two micro-batches of packed rows, forward and backward with layers calculated again, through transformers' flash
+#: attention, of which the kernels alone are torch's: how often the host waits for the device, and how far loss and
+#: gradient are from those of each row by itself.
+PACKED = """
+import torch, verl
+import transformers.modeling_flash_attention_utils as flash
+from torch.nn.functional import scaled_dot_product_attention
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import Qwen3Config, Qwen3ForCausalLM
+
+def dense(q, k, v, **options):
+    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+    return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True).transpose(1, 2)
+
+def varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, **options):
+    with Paused():
+        begins = cu_seqlens_q.tolist()
+    longest.append((int(max_seqlen_q), max(b - a for a, b in zip(begins, begins[1:])), type(max_seqlen_k).__name__))
+    rows = [dense(*(each[None, a:b] for each in (q, k, v)))[0] for a, b in zip(begins, begins[1:])]
+    return torch.cat(rows)
+
+class Waits(TorchDispatchMode):
+    count, paused = 0, False
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        name = function.name()
+        Waits.count += not Waits.paused and ("nonzero" in name or "_local_scalar_dense" in name)
+        return function(*args, **kwargs or {})
+
+class Paused:
+    def __enter__(self): Waits.paused = True
+    def __exit__(self, *error): Waits.paused = False
+
+flash.lazy_import_flash_attention = lambda implementation: (
+    (dense, varlen, None, None, None), lambda **options: {k: options[k] for k in options if k.startswith("max_seq")}
+)
+
+def waits(layers, patched):
+    torch.manual_seed(0)
+    shape = dict(hidden_size=32, intermediate_size=64, num_attention_heads=2, num_key_value_heads=1, head_dim=16)
+    model = Qwen3ForCausalLM(Qwen3Config(vocab_size=64, num_hidden_layers=layers, **shape)).train()
+    model.config._attn_implementation = "flash_attention_2"
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    ids = torch.randint(3, 64, (2, 30))
+    found = 0.0
+    for place in (11, 20):  # the same tensor would be changed in place by none of verl, and is noticed
+        for cut in ([place, 30 - place], [30]):
+            positions = torch.cat([torch.arange(n) for n in cut])[None]
+            Waits.count = 0
+            with Waits():
+                logits = model(input_ids=ids[:1], position_ids=positions).logits
+                logits.float().pow(2).mean().backward()
+            counted = Waits.count
+            packed = torch.cat([each.grad.flatten() for each in model.parameters()])
+            model.zero_grad()
+            alone = [model(input_ids=row, position_ids=torch.arange(row.shape[1])[None]).logits
+                     for row in ids[:1].split(cut, dim=1)]
+            torch.cat(alone, dim=1).float().pow(2).mean().backward()
+            difference = packed - torch.cat([each.grad.flatten() for each in model.parameters()])
+            model.zero_grad()
+            found = max(found, float(difference.abs().max() / packed.abs().max()))
+    return counted, found
+
+longest = []
+(few, far), (many, further) = waits(1, True), waits(4, True)
+print(f"says waits={few == many} {max(far, further) < 1e-4} {all(a == b for a, b, _ in longest)} {longest[-1][2]}")
+positions = torch.tensor([[0, 1, 2, 0, 1, 2]])
+first = flash.prepare_fa_kwargs_from_position_ids(positions)
+positions[0, 5] = 0
+second = flash.prepare_fa_kwargs_from_position_ids(positions)
+print(f"says longest={first[1]} {second[1]} {second[0][0].tolist()}")
+for name in ("_is_packed_sequence", "prepare_fa_kwargs_from_position_ids"):
+    setattr(flash, name, getattr(flash, name).__wrapped__)
+print(f"says unpatched={waits(4, False)[0] - waits(1, False)[0]}")
+"""
 
 
 def test_verl_patches_fit_the_installed_verl_and_take_effect() -> None:
@@ -128,6 +202,15 @@ def test_on_a_gpu_s_platform_the_critic_s_attention_alone_is_patched(tmp_path: P
     said = run_python(f"PLACE = {str(tmp_path)!r}\n{NVIDIA}", VERL_PLATFORM="nvidia")
     assert said["patched"] == "False False"
     assert said["critic"] == "Qwen3ForTokenClassification sdpa"
+
+
+def test_layers_do_not_ask_again_where_packed_rows_begin() -> None:
+    said = run_python(PACKED)
+    # As many with four layers as with one; unpatched, each layer waits, and once more when it is calculated again.
+    assert said["waits"] == "True True True int"
+    assert int(said["unpatched"]) >= 3 * 2
+    # A tensor that was changed is another one.
+    assert said["longest"] == "(3, 3) (3, 3) [0, 3, 5, 6]"
 
 
 @pytest.fixture
