@@ -144,7 +144,7 @@ def compare(a: argparse.Namespace) -> int:
                 tables.append({variant: each | {"rows": rows} for variant, each in found.items()})
                 print(f"\n{name}\n{seconds_table(tables[-1])}\n", flush=True)
         if len(tables) == len(LAYERS_COUNTED):
-            print(counts_table(*tables, LAYERS_COUNTED[1] - LAYERS_COUNTED[0]))
+            print(counts_table(tables[0], tables[1], LAYERS_COUNTED[1] - LAYERS_COUNTED[0]))
     return int(bool(failed))
 
 

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from torch._C._autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from transformers import modeling_flash_attention_utils
 
@@ -48,7 +49,9 @@ def switched(worker: Any, variant: Variant) -> Iterator[None]:
             for engine in engines:
                 restored.callback(compile_small_kernels(engine.module))
         if variant.liger:
-            from liger_kernel.transformers.monkey_patch import _apply_liger_kernel_to_instance
+            from liger_kernel.transformers.monkey_patch import (  # type: ignore[import-not-found]
+                _apply_liger_kernel_to_instance,
+            )
 
             for engine in engines:  # for good: it is the last one
                 _apply_liger_kernel_to_instance(model=engine.module, fused_linear_cross_entropy=False, swiglu=True)
@@ -85,7 +88,7 @@ def kernels(step: Callable[[], object]) -> dict[str, float]:
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         step()
         torch.cuda.synchronize()
-    events = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    events = [event for event in profiler.events() if event.device_type == DeviceType.CUDA]
     busy = sum(event.time_range.elapsed_us() for event in events) / 1e6
     return {"launches": len(events), "busy_seconds": busy}
 
