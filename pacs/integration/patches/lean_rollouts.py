@@ -139,21 +139,21 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
     async def _compute_score(self, outputs: list[Any], kwargs: dict[str, Any]) -> None:
         output = outputs[-1]
         if not self.lean or len(outputs) > 1 or output.reward_score is not None or not self.reward_loop_worker_handles:
-            return await super()._compute_score(outputs, kwargs)
+            await super()._compute_score(outputs, kwargs)
+            return
         began = time.perf_counter()
         graded = Graded(output.prompt_ids, output.response_ids, kwargs, output.num_turns, output.extra_fields)
         result = await self._grades(graded)
         output.reward_score = result["reward_score"]
         output.extra_fields["reward_extra_info"] = result["reward_extra_info"]
         output.metrics.compute_score = time.perf_counter() - began
-        return None
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         if not self.lean or isinstance(output, list):
-            return await super()._agent_loop_postprocess(output, validate, **kwargs)
+            await super()._agent_loop_postprocess(output, validate, **kwargs)
+            return
         await self._compute_score([output], kwargs=kwargs)
         await self._store(row_of(output, validate, kwargs))
-        return None
 
 
 @dataclass(frozen=True)
