@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.table import format_table
 
 #: What is counted where there is no GPU, and in which unit a table has it.
-COUNTED = {"launches": 1, "bytes": 1024, "waits": 1}
+UNITS = {"launches": 1, "bytes": 1024, "waits": 1}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def counts_table(few: Mapping[str, Any], more: Mapping[str, Any], layers: int) -
     for name in few:
         for phase in few[name]["seconds"]:
             cells = []
-            for what, unit in COUNTED.items():
+            for what, unit in UNITS.items():
                 layer, other = per_layer(few[name], more[name], layers, phase, what)
                 first = next(iter(few))
                 of_first = per_layer(few[first], more[first], layers, phase, what)[0]

@@ -154,7 +154,6 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
             return
         await self._compute_score([output], kwargs=kwargs)
         await self._store(row_of(output, validate, kwargs))
-        return
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ running without it.
 import builtins
 import os
 import pprint
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from pacs.base.redaction import redact, redacted
 from pacs.integration.patches.cpu_patches import VERL_ON_CPU, VLLM_ON_CPU, install_distribution_alias
 from pacs.integration.patches.engine_stages import STAGES
 from pacs.integration.patches.patch import Function, Patch, patches, wrap
+from pacs.integration.patches.transformers_patches import OF_TRANSFORMERS
 from pacs.runs import signals
 from pacs.runs.processes import RUN_DIR, TOKEN
 
@@ -27,7 +27,7 @@ COLLECTIVE_SECONDS = "PACS_COLLECTIVE_SECONDS"
 #: Class of a model -> its own forward pass, where verl has put one with a fused head in its place.
 FORWARD_BEFORE_FUSING: dict[type, Callable[..., Any]] = {}
 
-#: The patches of verl and Ray, and of vLLM in a run; those of the CPU stack are in `cpu_patches`.
+#: The patches of verl and Ray, and of vLLM in a run; the others are in `cpu_patches` and `transformers_patches`.
 VERL: list[Patch] = []
 VLLM: list[Patch] = []
 
@@ -57,39 +57,6 @@ def the_forward_pass_before_fusing_is_kept(original: Function, model: Any, *args
     # Not the second time: another model of the class is in this process.
     if own_class.forward is not before:
         FORWARD_BEFORE_FUSING.setdefault(own_class, before)
-
-
-@patches(
-    VERL, "transformers.modeling_flash_attention_utils", "",
-    "is_fa_with_position_ids = _is_packed_sequence(position_ids, batch_size=query_states.size(0))",
-    "_prepare_from_posids(\n                query_states, key_states, value_states, position_ids",
-    "= prepare_fa_kwargs_from_position_ids(position_ids)\n", of_module=True,
-)  # fmt: skip
-def where_packed_rows_begin_is_found_once(module: Any) -> None:
-    """transformers asks in every layer, and once more when it is calculated again, whether rows are packed and where
-    each begins: some 15 kernels, for several of which the host waits until the GPU is done"""
-    asked: list[Any] = [lambda: None, -1, {}]
-
-    def once(original: Function, position_ids: Any, *args: Any, **options: Any) -> Any:
-        if position_ids is None or position_ids.is_inference():  # which has no version
-            return original(position_ids, *args, **options)
-        if asked[0]() is not position_ids or asked[1] != position_ids._version:
-            asked[:] = [weakref.ref(position_ids), position_ids._version, {}]
-        key = (original.__name__, args, *options.items())
-        if key not in asked[2]:
-            asked[2][key] = _on_the_host(original(position_ids, *args, **options))
-        return asked[2][key]
-
-    wrap(module, "_is_packed_sequence", once)
-    wrap(module, "prepare_fa_kwargs_from_position_ids", once)
-
-
-def _on_the_host(answer: Any) -> Any:
-    """Whether rows are packed as a bool; or the longest row of a pair as numbers, which flash attention would read."""
-    if not isinstance(answer, tuple):
-        return bool(answer)
-    begins, longest = answer
-    return begins, tuple(map(int, longest))
 
 
 @patches(
@@ -252,18 +219,11 @@ def engines_are_started_with_signals_blocked(original: Function, self: Any, *arg
         original(self, *args, **options)
 
 
-@patches(VERL, "transformers.utils", "is_sklearn_available", '_is_package_available("sklearn")')
-def scikit_learn_is_not_imported(original: Function) -> bool:
-    """transformers imports scikit-learn, where there is one, for assisted decoding, which no run does: it takes each
-    process of a run 1.7 s"""
-    return False
-
-
 def install_for_verl(*, cpu: bool) -> None:
     """Patch verl, for the CPU stack too; called in every process that imports verl."""
     if cpu:
         install_distribution_alias()
-    for patch in [*VERL, *(VERL_ON_CPU if cpu else ())]:
+    for patch in [*VERL, *OF_TRANSFORMERS, *(VERL_ON_CPU if cpu else ())]:
         patch.install()
 
 
