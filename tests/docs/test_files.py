@@ -45,7 +45,8 @@ def is_there(name: str) -> bool:
 def repository() -> tuple[str, ...]:
     """Its files by their paths, without what runs have left."""
     tests = [file for file in (ROOT / "tests").rglob("*.*") if "__pycache__" not in file.parts]
-    others = [*tests, *(ROOT / "findings").glob("*.sh"), *(page.file for page in PAGES)]
+    results = (ROOT / "benchmarks" / "results").rglob("*.*")
+    others = [*tests, *results, *(ROOT / "findings").glob("*.sh"), *(page.file for page in PAGES)]
     return tuple(str(file.relative_to(ROOT)) for file in (*code_files(), *others))
 
 
