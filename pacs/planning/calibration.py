@@ -27,7 +27,7 @@ def calibrated(work: Workload) -> dict[str, float]:
 
 
 def beside(work: Workload, step: MeasuredStep) -> Workload:
-    """The measured step as a workload: on one GPU, its state there and in bf16, all of a mini-batch's rows together."""
+    """The measured step as a workload: on one GPU, its state in bf16 and offloaded, all of a mini-batch's rows together."""
     rows = step.prompts * step.responses
     tokens = rows * (step.prompt_tokens + step.response_tokens)
     shape = PUBLISHED[step.model]
@@ -38,8 +38,8 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         weight_bytes=2,
         compute_bytes=2,
         shards=1,
-        weights_offloaded=False,
-        optimizer_offloaded=False,
+        weights_offloaded=True,
+        optimizer_offloaded=True,
         checkpointed=True,
         fused=True,
         packed=True,
