@@ -27,7 +27,7 @@ def calibrated(work: Workload) -> dict[str, float]:
 
 
 def beside(work: Workload, step: MeasuredStep) -> Workload:
-    """The measured step as a workload: on one GPU, its state in bf16 and offloaded, all of a mini-batch's rows together."""
+    """The measured step as a workload: on one GPU, its state in bf16 and offloaded, a mini-batch in one piece."""
     rows = step.prompts * step.responses
     tokens = rows * (step.prompt_tokens + step.response_tokens)
     shape = PUBLISHED[step.model]
