@@ -41,7 +41,7 @@ REPEATABLE_BASELINE = (
 REPEATABLE = (*REPEATABLE_BASELINE, "method.reference.warmup_steps=1")
 #: Within this time of a fault the run is to have ended.
 ENDING_SECONDS = 60
-START_SECONDS = 400
+START_SECONDS = 900
 
 
 def make_task(folder: Path) -> Path:

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from pacs.checkpoints.folder import SAVING, newest_checkpoint, read_checkpoint
-from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, RESET_EVERY, STEPS, RealRun, Start, equal
+from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, RESET_EVERY, START_SECONDS, STEPS, RealRun, Start, equal
 from tests.processes import lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -213,7 +213,7 @@ def test_truncated_file_is_passed_over_and_the_run_is_finished(run: RealRun, bro
     weights = newest.folder / "actor/model_world_size_1_rank_0.pt"
     os.truncate(weights, weights.stat().st_size // 2)
     start = broken.start()
-    assert start.process.wait(400) == 0, start.printed[-3000:]
+    assert start.process.wait(START_SECONDS) == 0, start.printed[-3000:]
     start.leaves_nothing()
     assert f"passed over: {newest.folder}: actor/model_world_size_1_rank_0.pt has" in start.printed
     assert f"going on from step {newest.step - 1} " in start.printed
