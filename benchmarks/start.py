@@ -167,6 +167,8 @@ def main() -> None:
     parser.add_argument("--runs", type=positive, default=3, help="starts of each checkout")
     parser.add_argument("--beside", type=Path, help="another checkout, measured in turns")
     arguments = parser.parse_args()
+    if arguments.beside and not (arguments.beside / "pacs").is_dir():
+        parser.error(f"--beside {arguments.beside} is no checkout: give the folder that has pacs/ in it")
     checkouts = [ROOT, *([arguments.beside.resolve()] if arguments.beside else [])]
     starts: dict[Path, list[Start]] = {checkout: [] for checkout in checkouts}
     with tempfile.TemporaryDirectory(prefix="task-") as folder:
