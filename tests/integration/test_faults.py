@@ -18,7 +18,16 @@ import psutil
 import pytest
 
 from pacs.checkpoints.folder import SAVING, newest_checkpoint, read_checkpoint
-from tests.integration.real_run import ENDING_SECONDS, REPEATABLE, RESET_EVERY, START_SECONDS, STEPS, RealRun, Start, equal
+from tests.integration.real_run import (
+    ENDING_SECONDS,
+    REPEATABLE,
+    RESET_EVERY,
+    START_SECONDS,
+    STEPS,
+    RealRun,
+    Start,
+    equal,
+)
 from tests.processes import lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
