@@ -250,8 +250,8 @@ def test_make_is_whole_and_idempotent(tmp_path: Path, quick: list[int], capsys: 
     assert len(AutoTokenizer.from_pretrained(out / "model")) == len(TOKENIZER)
     assert AutoModelForCausalLM.from_pretrained(out / "model").dtype == torch.float32
     assert measure(out / "model", out / "test.parquet", seed=3) == before
-    # As an export of a run that graded by such settings: math.workers may not be 0.
-    write_reward({"path": PATH, "name": "compute_score", "reward_kwargs": {"math": {"workers": 0}}}, out / "model")
+    # As an export of a run that graded by such settings: math.workers may not be below 0.
+    write_reward({"path": PATH, "name": "compute_score", "reward_kwargs": {"math": {"workers": -1}}}, out / "model")
     with pytest.raises(ValueError, match="workers"):
         measure(out / "model", out / "test.parquet", seed=3)
     (out / "model" / "reward.yaml").unlink()
