@@ -205,7 +205,11 @@ def config_of(manager: str, **model: Any) -> Any:
         {
             "data": {"apply_chat_template_kwargs": {}},
             "run": {"reasoning": {"delimiters": None}},
-            "actor_rollout_ref": {"model": {"custom_chat_template": None, **model}},
+            "actor_rollout_ref": {
+                "model": {"custom_chat_template": None, **model},
+                "rollout": {"tensor_model_parallel_size": 1},
+            },
+            "trainer": {"n_gpus_per_node": 1, "nnodes": 1},
             "reward": {
                 "num_workers": 1,
                 "custom_reward_function": {"path": "pkg://pacs.rewards.registry", "name": "compute_score"},
