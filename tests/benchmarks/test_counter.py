@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 #: A model of one and of three layers, packed rows, in a process of its own: other code's functions are replaced.
 PROGRAM = """
@@ -51,6 +53,7 @@ for name in ("before", "default", "not checkpointed", "compiled", "default"):
 """
 
 
+@pytest.mark.long
 def test_what_is_counted_of_a_layer() -> None:
     env = os.environ | {"VERL_PLATFORM": "cpu", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PROGRAM]

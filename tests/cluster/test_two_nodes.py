@@ -116,6 +116,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
     return RealRun(task, tmp_path_factory.mktemp("run") / "run", *settings)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_wrong_input_is_refused_before_it_starts(machines: Machines, run: RealRun, tmp_path: Path) -> None:
     """More nodes than there are, and a run's folder that is another one on the second machine."""
