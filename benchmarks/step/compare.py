@@ -27,7 +27,6 @@ from benchmarks.step.phases import TIMED
 from benchmarks.step.variants import VARIANTS, Variant
 from benchmarks.step.workers import pacs_worker
 from pacs.composing import compose_run
-from pacs.integration.patches.compiled_kernels import compile_small_kernels
 
 
 @contextmanager
@@ -46,6 +45,9 @@ def switched(worker: Any, variant: Variant) -> Iterator[None]:
             again = {"gradient_checkpointing_kwargs": {"use_reentrant": False}}
             restored.callback(module.gradient_checkpointing_enable, **again)
         if variant.compiled:
+            # Imported before, it would have compiled the kernels of all variants as the model was built.
+            from pacs.integration.patches.compiled_kernels import compile_small_kernels
+
             for engine in engines:
                 restored.callback(compile_small_kernels(engine.module))
         if variant.liger:
