@@ -88,6 +88,8 @@ OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 COMPILE_CACHE_OFF = "VLLM_DISABLE_COMPILE_CACHE"
 #: What every worker process of Ray's calls first.
 WORKERS_FIRST = "ray_kwargs.ray_init.runtime_env.worker_process_setup_hook"
+#: Ours of it, by its name, which every node imports.
+COLLECT_RARELY = f"{collect_rarely.__module__}.{collect_rarely.__name__}"
 #: Between the end of a raylet's connections, by which Ray knows its death, and that of its process.
 RAYLET_SECONDS = 1.0
 
@@ -109,9 +111,7 @@ def drive(run_dir: Path) -> None:
             config.ray_kwargs.ray_init.pop(key, None)
     OmegaConf.update(config, "ray_kwargs.ray_init.runtime_env.env_vars", variables, merge=False, force_add=True)
     if OmegaConf.select(config, WORKERS_FIRST) is None:
-        OmegaConf.update(
-            config, WORKERS_FIRST, f"{collect_rarely.__module__}.{collect_rarely.__name__}", force_add=True
-        )
+        OmegaConf.update(config, WORKERS_FIRST, COLLECT_RARELY, force_add=True)
     stacks.register()
     Watchdog(run_dir, RunSettings.from_mapping(plain(config.run)).faults, dump_on_other_nodes).start()
     daemons = DaemonWatch(run_dir)
