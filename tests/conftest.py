@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("VERL_PLATFORM", "cpu")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Ray's workers give way to all else by default (15): beside another test's process they would hardly run.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -19,7 +19,7 @@ from pacs.evaluation.sample import sample_seed
 from pacs.evaluation.settings import read_settings
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 
-# Two starts of vLLM, and three for --all: a minute on two idle cores, many times that on busy ones.
+# One start of vLLM, and five more for --all: half a minute on two idle cores, many times that on busy ones.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 TASK, PROBLEMS, SAMPLES = "sums", 40, 50
@@ -56,21 +56,28 @@ def has(out: Path, count: int) -> Callable[[], bool]:
 
 @pytest.fixture(scope="module")
 def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """An evaluation that an engine's death has stopped, and a second start has finished."""
+    """An evaluation that nothing disturbs."""
     out = tmp_path_factory.mktemp("evaluation") / "out"
     (out / ".model-killed").mkdir(parents=True)  # as a start leaves it that is killed while it merges
     (out / ".lock").touch()
-    said: dict[str, Any] = {"out": out, "command": command(checkpoint, data, out)}
+    words = command(checkpoint, data, out)
+    return {"out": out, "command": words, "before": [], "end": run(*words, "--engines", 2)}
 
-    process = start(*said["command"])
+
+@pytest.fixture(scope="module")
+def died(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """An evaluation that an engine's death has stopped, and a second start has finished."""
+    out = tmp_path_factory.mktemp("died") / "out"
+    words = command(checkpoint, data, out)
+    process = start(*words)
     wait_for(process, has(out, 100))
     started = family(process)
     next(child for child in started if "EngineCore" in " ".join(child.cmdline())).kill()
-    said["engine death"] = finish(process)
+    said: dict[str, Any] = {"out": out, "engine death": finish(process)}
     said["left by it"] = those_left(started)
-    said["after it"] = lines(out, TASK)
+    said["before"] = lines(out, TASK)
 
-    said["end"] = run(*said["command"], "--engines", 2)
+    said["end"] = run(*words)
     return said
 
 
@@ -98,22 +105,23 @@ def stopped(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFacto
     process.send_signal(signal.SIGTERM)
     said["SIGTERM"] = finish(process)
     said["left by SIGTERM"] = those_left(started)
-    said["after SIGTERM"] = lines(out, TASK)
+    said["before"] = lines(out, TASK)
 
     said["end"] = run(*words)
     return said
 
 
-def test_a_dead_engine_ends_it_with_the_cause(evaluation: dict[str, Any]) -> None:
-    status, output = evaluation["engine death"]
+@pytest.mark.long
+def test_a_dead_engine_ends_it_with_the_cause(died: dict[str, Any]) -> None:
+    status, output = died["engine death"]
     assert status == 1, output
     error = output.split("pacs evaluate: ")[-1]
     assert error.startswith("engine 0: its EngineCore process died")
     assert "/logs/engine-0.log" in error
     assert "the same command goes on" in error
     assert "Traceback" not in output
-    assert evaluation["left by it"] == []
-    assert 100 <= len(evaluation["after it"]) < ALL
+    assert died["left by it"] == []
+    assert 100 <= len(died["before"]) < ALL
 
 
 @pytest.mark.long
@@ -130,20 +138,19 @@ def test_a_kill_loses_nothing_that_was_written_and_a_request_to_stop_is_heeded(s
     assert "stopped by SIGTERM" in output
     assert "the same command goes on" in output
     assert stopped["left by SIGTERM"] == []
-    before, after = stopped["after SIGKILL"], stopped["after SIGTERM"]
+    before, after = stopped["after SIGKILL"], stopped["before"]
     assert after[: len(before)] == before
     assert len(before) + 100 <= len(after) < ALL
 
 
 @pytest.mark.parametrize(
-    ("ended", "before"),
-    [("evaluation", "after it"), pytest.param("stopped", "after SIGTERM", marks=pytest.mark.long)],
+    "ended", ["evaluation", *(pytest.param(name, marks=pytest.mark.long) for name in ("died", "stopped"))]
 )
-def test_every_sample_is_there_once_with_its_own_seed(ended: str, before: str, request: pytest.FixtureRequest) -> None:
+def test_every_sample_is_there_once_with_its_own_seed(ended: str, request: pytest.FixtureRequest) -> None:
     evaluation = request.getfixturevalue(ended)
     assert evaluation["end"][0] == 0, evaluation["end"][1]
     out = evaluation["out"]
-    assert lines(out, TASK)[: len(evaluation[before])] == evaluation[before]
+    assert lines(out, TASK)[: len(evaluation["before"])] == evaluation["before"]
     settings = read_settings(out)
     samples = list(read_samples(out, TASK, settings.model.prefix))
     wanted = {(f"{a}+{b}", index) for a in range(5) for b in range(8) for index in range(SAMPLES)}

@@ -33,6 +33,7 @@ def model(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_by_tokens(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "found.json"

@@ -235,6 +235,7 @@ def test_a_tiny_run_prints_its_lines_and_needs_no_stack(tmp_path: Path) -> None:
     assert [name for name in imported if f"{name}.".startswith(tuple(f"{module}." for module in stack))] == []
 
 
+@pytest.mark.long
 def test_the_benchmark_trains_by_it(tmp_path: Path) -> None:
     make_start(tmp_path / "work" / "seed0")
     files = ("--work", "work", "--out", "results.json")

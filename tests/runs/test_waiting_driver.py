@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -24,16 +25,26 @@ def gone(run_dir: Path) -> bool:
     return True
 
 
+def open_files() -> set[str]:
+    """What this process has open, a pipe by its inode."""
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one that lists them
+            found.add(str(descriptor.readlink()))
+    return found
+
+
 def test_it_waits_and_ends_with_the_one_that_gives_it_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PACS_TEST_DRIVER", "raise")
-    before = len(list(Path("/proc/self/fd").iterdir()))
     with Driver(MODULE, tmp_path / "run") as driver:
         time.sleep(3)  # it would have raised by now
         assert psutil.Process(driver.process.pid).is_running()
         assert driver.process.poll() is None
+        pipes = {str(Path(f"/proc/self/fd/{descriptor}").readlink()) for descriptor in driver.descriptors}
     assert gone(tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(pipes) == 3
+    assert pipes.isdisjoint(open_files())
 
 
 def test_it_ends_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
