@@ -6,7 +6,7 @@ from pacs.algorithm import Method, method_of
 
 #: Algorithms of verl; each has a primary config of this name.
 BASELINES = (
-    "ppo", "grpo", "dr_grpo", "dapo", "rloo",
+    "ppo", "vcppo", "grpo", "dr_grpo", "dapo", "rloo",
     "gspo", "cispo", "sapo", "clip_cov", "kl_cov", "dppo_tv", "dppo_kl", "opo",
 )  # fmt: skip
 

@@ -70,6 +70,13 @@ class RolloutSettings(_RunSection):
     dars: DarsSettings = DarsSettings()
 
 
+class CriticSettings(_RunSection):
+    """What a critic learns (`pacs.integration.trainer.critic_returns`)."""
+
+    #: Lambda of its returns; None (null): `algorithm.lam`, which is the advantages'.
+    lam: float | None = Field(default=None, ge=0, le=1, description="a number from 0 to 1, or null for algorithm.lam")
+
+
 class ResumeSettings(_RunSection):
     """How a run goes on."""
 
@@ -90,5 +97,6 @@ class RunSettings(_RunSection):
     sample_groups: int = Field(default=4, ge=0, description="a whole number of groups")
     reasoning: ReasoningSettings = ReasoningSettings()
     rollouts: RolloutSettings = RolloutSettings()
+    critic: CriticSettings = CriticSettings()
     faults: FaultSettings = FaultSettings()
     resume: ResumeSettings = ResumeSettings()

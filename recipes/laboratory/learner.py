@@ -85,10 +85,14 @@ class Learner:
                 constants=known_before.cut(part.response_mask.shape[1]),
             )
             losses.append(loss.item())
-            norms.append(self._descend(step, loss))
+            if isinstance(self._method, Ppo) and step < self._method.first_update:
+                norms.append(0.0)
+            else:
+                norms.append(self._descend(step, loss))
             columns.append(known)
         rows_known = {name: torch.cat([known[name] for known in columns]) for name in columns[0]}
-        return Updated(losses, norms, rows_known, self._reset(step, rows_known))
+        explained = None if self._values is None else self._values.explained_variance
+        return Updated(losses, norms, rows_known, self._reset(step, rows_known), explained)
 
     def _streams(self, batch: Batch) -> dict[str, torch.Tensor]:
         """What the method and its token weight may read of each token: of the policy that sampled, or of a critic."""

@@ -18,6 +18,7 @@ BASELINES = {
     "rloo": "pacs.algorithm.aggregated.Rloo",
     "dapo": "recipes.laboratory.dapo.Dapo",
     "ppo": "recipes.laboratory.ppo.Ppo",
+    "vcppo": "recipes.laboratory.ppo.VcPpo",
 }
 METHODS = (*TRAINED_BY_SCORES, *BASELINES)
 

@@ -1,4 +1,4 @@
-"""PPO with a critic: the advantage of a token is the label less the value of what stands before it."""
+"""PPO with a critic, and VC-PPO: a token's advantage is what comes of it, less the value of what stands before it."""
 
 import copy
 
@@ -34,9 +34,40 @@ class Ppo(Aggregated):
         """It compares no responses."""
         return 1
 
+    @property
+    def lambdas(self) -> tuple[float, float]:
+        """Of the advantages, and of the returns that the critic learns."""
+        return 1.0, 1.0
+
+    @property
+    def first_update(self) -> int:
+        """The first step that updates the policy."""
+        return 1
+
     def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B, T) of `advantages_and_returns`."""
         return batch.streams[ADVANTAGES]
+
+
+class VcPpo(Ppo):
+    """VC-PPO (arXiv 2503.01491): the critic first learns alone, and the advantages have a lambda of their own."""
+
+    #: Lambda of the advantages.
+    lam: float = Field(default=0.95, ge=0, le=1, description="a number from 0 to 1; the authors use 0.95")
+    #: Lambda of the critic's returns.
+    critic_lam: float = Field(default=1.0, ge=0, le=1, description="a number from 0 to 1; the authors use 1")
+    #: The first step that updates the policy, as verl's `trainer.critic_warmup`.
+    critic_warmup: int = Field(default=11, ge=1, description="a step, from 1")
+
+    @property
+    def lambdas(self) -> tuple[float, float]:
+        """See above."""
+        return self.lam, self.critic_lam
+
+    @property
+    def first_update(self) -> int:
+        """See above."""
+        return self.critic_warmup
 
 
 class Critic(nn.Module):
@@ -75,8 +106,11 @@ class Values:
     @torch.no_grad()
     def judge(self, samples: Samples, labels: torch.Tensor) -> torch.Tensor:
         """The (B, T) advantages of a step's B responses, before any update of it, for their (B,) labels."""
-        self._old = self._critic(samples)
-        advantages, self._returns = advantages_and_returns(labels, self._old, samples.response_mask)
+        self._old, mask = self._critic(samples), samples.response_mask
+        advantages, self._returns = advantages_and_returns(labels, self._old, mask, *self._method.lambdas)
+        left = (self._returns - self._old)[mask].var() / self._returns[mask].var()
+        #: Of the step judged last, 1 - var(return - value) / var(return) over its tokens, before its updates.
+        self.explained_variance = None if not left.isfinite() else 1 - float(left)
         return advantages
 
     def update(self, part: Samples, rows: torch.Tensor, denominator: float) -> None:
@@ -92,24 +126,42 @@ class Values:
 
 
 def advantages_and_returns(
-    labels: torch.Tensor, values: torch.Tensor, response_mask: torch.Tensor
+    labels: torch.Tensor, values: torch.Tensor, response_mask: torch.Tensor, lam: float = 1.0, critic_lam: float = 1.0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """GAE at gamma = lambda = 1, where the label is the reward of the last token.
+    """GAE at gamma = 1, where the label is the reward of the last token.
 
     Args:
         labels: (B,) floating.
         values: (B, T) of the critic, before its updates.
-        response_mask: (B, T) bool.
+        response_mask: (B, T) bool, a response's tokens from the first column on.
+        lam: lambda of the advantages; at 1 they are R_i - V_it.
+        critic_lam: lambda of the returns; at 1 they are R_i.
 
     Returns:
-        (B, T) advantages R_i - V_it, less their mean over all tokens under the mask, and divided by their unbiased
-        standard deviation over them; and the returns R_i. Both 0 outside the mask.
+        (B, T) advantages, less their mean over all tokens under the mask, and divided by their unbiased standard
+        deviation over them; and the returns. Both 0 outside the mask.
     """
-    returns = labels[:, None].expand_as(values)
-    known = (returns - values)[response_mask]
+    raw = _discounted_errors(labels, values, response_mask, lam)
+    returns = values + _discounted_errors(labels, values, response_mask, critic_lam)
+    known = raw[response_mask]
     scale = (known.var() + WHITENING_EPSILON).rsqrt()
-    advantages = torch.where(response_mask, (returns - values - known.mean()) * scale, 0)
+    advantages = torch.where(response_mask, (raw - known.mean()) * scale, 0)
     return advantages, torch.where(response_mask, returns, 0)
+
+
+def _discounted_errors(
+    labels: torch.Tensor, values: torch.Tensor, response_mask: torch.Tensor, lam: float
+) -> torch.Tensor:
+    """(B, T) sum over l of lambda^l times the TD error of the l-th token after each."""
+    if lam == 1:
+        return labels[:, None] - values
+    values = torch.where(response_mask, values, 0)
+    ends = response_mask & ~nn.functional.pad(response_mask, (0, 1))[:, 1:]
+    errors = torch.where(ends, labels[:, None], nn.functional.pad(values, (0, 1))[:, 1:]) - values
+    sums = torch.where(response_mask, errors, 0)
+    for t in reversed(range(values.shape[1] - 1)):
+        sums[:, t] += lam * sums[:, t + 1]
+    return sums
 
 
 def value_loss(

@@ -16,12 +16,14 @@ class Updated:
 
     `losses` and `gradient_norms` are one an update; `columns` are (B,) each, `log_ratio` and `correct`, and of PACS
     `score`, at the weights before the row's own update; `reset` says whether the reference was reset after them.
+    `explained_variance` is a critic's, before its updates; None without one, and where all returns are the same.
     """
 
     losses: list[float]
     gradient_norms: list[float]
     columns: dict[str, torch.Tensor]
     reset: bool
+    explained_variance: float | None = None
 
 
 def point(batch: Batch, updated: Updated) -> dict[str, Any]:
@@ -30,8 +32,8 @@ def point(batch: Batch, updated: Updated) -> dict[str, Any]:
     Returns:
         `reward`, as of the batch; `loss` and `gradient_norm`, means of the updates; `entropy` of the sampling policy,
         nats a token, `response_tokens_mean` and `mixed_groups_fraction`, of the responses trained on;
-        `log_ratio_mean`, in nats a response; `reset`; and of PACS `critic` of its scores, without those of a second
-        stage of rollouts.
+        `log_ratio_mean`, in nats a response; `reset`; of a critic `explained_variance`; and of PACS `critic` of its
+        scores, without those of a second stage of rollouts.
     """
     size = int(batch.first.sum()) // int(batch.groups[-1] + 1)
     right, sizes = torch.bincount(batch.groups, batch.labels), torch.bincount(batch.groups)
@@ -45,6 +47,7 @@ def point(batch: Batch, updated: Updated) -> dict[str, Any]:
         "mixed_groups_fraction": float(((right > 0) & (right < sizes)).float().mean()),
         "log_ratio_mean": float(updated.columns["log_ratio"].mean()),
         "reset": updated.reset,
+        **({} if updated.explained_variance is None else {"explained_variance": updated.explained_variance}),
     } | (
         critic(updated.columns["score"][batch.first], batch.labels[batch.first], size)
         if "score" in updated.columns

@@ -80,12 +80,14 @@ EOF
     "$PACS_VENV/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$PACS_VENV"
     local pip=("$PACS_VENV/bin/python" -m pip --disable-pip-version-check)
     if [[ $kind == cpu ]]; then
-        _pacs_told "${pip[@]}" install --quiet --progress-bar off \
+        _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-compile \
             --constraint "$PACS_ROOT/requirements/$kind.txt" --editable "${PACS_ROOT}[$kind,dev,diversity]"
-        _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
+        _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-compile --no-deps --requirement "$PACS_ROOT/requirements/cpu-no-deps.txt"
     else
         _pacs_install_gpu "${pip[@]}"
     fi
+    # pip would compile one file after the other. Some are of other Pythons' syntax, which is no fault.
+    "$PACS_VENV/bin/python" -m compileall -qq -j 0 "$PACS_VENV"/lib/python*/site-packages || true
     echo "environment: ready"
 }
 
@@ -113,7 +115,7 @@ _pacs_told() {
 #   $@: pip
 _pacs_install_gpu() {
     local pip=("$@")
-    _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-deps --require-hashes --requirement "$PACS_ROOT/requirements/gpu.txt"
+    _pacs_told "${pip[@]}" install --quiet --progress-bar off --no-compile --no-deps --require-hashes --requirement "$PACS_ROOT/requirements/gpu.txt"
     "${pip[@]}" install --quiet --no-deps --no-build-isolation --editable "$PACS_ROOT"
     if [[ -n ${PACS_FLASH_ATTN:-} ]]; then
         "${pip[@]}" install --no-deps "$PACS_FLASH_ATTN"

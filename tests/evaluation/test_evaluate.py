@@ -61,7 +61,7 @@ def evaluation(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFa
     (out / ".model-killed").mkdir(parents=True)  # as a start leaves it that is killed while it merges
     (out / ".lock").touch()
     words = command(checkpoint, data, out)
-    return {"out": out, "command": words, "before": [], "end": run(*words, "--engines", 2)}
+    return {"out": out, "command": words, "before": [], "end": run(*words)}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def died(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFactory)
     said["left by it"] = those_left(started)
     said["before"] = lines(out, TASK)
 
-    said["end"] = run(*words)
+    said["end"] = run(*words, "--engines", 2)
     return said
 
 

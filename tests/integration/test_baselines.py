@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
 
 from pacs.checkpoints.folder import read_checkpoint
 from pacs.integration.schema import BASELINES
@@ -25,7 +26,8 @@ SHORT = (f"trainer.total_training_steps={STEPS}", "trainer.val_before_train=fals
 
 @pytest.mark.parametrize("algorithm", BASELINES)
 def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> None:
-    run = RealRun(task, tmp_path / algorithm, *SHORT, algorithm=algorithm)
+    warmup = [f"trainer.critic_warmup={STEPS}"] if algorithm == "vcppo" else []
+    run = RealRun(task, tmp_path / algorithm, *SHORT, *warmup, algorithm=algorithm)
     run.train(f"trainer.test_freq={STEPS}")
     lines = [line for line in run.steps() if "timing_s/step" in line]
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
@@ -41,8 +43,13 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
             [0 < sum(s > 0 for s in group) < len(group) for group in groups]
         )
         assert 0 < line["actor/entropy"] < math.log(4096)  # nats a token, however the loss is aggregated
-        assert line["pacs/gradient/norm_max"] >= line["actor/grad_norm"] > 0
-        assert line["pacs/gradient/skipped_count"] == 0
+        if line.get("pacs/critic/pretraining") == 1:
+            assert algorithm == "vcppo"
+            assert line["step"] < STEPS
+            assert "actor/grad_norm" not in line
+        else:
+            assert line["pacs/gradient/norm_max"] >= line["actor/grad_norm"] > 0
+            assert line["pacs/gradient/skipped_count"] == 0
         generated = line["pacs/response_tokens/generated_sum"]
         kept = line["response_length/mean"] * sum(len(group) for group in groups)
         if any(key.startswith("training/filter_groups/") for key in line):
@@ -57,8 +64,10 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
     assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
     checkpoint = read_checkpoint(run.checkpoints / f"global_step_{STEPS}")
     assert checkpoint.reference is None
-    assert (checkpoint.folder / "critic").is_dir() == (algorithm == "ppo")
-    if algorithm == "ppo":
+    assert (checkpoint.folder / "critic").is_dir() == (algorithm in ("ppo", "vcppo"))
+    if algorithm == "vcppo":
+        assert equal(run.policy(STEPS - 1), load_file(task / "model" / "model.safetensors"))
+    if algorithm in ("ppo", "vcppo"):
         assert not equal(run.policy(STEPS, "critic"), run.policy(STEPS - 1, "critic"))
     if algorithm == "dapo":  # validation tells right from wrong, whatever was taken off for length
         validated = [json.loads(line) for line in (run.folder / f"samples/validation/{STEPS}.jsonl").open()]

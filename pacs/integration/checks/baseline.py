@@ -14,7 +14,7 @@ from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 VERLS_CLIP_RATIO = 0.2
 #: Estimators of the primary configs that do not have GRPO's.
-ESTIMATORS = {"ppo": "gae", "rloo": "rloo", "opo": "opo"}
+ESTIMATORS = {"ppo": "gae", "vcppo": "gae", "rloo": "rloo", "opo": "opo"}
 #: verl's estimators that compare the responses to one prompt.
 OF_GROUPS = (
     "grpo", "rloo", "opo", "grpo_passk", "grpo_vectorized", "rloo_vectorized", "reinforce_plus_plus_baseline",

@@ -29,7 +29,7 @@ LEFT_AS_THEY_ARE: dict[str, tuple[object, ...]] = {
     "actor.kl_loss_coef": (0.001, 0), "actor.kl_loss_type": ("low_var_kl",),
     "algorithm.kl_ctrl.kl_coef": (0.001, 0), "algorithm.kl_ctrl.type": ("fixed",),
     "algorithm.kl_ctrl.horizon": (10000,), "algorithm.kl_ctrl.target_kl": (0.1,), "algorithm.kl_penalty": ("kl",),
-    "algorithm.gamma": (1.0,), "algorithm.lam": (1.0,), _BY_STD: (True,), _SCALE: (None,),
+    "algorithm.gamma": (1.0,), "algorithm.lam": (1.0,), "run.critic.lam": (None,), _BY_STD: (True,), _SCALE: (None,),
 }
 #: verl's losses, and what each reads beside the way its tokens are added up; others than these are not judged.
 OF_LOSSES: dict[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ OF_LOSSES: dict[str, tuple[str, ...]] = {
 }
 #: verl's estimators, and what each reads. verl passes `_BY_STD` on to two, so that grpo_vectorized always divides.
 OF_ESTIMATORS: dict[str, tuple[str, ...]] = {
-    "gae": ("algorithm.gamma", "algorithm.lam"), "reinforce_plus_plus": ("algorithm.gamma",),
+    "gae": ("algorithm.gamma", "algorithm.lam", "run.critic.lam"), "reinforce_plus_plus": ("algorithm.gamma",),
     **dict.fromkeys(("grpo", "grpo_passk"), (_BY_STD,)),
     **dict.fromkeys(("grpo_vectorized", "rloo", "rloo_vectorized", "opo", "gpg", "reinforce_plus_plus_baseline"), ()),
 }
@@ -184,6 +184,11 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
         yield "@trainer.resume_from_path=: read with trainer.resume_mode=resume_path alone: set that, or leave it out."
     if trainer.critic_warmup > 0 and not config.critic.enable:
         yield "@trainer.critic_warmup=: without a critic the policy would not be updated in these steps; set it to 0."
+    if trainer.total_training_steps is not None and trainer.critic_warmup > trainer.total_training_steps:
+        yield (
+            "@trainer.critic_warmup= is the first step that updates the policy, and @trainer.total_training_steps= the "
+            "last of all: lower the one, or raise the other."
+        )
     for part in ("actor", *(("critic",) if config.critic.enable else ())):
         optim = OmegaConf.select(config, full_name(f"{part}.optim"))
         for key, left in {"min_lr_ratio": (0, None), "num_cycles": (0.5,)}.items():

@@ -1,4 +1,4 @@
-"""verl's own algorithms as runs of ours: `trainer.v1.trainer_mode=ppo`, `grpo`, `dr_grpo`, `dapo` or `rloo`.
+"""verl's own algorithms as runs of ours: `trainer.v1.trainer_mode=ppo`, `vcppo`, `grpo`, `dr_grpo` and others.
 
 Advantages and losses are verl's, from verl's own settings; the name only says which of them the config is of.
 """
@@ -12,6 +12,7 @@ from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.integration.schema import BASELINES
 from pacs.integration.trainer.arrangement import sampling_order
+from pacs.integration.trainer.critic_returns import write_returns
 from pacs.integration.trainer.grading import outcome
 from pacs.integration.trainer.step_rows import row_sums
 from pacs.integration.trainer.synchronous import SynchronousTrainer
@@ -52,7 +53,12 @@ class BaselineTrainer(SynchronousTrainer):
         """verl's, once it is known that the verifier works."""
         self.grades = self.grading.grade(batch)
         metrics.update(self.grading.metrics(self.grades))
-        return super()._compute_advantage(batch, metrics)
+        batch = super()._compute_advantage(batch, metrics)
+        if (lam := self.config.run.critic.lam) is not None:
+            write_returns(batch, self.config, lam)
+        if self.use_critic:
+            metrics["pacs/critic/pretraining"] = float(self.global_steps < self.config.trainer.critic_warmup)
+        return batch
 
     def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._update_critic(batch, metrics)

@@ -201,12 +201,18 @@ def test_the_learning_rate_decays_as_in_verl(method: str, start: Path) -> None:
     assert relative_error(weights_of(recorded.policy), weights_of(policy), first) < ROUNDING
 
 
-@pytest.mark.parametrize("staleness", [0, 1])
-def test_ppo_ends_where_verls_functions_lead(staleness: int, start: Path) -> None:
-    settings = Settings(method="ppo", options={"critic_lr": 2e-3}, staleness=staleness, **SMALL)
+@pytest.mark.parametrize(
+    ("staleness", "method", "lam", "critic_lam", "first"),
+    [(0, "ppo", 1.0, 1.0, 1), (1, "ppo", 1.0, 1.0, 1), (0, "vcppo", 0.9, 0.6, 2)],
+)
+def test_ppo_ends_where_verls_functions_lead(
+    staleness: int, method: str, lam: float, critic_lam: float, first: int, start: Path
+) -> None:
+    more = {"lam": lam, "critic_lam": critic_lam, "critic_warmup": first} if method == "vcppo" else {}
+    settings = Settings(method=method, options={"critic_lr": 2e-3, **more}, staleness=staleness, **SMALL)
     recorded = Recorded(start, settings)
     policy = plain_policy(start)
-    first = weights_of(policy)
+    begun = weights_of(policy)
     critic = AutoModelForTokenClassification.from_pretrained(start / "model", num_labels=1, dtype=torch.float32).eval()
     torch.nn.init.zeros_(critic.score.weight)
     torch.nn.init.zeros_(critic.score.bias)
@@ -224,18 +230,21 @@ def test_ppo_ends_where_verls_functions_lead(staleness: int, start: Path) -> Non
         rewards[torch.arange(len(labels)), samples.response_mask.sum(1) - 1] = labels
         with torch.no_grad():
             values, old = values_of(samples), passed(past[max(0, step - staleness)], samples)
-        one = torch.tensor(1.0)
-        advantages, returns = core_algos.compute_gae_advantage_return(rewards, values, mask, one, one)
+        (advantages, _), (_, returns) = (
+            core_algos.compute_gae_advantage_return(rewards, values, mask, 1.0, each) for each in (lam, critic_lam)
+        )
         for rows in np.split(np.arange(len(labels)), settings.updates_per_step):
             part = of_rows(samples, rows.tolist())
             loss, _ = core_algos.compute_value_loss(values_of(part), returns[rows], values[rows], mask[rows], 0.5)
             critics.zero_grad()
             loss.backward()
             critics.step()
+            if step + 1 < first:
+                continue
             loss, _ = core_algos.compute_policy_loss_vanilla(
                 old[rows], passed(policy, part), advantages[rows], mask[rows], config=config
             )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    assert relative_error(weights_of(recorded.policy), weights_of(policy), first) < ROUNDING
+    assert relative_error(weights_of(recorded.policy), weights_of(policy), begun) < ROUNDING

@@ -127,12 +127,13 @@ def test_ppo_can_be_trained_on() -> None:
     check_method(Ppo())
 
 
-def test_ppos_advantages_and_losses_are_verls() -> None:
+@pytest.mark.parametrize("lambdas", [(1.0, 1.0), (0.95, 1.0), (0.5, 0.0)])
+def test_ppos_advantages_and_losses_are_verls(lambdas: tuple[float, float]) -> None:
     case = Case(seed=3)
     mask = case.mask.double()
-    advantages, returns = advantages_and_returns(case.labels, case.values, case.mask)
-    expected, expected_returns = core_algos.compute_gae_advantage_return(
-        case.token_rewards, case.values, mask, torch.tensor(1.0), torch.tensor(1.0)
+    advantages, returns = advantages_and_returns(case.labels, case.values, case.mask, *lambdas)
+    (expected, _), (_, expected_returns) = (
+        core_algos.compute_gae_advantage_return(case.token_rewards, case.values, mask, 1.0, lam) for lam in lambdas
     )
     assert torch.allclose(advantages, expected * mask, rtol=1e-9, atol=1e-12)
     assert torch.allclose(returns, expected_returns * mask, rtol=1e-9, atol=1e-12)
@@ -157,7 +158,7 @@ def test_ppos_advantages_and_losses_are_verls() -> None:
 
 
 def test_every_method_has_a_name() -> None:
-    assert set(METHODS) == {*TRAINED_BY_SCORES, "grpo", "dr_grpo", "rloo", "dapo", "ppo"}
+    assert set(METHODS) == {*TRAINED_BY_SCORES, "grpo", "dr_grpo", "rloo", "dapo", "ppo", "vcppo"}
     for name in TRAINED_BY_SCORES:
         assert type(method_named(name, {})) is TRAINED_BY_SCORES[name]
     assert method_named("pacs", {"beta": 2.0, "objective": "pass_rate"}).beta == 2.0
