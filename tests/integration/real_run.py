@@ -30,11 +30,11 @@ STEPS = 10
 #: at a time, since its arithmetic depends on which requests happen to share a batch.
 REPEATABLE_BASELINE = (
     f"trainer.total_training_steps={STEPS}",
-    "data.train_batch_size=8",
-    "data.train_max_samples=24",  # three steps an epoch: the data's order goes on across its end
+    "data.train_batch_size=4",
+    "data.train_max_samples=12",  # three steps an epoch: the data's order goes on across its end
     "data.val_max_samples=4",
     "actor_rollout_ref.rollout.val_kwargs.n=4",
-    "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=2",
     "run.rollouts.seeded=true",
     "actor_rollout_ref.rollout.max_num_seqs=1",
 )

@@ -181,7 +181,7 @@ def test_another_algorithm_is_refused_and_its_poison_not_trained_on(broken: Real
 def test_a_verifier_that_fails_stops_the_run(broken: RealRun) -> None:
     start = broken.start("reward.custom_reward_function.name=compute_no_score", "run.resume.accept_changes=true")
     start.wait_for(lambda: "could not grade" in start.printed)
-    failed(start, "the verifier could not grade 32 of 32 responses (32 error)", "run.faults.verifier_errors=0.1")
+    failed(start, "the verifier could not grade 16 of 16 responses (16 error)", "run.faults.verifier_errors=0.1")
 
 
 @pytest.mark.long
