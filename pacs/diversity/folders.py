@@ -7,7 +7,12 @@ from pacs.base.errors import UserError, nearest
 from pacs.evaluation.compare import check_same_problems, common_tasks, grading_notes
 from pacs.evaluation.folder import read_task, task_names
 from pacs.evaluation.sample import GradedTask
-from pacs.evaluation.settings import read_settings
+from pacs.evaluation.settings import FILE, read_settings
+
+
+def is_evaluation(folder: Path) -> bool:
+    """Whether a folder is one of `pacs evaluate`, finished or not."""
+    return (folder / FILE).is_file()
 
 
 def read_tasks(folders: Sequence[Path], tasks: Sequence[str] | None) -> dict[str, list[GradedTask]]:
