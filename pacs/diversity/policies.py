@@ -129,7 +129,7 @@ def _check_is_of(policy: Policy) -> None:
 
 
 def check_evaluations(policies: Sequence[Policy], asked: "Asked") -> None:
-    """Refuse what an evaluation would refuse hours later: other settings than those of its folder, a model that is gone.
+    """Refuse what an evaluation would refuse hours later: other settings than those of its folder, no model.
 
     Args:
         policies: to be evaluated.
