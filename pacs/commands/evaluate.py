@@ -22,10 +22,10 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from pacs.base.arguments import number, positive
 from pacs.base.terminal import print
@@ -36,9 +36,6 @@ from pacs.evaluation.settings import Sampling
 from pacs.evaluation.tasks import KS, NAMES, SAMPLES, parse_tasks
 from pacs.rewards.reasoning import EXAMPLE, check_named
 from pacs.runs.supervisor import FAILED, STOPPED
-
-if TYPE_CHECKING:
-    from pacs.evaluation.evaluate import Asked
 
 _GO_ON = "What is finished is kept; the same command goes on from there."
 SHARE = number("a number above 0, up to 1", lambda value: 0 < value <= 1)
@@ -102,43 +99,28 @@ def add_engines(group: argparse._ArgumentGroup) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Evaluate; return the exit status: 0 finished, 1 an engine failed, 2 refused, 75 stopped on request."""
+    # Not before there is something to do: transformers takes seconds to import.
+    from pacs.evaluation.evaluate import Asked, evaluate
 
-    def work() -> None:
-        # Not before there is something to do: transformers takes seconds to import.
-        from pacs.evaluation.evaluate import evaluate
-
-        evaluate(asked_of(args, args.model, args.out, args.k), StopRequest())
-
-    return status_of("pacs evaluate", work)
-
-
-def asked_of(args: argparse.Namespace, model: str, out: Path, ks: Sequence[str]) -> "Asked":
-    """What the arguments of `add_tasks`, `add_sampling` and `add_engines` ask for.
-
-    Raises:
-        UserError: If they name no task, or a setting that no verifier takes.
-    """
-    from pacs.evaluation.evaluate import Asked
-
-    sampling = Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
-    options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
-    tasks = parse_tasks(args.tasks, args.data, args.samples, ks)
-    return Asked(model, tasks, args.data, out, sampling, options, parse_given(args.reward_kwargs))
-
-
-def status_of(command: str, work: Callable[[], object]) -> int:
-    """The exit status of what evaluates: 0 finished, 1 an engine failed, 75 stopped on request; a refusal is raised."""
     try:
-        work()
+        options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
+        tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
+        verifiers = parse_given(args.reward_kwargs)
+        evaluate(Asked(args.model, tasks, args.data, args.out, sampling_of(args), options, verifiers), StopRequest())
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it
         raise
     except (EngineFailure, OSError) as error:  # a full disk
-        print(f"{command}: {error}\n  {_GO_ON}", file=sys.stderr)
+        print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
         return FAILED
     except (Stopped, KeyboardInterrupt) as error:
-        print(f"{command}: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
+        print(f"pacs evaluate: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
         return STOPPED
     return 0
+
+
+def sampling_of(args: argparse.Namespace) -> Sampling:
+    """What the arguments of `add_sampling` ask for."""
+    return Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
 
 
 def _delimiters(text: str) -> list[list[str]] | None:

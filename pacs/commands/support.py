@@ -26,19 +26,27 @@ examples:
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.terminal import print
 from pacs.commands import evaluate
-from pacs.diversity.folders import notes, read_tasks
+from pacs.diversity.folders import notes, read_marks, read_tasks
 from pacs.diversity.support import TaskSupport, compare
 from pacs.diversity.support_document import support_table, to_json, to_markdown
-from pacs.evaluation.sample import GradedTask
+from pacs.evaluation.grading import OPTION, parse_given
+from pacs.evaluation.tasks import parse_tasks, prepare_missing
 
+if TYPE_CHECKING:
+    from pacs.diversity.policies import Asked
+
+#: Problem -> its samples, or what is known of each.
+Samples = Mapping[str, Sequence[object]]
+KEEP = "--keep-models"
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 
 
@@ -63,9 +71,7 @@ def _add_of_run(parser: argparse.ArgumentParser) -> None:
     add("--steps", nargs="+", type=positive, metavar="N", help=about)
     about = "where the evaluations are, or go; RUN/evaluation has those of a sweep (default: DIR of --out)"
     add("--evaluations", type=Path, metavar="DIR", help=about)
-    about = (
-        "the policy that the run began with: a model, or its finished evaluation (default: as the run's config says)"
-    )
+    about = "the policy that the run began with: a model, or an evaluation of it (default: as the run's config says)"
     add("--initial", type=name, metavar="M", help=about)
 
 
@@ -73,7 +79,7 @@ def _add_of_evaluation(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("evaluation of a run's policies, as of `pacs evaluate`")
     evaluate.add_tasks(group.add_argument)
     about = "keep the models that checkpoints are merged into (default: remove each once it is evaluated)"
-    group.add_argument("--keep-models", action="store_true", help=about)
+    group.add_argument(KEEP, action="store_true", help=about)
     evaluate.add_sampling(group)
     evaluate.add_engines(group)
 
@@ -82,19 +88,30 @@ def main(args: argparse.Namespace) -> int:
     """Count, draw, write and say where it is."""
     check_folder(args.out)
     if args.model is None:
-        return evaluate.status_of("pacs support", lambda: along_run(args))
-    if options := _given(args, _add_of_run, _add_of_evaluation):
-        raise UserError(f"{options[0]} is for a run (pacs support RUN): leave it out, or {args.model}")
+        return along_run(args)
+    for option, *_ in _given(args, _add_of_run, _add_of_evaluation):
+        raise UserError(f"{option} is for a run (pacs support RUN): leave it out, or {args.model}")
     compare_two(args)
     return 0
 
 
-def _given(args: argparse.Namespace, *groups: Callable[[argparse.ArgumentParser], None]) -> list[str]:
-    """The options of these groups that have another value than their default."""
+def _given(args: argparse.Namespace, *groups: Callable[[argparse.ArgumentParser], None]) -> list[list[str]]:
+    """The options of these groups that have another value than their default, each as words of a command."""
     parser = argparse.ArgumentParser(add_help=False)
     for add in groups:
         add(parser)
-    return [each.option_strings[0] for each in parser._actions if getattr(args, each.dest) != each.default]
+    found: list[list[str]] = []
+    for action in parser._actions:
+        option, value = action.option_strings[0], getattr(args, action.dest)
+        if value == action.default:
+            continue
+        if action.nargs == 0:
+            found.append([option])
+        elif option in ("--samples", OPTION):  # again and again
+            found += [[option, each] for each in value]
+        else:
+            found.append([option, value if isinstance(value, str) else json.dumps(value, default=str)])
+    return found
 
 
 def compare_two(args: argparse.Namespace) -> None:
@@ -105,42 +122,61 @@ def compare_two(args: argparse.Namespace) -> None:
     names = told_apart([args.base, args.model])
     results: dict[str, TaskSupport] = {}
     for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
-        results[task] = compare(base, model, _ks(task, args, names, (base, model)), args.right)
+        results[task] = compare(base, model, _ks(task, args, names, [base.samples, model.samples]), args.right)
     settings = {"base": str(args.base), "model": str(args.model)} | (said := notes([args.base, args.model], names))
     page = to_markdown(settings, names, results, args.right, PICTURE)
     document = to_json(settings, names, results, args.right)
     _write(args.out, draw(names, results), page, document, [support_table(results, args.right), *said.values()])
 
 
-def along_run(args: argparse.Namespace) -> None:
-    """Each checkpoint of a run against its initial policy."""
-    from pacs.diversity import curves, curves_document, curves_picture
+def along_run(args: argparse.Namespace) -> int:
+    """Each checkpoint of a run against its initial policy; the exit status."""
+    from pacs.diversity import curves, curves_document
     from pacs.diversity.policies import check_evaluations, evaluate_missing, find_policies, finished
 
-    if not args.tasks and (options := _given(args, _add_of_evaluation)):
-        raise UserError(f"{options[0]}: nothing is evaluated: give --tasks, too")
+    asked = _asked(args)
     policies = find_policies(args.base, args.evaluations or args.out, args.steps, args.initial)
-    if args.tasks:
-        asked = evaluate.asked_of(args, "", args.out, [])
+    if asked:
         check_evaluations(policies, asked)
-        evaluate_missing(policies, asked, args.keep_models)
+        prepare_missing(asked.tasks, args.data)
+        if status := evaluate_missing(policies, asked, args.keep_models):
+            return status
         args.task = args.task or [task.name for task in asked.tasks]
     else:
         policies = finished(policies, args.steps is not None)
-    folders = [policy.evaluation for policy in policies]
-    labels = [policy.label for policy in policies]
-    results = {}
-    for task, (initial, *others) in read_tasks(folders, args.task).items():
+    # matplotlib is slow to import.
+    from pacs.diversity.curves_picture import draw
+
+    folders, labels = ([getattr(policy, name) for policy in policies] for name in ("evaluation", "label"))
+    steps, results = [policy.step for policy in policies[1:]], {}
+    for task, (initial, *others) in read_marks(folders, args.task).items():
         ks = _ks(task, args, labels, [initial, *others])
-        steps = [policy.step for policy in policies[1:]]
-        results[task] = curves.along(initial, dict(zip(steps, others, strict=True)), ks, args.right)
+        results[task] = curves.along(task, initial, dict(zip(steps, others, strict=True)), ks, args.right)
     together = curves.all_together([*results.values()]) if len(results) > 1 else {}
-    said = notes(folders, labels)
-    settings = {"run": str(args.base), "right samples that a problem needs": args.right} | said
+    settings = {"run": str(args.base)} | (said := notes(folders, labels))
     page = curves_document.to_markdown(settings, policies, results, together, args.right, PICTURE)
     document = curves_document.to_json(settings, policies, results, together, args.right)
-    figure = curves_picture.draw(args.base.resolve().name, results, together)
-    _write(args.out, figure, page, document, [curves_document.summary(results, together, args.right), *said.values()])
+    printed = [curves_document.summary(results, together, args.right), *said.values()]
+    _write(args.out, draw(args.base.resolve().name, results, together), page, document, printed)
+    return 0
+
+
+def _asked(args: argparse.Namespace) -> "Asked | None":
+    """What is to be evaluated; None without --tasks.
+
+    Raises:
+        UserError: There are options of an evaluation without --tasks, or they are wrong.
+    """
+    from pacs.diversity.policies import Asked
+
+    given = _given(args, _add_of_evaluation)
+    if not args.tasks:
+        for option, *_ in given:
+            raise UserError(f"{option}: nothing is evaluated: give --tasks, too")
+        return None
+    tasks = [replace(task, ks=()) for task in parse_tasks(args.tasks, args.data, args.samples, [])]
+    words = [word for option in given if option[0] != KEEP for word in option]
+    return Asked(tasks, evaluate.sampling_of(args), parse_given(args.reward_kwargs), words)
 
 
 def _write(out: Path, figure: Any, page: str, document: Mapping[str, Any], printed: Sequence[str]) -> None:
@@ -156,9 +192,9 @@ def _write(out: Path, figure: Any, page: str, document: Mapping[str, Any], print
         print(out / file)
 
 
-def _ks(task: str, args: argparse.Namespace, names: Sequence[str], models: Sequence[GradedTask]) -> list[int]:
+def _ks(task: str, args: argparse.Namespace, names: Sequence[str], models: Sequence[Samples]) -> list[int]:
     """The values of k, ascending: those asked for, or all samples if all models have equally many."""
-    counts = [len(next(iter(model.samples.values()))) for model in models]
+    counts = [len(next(iter(model.values()))) for model in models]
     have = " and ".join(f"{name} has {count}" for name, count in zip(names, counts, strict=True))
     if args.k is None:
         if len(set(counts)) > 1:

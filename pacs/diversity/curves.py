@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pacs.base.statistics import BLOCK_VALUES, RESAMPLES, SEED, Estimate
-from pacs.diversity.support import METRICS, Support, rates, right, support, together
-from pacs.evaluation.sample import GradedTask
+from pacs.diversity.folders import Marks
+from pacs.diversity.support import METRICS, Support, rates, sort_problems, together
 
 Array = npt.NDArray[np.float64]
 #: Of the interval, in percent.
@@ -74,24 +74,31 @@ class Along:
         return max(self.at)
 
 
-def along(initial: GradedTask, checkpoints: Mapping[int, GradedTask], ks: Sequence[int], least: int = 1) -> Along:
+def along(name: str, initial: Marks, checkpoints: Mapping[int, Marks], ks: Sequence[int], least: int = 1) -> Along:
     """A task at each checkpoint of a run.
 
     Args:
-        initial: samples of the initial policy, at least max(ks) of each problem.
-        checkpoints: step -> samples of the same problems, as many.
+        name: of the task.
+        initial: the initial policy's samples, at least max(ks) of each problem.
+        checkpoints: step -> those of the checkpoint, of the same problems.
         ks: how many samples of a problem count, from the first on.
         least: how many of them must be right for the problem to be solved.
     """
     steps = sorted(checkpoints)
-    problems = [problem.id for problem in initial.problems]
-    sorted_at = {k: {step: support(initial, checkpoints[step], k, least) for step in steps} for k in sorted(set(ks))}
-    draws = draw_counts(initial.name, problems, [part for parts in sorted_at.values() for part in parts.values()])
+
+    def counts(marks: Marks, k: int) -> dict[str, int]:
+        return {problem: sum(marks[problem][:k]) for problem in initial}
+
+    sorted_at = {}
+    for k in sorted(set(ks)):
+        first = counts(initial, k)
+        sorted_at[k] = {step: sort_problems(first, counts(checkpoints[step], k), least) for step in steps}
+    draws = draw_counts(name, [*initial], [part for parts in sorted_at.values() for part in parts.values()])
     drawn = dict(zip(sorted_at, np.split(draws, len(sorted_at), axis=1), strict=True))
-    tasks = [initial, *(checkpoints[step] for step in steps)]
+    all_marks = [initial, *(checkpoints[step] for step in steps)]
     return Along(
         at={k: curve(parts, drawn[k]) for k, parts in sorted_at.items()},
-        right={name: [right(task.samples[name], max(ks)) for task in tasks] for name in problems},
+        right={problem: [sum(marks[problem][: max(ks)]) for marks in all_marks] for problem in initial},
         together=drawn,
     )
 

@@ -15,21 +15,21 @@ ALL = "all tasks"
 
 EXPLANATION = """\
 Each checkpoint of the run against the policy that the run began with. A problem is solved if at least {least} of the
-first k samples {is_are} right. *kept*: solved by both; *gained*: by the checkpoint alone; *lost*: by the initial policy
-alone; *neither*: by none. SRR = kept / (kept + lost): of what the initial policy solves, the share that the checkpoint
-still solves. NDR = gained / (kept + gained): of what the checkpoint solves, the share that is new. SDS is their harmonic
-mean, high only if both are. NSCR = (gained - lost) / (kept + gained + lost): above 0 more is gained than lost. So Wu et
-al. (arXiv 2507.14843) define them; most of their trained models have a high SRR and an NDR near 0: they solve what the
-base model can solve, more surely. In brackets: the 95% interval of the bootstrap over problems, paired: each draw has
-the same problems for the initial policy and for every checkpoint."""
+first k samples {is_are} right. *kept*: solved by both; *gained*: by the checkpoint alone; *lost*: by the initial
+policy alone; *neither*: by none. SRR = kept / (kept + lost): of what the initial policy solves, the share that the
+checkpoint still solves. NDR = gained / (kept + gained): of what the checkpoint solves, the share that is new. SDS is
+their harmonic mean, high only if both are. NSCR = (gained - lost) / (kept + gained + lost): above 0 more is gained
+than lost. So Wu et al. (arXiv 2507.14843) define them; most of their trained models have a high SRR and an NDR near
+0: they solve what the base model can solve, more surely. In brackets: the 95% interval of the bootstrap over
+problems, paired: each draw has the same problems for the initial policy and for every checkpoint."""
 
 CAVEAT = """\
-**What this does not say.** It is *empirical* support: of k samples, not of the model. A problem that a model solves once
-in k samples on average is missed by all k of another draw 37% of the time. So some problems are gained and some lost
-between two draws of one model that did not change, and fewer the larger k is. What is not solved may still have a
-probability of up to ε (with {confidence:.0%} confidence). Compare equal k, and give more samples (--samples) before a
-problem is called lost. The intervals are of the choice of problems, not of the samples; one of no width (nothing lost,
-say) means that it is so of all problems here, not of all such problems. docs/evaluation.md says more."""
+**What this does not say.** It is *empirical* support: of k samples, not of the model. A problem that a model solves
+once in k samples on average is missed by all k of another draw 37% of the time. So some problems are gained and some
+lost between two draws of one model that did not change, and fewer the larger k is. What is not solved may still have
+a probability of up to ε (with {confidence:.0%} confidence). Compare equal k, and give more samples (--samples)
+before a problem is called lost. The intervals are of the choice of problems, not of the samples; one of no width
+(nothing lost, say) means that it is so of all problems here, not of all such problems. docs/evaluation.md says more."""
 
 
 def to_json(

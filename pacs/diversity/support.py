@@ -79,9 +79,20 @@ def support(base: GradedTask, model: GradedTask, k: int, least: int = 1) -> Supp
         least: how many of them must be right for the problem to be solved.
     """
     ids = [problem.id for problem in base.problems]
-    solved = {name: tuple(right(task.samples[name], k) >= least for task in (base, model)) for name in ids}
+    counts = [{name: right(task.samples[name], k) for name in ids} for task in (base, model)]
+    return sort_problems(counts[0], counts[1], least)
+
+
+def sort_problems(base: Mapping[str, int], model: Mapping[str, int], least: int = 1) -> Support:
+    """Sort problems by who solves them.
+
+    Args:
+        base, model: problem -> how many of its samples are right.
+        least: how many must be right for the problem to be solved.
+    """
+    solved = {name: (base[name] >= least, model[name] >= least) for name in base}
     kinds = ((True, True), (False, True), (True, False), (False, False))
-    return Support(*(tuple(name for name in ids if solved[name] == kind) for kind in kinds))
+    return Support(*(tuple(name for name in solved if solved[name] == kind) for kind in kinds))
 
 
 def right(samples: Sequence[Graded], k: int) -> int:

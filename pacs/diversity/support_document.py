@@ -13,10 +13,10 @@ from pacs.diversity.support import ZETA, Support, TaskSupport, threshold, togeth
 LISTED = 20
 
 EXPLANATION = """\
-Problems by whether at least {3} of the first k samples {4} right: *kept* by both models, *gained* by {1} alone, *lost* by {1} and
-solved by {0}, *neither*. SRR = kept / (kept + lost), NDR = gained / (kept + gained), SDS their harmonic mean, NSCR =
-(gained - lost) / (kept + gained + lost), as Wu et al. (arXiv 2507.14843) define them. What is not seen in k samples
-has at most the probability ε, with {2:.0%} confidence. docs/evaluation.md says what each number means."""
+Problems by whether at least {3} of the first k samples {4} right: *kept* by both models, *gained* by {1} alone, *lost*
+by {1} and solved by {0}, *neither*. SRR = kept / (kept + lost), NDR = gained / (kept + gained), SDS their harmonic
+mean, NSCR = (gained - lost) / (kept + gained + lost), as Wu et al. (arXiv 2507.14843) define them. What is not seen in
+k samples has at most the probability ε, with {2:.0%} confidence. docs/evaluation.md says what each number means."""
 
 ENTROPY_NAMES = {"answer_entropy": "answer entropy, nats", "token_entropy": "token entropy, nats"}
 
