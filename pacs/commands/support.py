@@ -42,7 +42,7 @@ from pacs.evaluation.grading import OPTION, parse_given
 from pacs.evaluation.tasks import parse_tasks, prepare_missing
 
 if TYPE_CHECKING:
-    from pacs.diversity.policies import Asked
+    from pacs.diversity.evaluating import Asked
 
 #: Problem -> its samples, or what is known of each.
 Samples = Mapping[str, Sequence[object]]
@@ -132,7 +132,8 @@ def compare_two(args: argparse.Namespace) -> None:
 def along_run(args: argparse.Namespace) -> int:
     """Each checkpoint of a run against its initial policy; the exit status."""
     from pacs.diversity import curves, curves_document
-    from pacs.diversity.policies import check_evaluations, evaluate_missing, find_policies, finished
+    from pacs.diversity.evaluating import check_evaluations, evaluate_missing
+    from pacs.diversity.policies import find_policies, finished
 
     asked = _asked(args)
     policies = find_policies(args.base, args.evaluations or args.out, args.steps, args.initial)
@@ -167,7 +168,7 @@ def _asked(args: argparse.Namespace) -> "Asked | None":
     Raises:
         UserError: There are options of an evaluation without --tasks, or they are wrong.
     """
-    from pacs.diversity.policies import Asked
+    from pacs.diversity.evaluating import Asked
 
     given = _given(args, _add_of_evaluation)
     if not args.tasks:
