@@ -6,7 +6,8 @@ Of a run: each checkpoint against the policy that the run began with, as curves 
 --tasks the initial policy and the checkpoints are evaluated first, each into a folder of its own (DIR/initial,
 DIR/step_N), as `pacs evaluate` does it and graded as in the run; the same command goes on where it stopped, and after
 more training evaluates what is new. Without --tasks nothing is sampled: the evaluations that are there are read.
-Engines want the GPUs that a run trains on: evaluate after the run, or elsewhere.
+A run keeps its last two checkpoints; for a curve, train with trainer.max_actor_ckpt_to_keep=null. Engines want the GPUs
+that a run trains on: evaluate after it, or elsewhere.
 
 Of two evaluations, BASE and MODEL: the one against the other, and the entropy of answers beside that of tokens.
 

@@ -161,6 +161,8 @@ def is_trained(folder: Path) -> bool:
 
 def steps_of(args: argparse.Namespace) -> list[str]:
     """The steps of a run's checkpoints."""
+    if args.base is None:
+        return []
     return [folder.name.removeprefix(STEP) for folder in RunFolder(args.base).checkpoints.glob(f"{STEP}*")]
 
 
