@@ -106,6 +106,18 @@ def newest_checkpoint(checkpoints: Path, *, content: bool = True) -> tuple[Check
     return None, problems
 
 
+def complete_checkpoints(checkpoints: Path) -> tuple[list[Checkpoint], list[str]]:
+    """All complete checkpoints of a run by their steps, and what is wrong with the others (a sentence each)."""
+    complete: list[Checkpoint] = []
+    problems: list[str] = []
+    for folder in _step_folders(checkpoints):
+        try:
+            complete.append(read_checkpoint(folder))
+        except BrokenCheckpoint as problem:
+            problems.append(str(problem))
+    return complete, problems
+
+
 def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
     """Delete all but the newest `keep` complete checkpoints (None: keep all) and the references that none refers to.
 

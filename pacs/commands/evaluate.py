@@ -22,6 +22,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import cast
@@ -42,19 +43,30 @@ SHARE = number("a number above 0, up to 1", lambda value: 0 < value <= 1)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    default, tasks, ks = Sampling(), ", ".join(NAMES), ",".join(map(str, KS))
+    ks = ",".join(map(str, KS))
     add = parser.add_argument
     add("model", metavar="MODEL", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
-    about = f"of {tasks}; or NAME=FILE.parquet for a file in verl's schema"
-    add("--tasks", required=True, metavar="T,T,...", help=about)
+    add_tasks(add, required=True)
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the evaluation, new or to go on with")
+    about = f"of pass@k; again for one task (default: {ks}, those up to the samples)"
+    add("--k", action="append", default=[], metavar="[TASK=]K,K,...", help=about)
+    add_sampling(parser.add_argument_group("sampling and grading (what a folder was made with is not changed)"))
+    add_engines(parser.add_argument_group("engines (may change from start to start)"))
+
+
+def add_tasks(add: Callable[..., object], *, required: bool = False) -> None:
+    """Which problems are sampled, and how often."""
+    about = f"of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
+    add("--tasks", required=required, metavar="T,T,...", help=about)
     about = "where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)"
     add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
     about = f"of each problem; again for one task (default: {SAMPLES})"
     add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
-    about = f"of pass@k; again for one task (default: {ks}, those up to the samples)"
-    add("--k", action="append", default=[], metavar="[TASK=]K,K,...", help=about)
-    add = parser.add_argument_group("sampling and grading (what a folder was made with is not changed)").add_argument
+
+
+def add_sampling(group: argparse._ArgumentGroup) -> None:
+    """How a model is sampled and graded."""
+    default, add = Sampling(), group.add_argument
     numbers = (
         ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", ""),
         ("--top-p", SHARE, "P", ""),
@@ -74,7 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "of the weights (default: auto, as they are stored)"
     add("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"), help=about)
     add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
-    add = parser.add_argument_group("engines (may change from start to start)").add_argument
+
+
+def add_engines(group: argparse._ArgumentGroup) -> None:
+    """Where it is sampled."""
+    add = group.add_argument
     add("--engines", type=positive, metavar="N", help="default: as many as GPUs allow; one on the CPU")
     add("--tensor-parallel", type=positive, default=1, metavar="N", help="GPUs of one engine (default: 1)")
     add("--gpu-memory", type=SHARE, default=0.9, metavar="SHARE", help="of a GPU, for vLLM (default: 0.9)")
@@ -87,11 +103,10 @@ def main(args: argparse.Namespace) -> int:
     from pacs.evaluation.evaluate import Asked, evaluate
 
     try:
-        sampling = Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
         options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
         tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
         verifiers = parse_given(args.reward_kwargs)
-        evaluate(Asked(args.model, tasks, args.data, args.out, sampling, options, verifiers), StopRequest())
+        evaluate(Asked(args.model, tasks, args.data, args.out, sampling_of(args), options, verifiers), StopRequest())
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it
         raise
     except (EngineFailure, OSError) as error:  # a full disk
@@ -101,6 +116,11 @@ def main(args: argparse.Namespace) -> int:
         print(f"pacs evaluate: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
         return STOPPED
     return 0
+
+
+def sampling_of(args: argparse.Namespace) -> Sampling:
+    """What the arguments of `add_sampling` ask for."""
+    return Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
 
 
 def _delimiters(text: str) -> list[list[str]] | None:

@@ -1,77 +1,213 @@
 """Which problems a trained model solves within k samples that its base model does not, and the other way round, from
 the samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
-2507.14843), and the entropy of answers beside that of tokens.
+2507.14843): retention (SRR), discovery (NDR), both (SDS), net change (NSCR).
 
-Writes DIR/support.json, DIR/support.md and DIR/support.png.
+Of a run: each checkpoint against the policy that the run began with, as curves over the steps with intervals. With
+--tasks the initial policy and the checkpoints are evaluated first, each into a folder of its own (DIR/initial,
+DIR/step_N), as `pacs evaluate` does it and graded as in the run; the same command goes on where it stopped, and after
+more training evaluates what is new. Without --tasks nothing is sampled: the evaluations that are there are read.
+A run keeps its last two checkpoints; for a curve, train with trainer.max_actor_ckpt_to_keep=null. Engines want the GPUs
+that a run trains on: evaluate after it, or elsewhere.
+
+Of two evaluations, BASE and MODEL: the one against the other, and the entropy of answers beside that of tokens.
+
+It is empirical support: a problem that is not solved within k samples may be solved within more. Give many.
+
+Writes DIR/support.json, DIR/support.md and DIR/support.png. Exit status: 0 done, 1 an engine failed, 2 refused, 75
+stopped on request.
 
 examples:
+  pacs support outputs/pacs/qwen3_8b-pacs --tasks math500,aime24 --samples 64 --out outputs/support
+  pacs support outputs/pacs/qwen3_8b-pacs --tasks math500,aime24 --samples 64 --steps 100 200 300 --out outputs/support
+  pacs support outputs/pacs/qwen3_8b-pacs --k 8 64 --out outputs/support
   pacs support evaluations/base evaluations/pacs --out support
   pacs support evaluations/base evaluations/pacs --k 8 64 --task aime24 --out support
 """
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pacs.base.arguments import positive
+from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.terminal import print
-from pacs.diversity.folders import notes, read_tasks
+from pacs.commands import evaluate
+from pacs.diversity.folders import notes, read_marks, read_tasks
 from pacs.diversity.support import TaskSupport, compare
 from pacs.diversity.support_document import support_table, to_json, to_markdown
-from pacs.evaluation.sample import GradedTask
+from pacs.evaluation.grading import OPTION, parse_given
+from pacs.evaluation.tasks import parse_tasks, prepare_missing
 
+if TYPE_CHECKING:
+    from pacs.diversity.evaluating import Asked
+
+#: Problem -> its samples, or what is known of each.
+Samples = Mapping[str, Sequence[object]]
+KEEP = "--keep-models"
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("base", type=Path, metavar="BASE", help="evaluation of the base model")
-    parser.add_argument("model", type=Path, metavar="MODEL", help="evaluation of the trained model")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
+    add = parser.add_argument
+    add("base", type=Path, metavar="RUN|BASE", help="a run's folder, or the evaluation of the base model")
+    add("model", nargs="?", type=Path, metavar="MODEL", help="with BASE: evaluation of the trained model")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    add("--task", nargs="+", metavar="T", help="of the evaluated tasks, those to compare (default: all in common)")
     about = "samples of a problem that count (default: all)"
-    parser.add_argument("--k", nargs="+", type=positive, metavar="K", help=about)
+    add("--k", nargs="+", type=positive, metavar="K", help=about)
+    about = "how many of them must be right for the problem to be solved (default: 1)"
+    add("--right", type=positive, default=1, metavar="N", help=about)
+    _add_of_run(parser)
+    _add_of_evaluation(parser)
+
+
+def _add_of_run(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("of a run").add_argument
+    about = "steps of the checkpoints (default: all that are complete, or were evaluated)"
+    add("--steps", nargs="+", type=positive, metavar="N", help=about)
+    about = "where the evaluations are, or go; RUN/evaluation has those of a sweep (default: DIR of --out)"
+    add("--evaluations", type=Path, metavar="DIR", help=about)
+    about = "the policy that the run began with: a model, or an evaluation of it (default: as the run's config says)"
+    add("--initial", type=name, metavar="M", help=about)
+
+
+def _add_of_evaluation(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("evaluation of a run's policies, as of `pacs evaluate`")
+    evaluate.add_tasks(group.add_argument)
+    about = "keep the models that checkpoints are merged into (default: remove each once it is evaluated)"
+    group.add_argument(KEEP, action="store_true", help=about)
+    evaluate.add_sampling(group)
+    evaluate.add_engines(group)
 
 
 def main(args: argparse.Namespace) -> int:
     """Count, draw, write and say where it is."""
-    # matplotlib is slow to import.
-    from pacs.diversity.support_picture import draw
-    from pacs.report.figures import render_png
-
     check_folder(args.out)
-    names = told_apart([args.base, args.model])
-    results: dict[str, TaskSupport] = {}
-    for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
-        results[task] = compare(base, model, _ks(task, args.k, names, (base, model)))
-    settings = {"base": str(args.base), "model": str(args.model)} | (said := notes([args.base, args.model], names))
-    png = render_png(draw(names, results))
-    page = to_markdown(settings, names, results, PICTURE)
-    document = json.dumps(to_json(settings, names, results), indent=1, ensure_ascii=False) + "\n"
-    args.out.mkdir(parents=True, exist_ok=True)
-    for file, content in ((PICTURE, png), (PAGE, page), (JSON, document)):
-        write_atomically(args.out / file, content)
-    print("\n\n".join([support_table(results), *said.values()]) + "\n")
-    for file in (JSON, PAGE, PICTURE):
-        print(args.out / file)
+    if args.model is None:
+        return along_run(args)
+    for option, *_ in _given(args, _add_of_run, _add_of_evaluation):
+        raise UserError(f"{option} is for a run (pacs support RUN): leave it out, or {args.model}")
+    compare_two(args)
     return 0
 
 
-def _ks(
-    task: str, asked: Sequence[int] | None, names: Sequence[str], models: tuple[GradedTask, GradedTask]
-) -> list[int]:
-    """The values of k, ascending: those asked for, or all samples if both models have equally many."""
-    counts = [len(next(iter(model.samples.values()))) for model in models]
+def _given(args: argparse.Namespace, *groups: Callable[[argparse.ArgumentParser], None]) -> list[list[str]]:
+    """The options of these groups that have another value than their default, each as words of a command."""
+    parser = argparse.ArgumentParser(add_help=False)
+    for add in groups:
+        add(parser)
+    found: list[list[str]] = []
+    for action in parser._actions:
+        option, value = action.option_strings[0], getattr(args, action.dest)
+        if value == action.default:
+            continue
+        if action.nargs == 0:
+            found.append([option])
+        elif option in ("--samples", OPTION):  # again and again
+            found += [[option, each] for each in value]
+        else:
+            found.append([option, value if isinstance(value, str) else json.dumps(value, default=str)])
+    return found
+
+
+def compare_two(args: argparse.Namespace) -> None:
+    """A trained model against its base model."""
+    # matplotlib is slow to import.
+    from pacs.diversity.support_picture import draw
+
+    names = told_apart([args.base, args.model])
+    results: dict[str, TaskSupport] = {}
+    for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
+        results[task] = compare(base, model, _ks(task, args, names, [base.samples, model.samples]), args.right)
+    settings = {"base": str(args.base), "model": str(args.model)} | (said := notes([args.base, args.model], names))
+    page = to_markdown(settings, names, results, args.right, PICTURE)
+    document = to_json(settings, names, results, args.right)
+    _write(args.out, draw(names, results), page, document, [support_table(results, args.right), *said.values()])
+
+
+def along_run(args: argparse.Namespace) -> int:
+    """Each checkpoint of a run against its initial policy; the exit status."""
+    from pacs.diversity import curves, curves_document
+    from pacs.diversity.evaluating import check_evaluations, evaluate_missing
+    from pacs.diversity.policies import find_policies, finished
+
+    asked = _asked(args)
+    policies = find_policies(args.base, args.evaluations or args.out, args.steps, args.initial)
+    if asked:
+        check_evaluations(policies, asked)
+        prepare_missing(asked.tasks, args.data)
+        if status := evaluate_missing(policies, asked, args.keep_models):
+            return status
+        args.task = args.task or [task.name for task in asked.tasks]
+    else:
+        policies = finished(policies, args.steps is not None)
+    # matplotlib is slow to import.
+    from pacs.diversity.curves_picture import draw
+
+    folders, labels = ([getattr(policy, name) for policy in policies] for name in ("evaluation", "label"))
+    steps, results = [policy.step for policy in policies[1:]], {}
+    for task, (initial, *others) in read_marks(folders, args.task).items():
+        ks = _ks(task, args, labels, [initial, *others])
+        results[task] = curves.along(task, initial, dict(zip(steps, others, strict=True)), ks, args.right)
+    together = curves.all_together([*results.values()]) if len(results) > 1 else {}
+    settings = {"run": str(args.base)} | (said := notes(folders, labels))
+    page = curves_document.to_markdown(settings, policies, results, together, args.right, PICTURE)
+    document = curves_document.to_json(settings, policies, results, together, args.right)
+    printed = [curves_document.summary(results, together, args.right), *said.values()]
+    _write(args.out, draw(args.base.resolve().name, results, together), page, document, printed)
+    return 0
+
+
+def _asked(args: argparse.Namespace) -> "Asked | None":
+    """What is to be evaluated; None without --tasks.
+
+    Raises:
+        UserError: There are options of an evaluation without --tasks, or they are wrong.
+    """
+    from pacs.diversity.evaluating import Asked
+
+    given = _given(args, _add_of_evaluation)
+    if not args.tasks:
+        for option, *_ in given:
+            raise UserError(f"{option}: nothing is evaluated: give --tasks, too")
+        return None
+    tasks = [replace(task, ks=()) for task in parse_tasks(args.tasks, args.data, args.samples, [])]
+    words = [word for option in given if option[0] != KEEP for word in option]
+    return Asked(tasks, evaluate.sampling_of(args), parse_given(args.reward_kwargs), words)
+
+
+def _write(out: Path, figure: Any, page: str, document: Mapping[str, Any], printed: Sequence[str]) -> None:
+    """Write the three files, print what is to be read at once, and where they are."""
+    from pacs.report.figures import render_png
+
+    png, text = render_png(figure), json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    out.mkdir(parents=True, exist_ok=True)
+    for file, content in ((PICTURE, png), (PAGE, page), (JSON, text)):
+        write_atomically(out / file, content)
+    print("\n\n".join(printed) + "\n")
+    for file in (JSON, PAGE, PICTURE):
+        print(out / file)
+
+
+def _ks(task: str, args: argparse.Namespace, names: Sequence[str], models: Sequence[Samples]) -> list[int]:
+    """The values of k, ascending: those asked for, or all samples if all models have equally many."""
+    counts = [len(next(iter(model.values()))) for model in models]
     have = " and ".join(f"{name} has {count}" for name, count in zip(names, counts, strict=True))
-    if asked is None:
-        if counts[0] != counts[1]:
+    if args.k is None:
+        if len(set(counts)) > 1:
             raise UserError(
                 f"{task}: {have} samples a problem; more samples solve more: give --k {min(counts)} or less"
             )
-        return [counts[0]]
-    if max(asked) > min(counts):
-        raise UserError(f"--k {max(asked)}: {task} of {have} samples a problem; give {min(counts)} or less")
-    return sorted(set(asked))
+        ks = [counts[0]]
+    elif max(args.k) > min(counts):
+        raise UserError(f"--k {max(args.k)}: {task} of {have} samples a problem; give {min(counts)} or less")
+    else:
+        ks = sorted(set(args.k))
+    if args.right > ks[0]:
+        raise UserError(f"--right {args.right}: more than the k = {ks[0]} samples of {task} that count: give fewer")
+    return ks

@@ -9,6 +9,7 @@ from typing import Any
 from argcomplete.completers import FilesCompleter
 
 from pacs.base.errors import UserError
+from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.marker import MARKER
 from pacs.runs.listing import is_run
 from pacs.sweeps.definition import read_sweep, sweep_files
@@ -158,7 +159,17 @@ def is_trained(folder: Path) -> bool:
     return is_run(folder) or (folder / MARKER).is_file()
 
 
-_EVALUATION = _folders(_has_file("pacs.evaluation.settings:FILE"))
+def steps_of(args: argparse.Namespace) -> list[str]:
+    """The steps of a run's checkpoints."""
+    if args.base is None:
+        return []
+    return [folder.name.removeprefix(STEP) for folder in RunFolder(args.base).checkpoints.glob(f"{STEP}*")]
+
+
+#: Of a checkpoint's folder, what stands before its step.
+STEP = "global_step_"
+is_evaluation = _has_file("pacs.evaluation.settings:FILE")
+_EVALUATION = _folders(is_evaluation)
 _ALGORITHM = {"config_name": _one_of(algorithms)}
 _GRADING = {"reward_kwargs": _one_of(reward_settings)}
 _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _one_of(before_number)}
@@ -180,7 +191,15 @@ OFFERED: dict[str, dict[str, Offer]] = {
     "evaluate grade": {"out": _EVALUATION, **_GRADING},
     "evaluate compare": {"folders": _EVALUATION, "reported": _one_of(columns_of_the_paper)},
     "diversity": {"folders": _EVALUATION, "task": _one_of(tasks_of("folders"))},
-    "support": {"base": _EVALUATION, "model": _EVALUATION, "task": _one_of(tasks_of("base", "model"))},
+    "support": {
+        "base": _folders(lambda folder: is_run(folder) or is_evaluation(folder)),
+        "model": _EVALUATION,
+        "task": _one_of(tasks_of("base", "model")),
+        "steps": _one_of(steps_of),
+        "initial": _folders(lambda folder: is_evaluation(folder) or (folder / "config.json").is_file()),
+        **{argument: offer for argument, offer in _EVALUATING.items() if argument != "k"},
+        **_GRADING,
+    },
     "report": {"runs": _folders(is_run, files=".json")},
     "export": {"checkpoint": _folders(is_trained), "evaluation": _EVALUATION},
     "inspect": {"file": _folders(is_run, files=".pt")},

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pacs.base.statistics import Estimate, estimate
 from pacs.diversity.measures import answer_entropy, token_entropy
@@ -32,21 +33,41 @@ class Support(NamedTuple):
 
     @property
     def metrics(self) -> dict[str, float | None]:
-        """The paper's four, None where nothing is divided by.
-
-        SRR = P / (P + S): of what the base model solves, the share that is kept. NDR = E / (P + E): of what the trained
-        model solves, the share that the base model does not. SDS = 2 SRR NDR / (SRR + NDR), the harmonic mean; 0 if
-        both are. NSCR = (E - S) / (P + E + S): net expansion above 0, net shrinkage below.
-        """
-        kept, gained, lost, _ = map(len, self)
-        retained, discovered = _ratio(kept, kept + lost), _ratio(gained, kept + gained)
-        score = None
-        if retained is not None and discovered is not None:
-            score = _ratio(2 * retained * discovered, retained + discovered) or 0.0
-        return {"SRR": retained, "NDR": discovered, "SDS": score, "NSCR": _ratio(gained - lost, kept + gained + lost)}
+        """The paper's four (`rates`), None where nothing is divided by."""
+        found = rates(np.array([*map(len, self)], dtype=np.float64))
+        return {name: None if np.isnan(value) else float(value) for name, value in zip(METRICS, found, strict=True)}
 
 
-def support(base: GradedTask, model: GradedTask, k: int) -> Support:
+METRICS = ("SRR", "NDR", "SDS", "NSCR")
+
+
+def rates(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The paper's four metrics (`METRICS`) of counts of problems, NaN where nothing is divided by.
+
+    SRR = P / (P + S): of what the base model solves, the share that is kept. NDR = E / (P + E): of what the trained
+    model solves, the share that the base model does not. SDS = 2 SRR NDR / (SRR + NDR), the harmonic mean, which is
+    2 P E / (P^2 + 2 P E + E S); 0 if both are. NSCR = (E - S) / (P + E + S): net expansion above 0, net shrinkage
+    below.
+
+    Args:
+        counts: (..., 4) problems that are kept, gained, lost and neither.
+
+    Returns:
+        (..., 4)
+    """
+    kept, gained, lost, _ = np.moveaxis(counts, -1, 0)
+    with np.errstate(invalid="ignore"):
+        both = 2 * kept * gained
+        values = (
+            kept / (kept + lost),
+            gained / (kept + gained),
+            both / (kept**2 + both + gained * lost),
+            (gained - lost) / (kept + gained + lost),
+        )
+    return np.stack(values, axis=-1)
+
+
+def support(base: GradedTask, model: GradedTask, k: int, least: int = 1) -> Support:
     """Sort a task's problems by who solves them within the first k samples.
 
     The paper's support holds the right answers with a probability above epsilon; being seen in k samples stands for
@@ -55,11 +76,23 @@ def support(base: GradedTask, model: GradedTask, k: int) -> Support:
     Args:
         base, model: samples of the same problems, at least k each.
         k: how many samples of each count.
+        least: how many of them must be right for the problem to be solved.
     """
     ids = [problem.id for problem in base.problems]
-    solved = {name: (right(base.samples[name], k) > 0, right(model.samples[name], k) > 0) for name in ids}
+    counts = [{name: right(task.samples[name], k) for name in ids} for task in (base, model)]
+    return sort_problems(counts[0], counts[1], least)
+
+
+def sort_problems(base: Mapping[str, int], model: Mapping[str, int], least: int = 1) -> Support:
+    """Sort problems by who solves them.
+
+    Args:
+        base, model: problem -> how many of its samples are right.
+        least: how many must be right for the problem to be solved.
+    """
+    solved = {name: (base[name] >= least, model[name] >= least) for name in base}
     kinds = ((True, True), (False, True), (True, False), (False, False))
-    return Support(*(tuple(name for name in ids if solved[name] == kind) for kind in kinds))
+    return Support(*(tuple(name for name in solved if solved[name] == kind) for kind in kinds))
 
 
 def right(samples: Sequence[Graded], k: int) -> int:
@@ -72,17 +105,19 @@ def together(parts: Sequence[Support]) -> Support:
     return Support(*(tuple(chain(*problems)) for problems in zip(*parts, strict=True)))
 
 
-def threshold(k: int) -> float:
-    """Epsilon = 1 - zeta^(1/k): an answer that none of k samples gives is as rare as this, with confidence 1 - `ZETA`.
+def threshold(k: int, least: int = 1) -> float:
+    """Epsilon: what fewer than `least` of k samples give is as rare as this, with confidence 1 - `ZETA`.
 
-    All k miss a likelier one with a probability below zeta. Appendix C.4 has the bound -log(zeta) / k, which is a
-    little above it, and for small k above 1.
+    It is Clopper and Pearson's one-sided bound after `least - 1` successes. For one, epsilon = 1 - zeta^(1/k): all k
+    miss a likelier answer with a probability below zeta. Appendix C.4 has the bound -log(zeta) / k, which is a little
+    above it, and for small k above 1.
     """
-    return float(1 - ZETA ** (1 / k))
+    if least == 1:
+        return float(1 - ZETA ** (1 / k))
+    # It takes a second to import.
+    from scipy.stats import beta
 
-
-def _ratio(part: float, total: float) -> float | None:
-    return part / total if total else None
+    return float(beta.ppf(1 - ZETA, least, k - least + 1))
 
 
 ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}
@@ -117,12 +152,13 @@ class TaskSupport:
         return max(self.at)
 
 
-def compare(base: GradedTask, model: GradedTask, ks: Sequence[int]) -> TaskSupport:
+def compare(base: GradedTask, model: GradedTask, ks: Sequence[int], least: int = 1) -> TaskSupport:
     """Compare two models on the same problems.
 
     Args:
         base, model: at least max(ks) samples of each problem.
         ks: how many samples of a problem count, from the first on.
+        least: how many of them must be right for the problem to be solved.
     """
     k = max(ks)
     entropies = {}
@@ -132,7 +168,7 @@ def compare(base: GradedTask, model: GradedTask, ks: Sequence[int]) -> TaskSuppo
             first, second = np.array(pair, dtype=np.float64)
             entropies[name] = Entropy(estimate(first), estimate(second), estimate(second - first))
     return TaskSupport(
-        at={k: support(base, model, k) for k in ks},
+        at={k: support(base, model, k, least) for k in ks},
         right={
             problem: (right(base.samples[problem], k), right(model.samples[problem], k)) for problem in base.samples
         },

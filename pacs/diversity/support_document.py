@@ -13,27 +13,30 @@ from pacs.diversity.support import ZETA, Support, TaskSupport, threshold, togeth
 LISTED = 20
 
 EXPLANATION = """\
-Problems by whether one of the first k samples is right: *kept* by both models, *gained* by {1} alone, *lost* by {1} and
-solved by {0}, *neither*. SRR = kept / (kept + lost), NDR = gained / (kept + gained), SDS their harmonic mean, NSCR =
-(gained - lost) / (kept + gained + lost), as Wu et al. (arXiv 2507.14843) define them. What is not seen in k samples
-has at most the probability ε, with {2:.0%} confidence. docs/evaluation.md says what each number means."""
+Problems by whether at least {3} of the first k samples {4} right: *kept* by both models, *gained* by {1} alone, *lost*
+by {1} and solved by {0}, *neither*. SRR = kept / (kept + lost), NDR = gained / (kept + gained), SDS their harmonic
+mean, NSCR = (gained - lost) / (kept + gained + lost), as Wu et al. (arXiv 2507.14843) define them. What is not seen in
+k samples has at most the probability ε, with {2:.0%} confidence. docs/evaluation.md says what each number means."""
 
 ENTROPY_NAMES = {"answer_entropy": "answer entropy, nats", "token_entropy": "token entropy, nats"}
 
 
-def to_json(settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport]) -> dict[str, Any]:
+def to_json(
+    settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport], least: int
+) -> dict[str, Any]:
     """Everything, the problems of each category included.
 
     Args:
         settings: the evaluations.
         names: the base model's and the trained one's.
         results: of each task.
+        least: right samples that a problem needs.
     """
     tasks = {
         task: {
             "k": {
                 str(k): {
-                    "epsilon": threshold(k),
+                    "epsilon": threshold(k, least),
                     "counts": {name: len(problems) for name, problems in part._asdict().items()},
                     "metrics": part.metrics,
                     "problems": {name: list(problems) for name, problems in part._asdict().items()},
@@ -45,17 +48,17 @@ def to_json(settings: Mapping[str, Any], names: Sequence[str], results: Mapping[
         }
         for task, result in results.items()
     }
-    return {"settings": {**settings, "names": list(names), "zeta": ZETA}, "tasks": tasks}
+    return {"settings": {**settings, "names": list(names), "right_samples_needed": least, "zeta": ZETA}, "tasks": tasks}
 
 
 def to_markdown(
-    settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport], picture: str
+    settings: Mapping[str, Any], names: Sequence[str], results: Mapping[str, TaskSupport], least: int, picture: str
 ) -> str:
-    """The page, with a newline at its end; `picture` is the file's name."""
+    """The page, with a newline at its end; `picture` is the file's name, the rest as `to_json` takes it."""
     parts = [
         f"# Support: {names[1]} against {names[0]}",
-        EXPLANATION.format(*names, 1 - ZETA),
-        support_table(results),
+        EXPLANATION.format(*names, 1 - ZETA, least, "is" if least == 1 else "are"),
+        support_table(results, least),
         f"![Problems kept, gained and lost]({picture})",
         "## Entropy of answers and of tokens",
         _entropies(names, results),
@@ -71,20 +74,20 @@ def to_markdown(
     return visible("\n\n".join(parts)) + "\n"
 
 
-def support_table(results: Mapping[str, TaskSupport]) -> str:
+def support_table(results: Mapping[str, TaskSupport], least: int) -> str:
     """A row a task and k; all tasks together where they have a k in common."""
-    rows = [_row(task, k, part) for task, result in results.items() for k, part in result.at.items()]
+    rows = [_row(task, k, part, least) for task, result in results.items() for k, part in result.at.items()]
     if len(results) > 1:
         common = set.intersection(*(set(result.at) for result in results.values()))
-        rows += [_row("all", k, together([result.at[k] for result in results.values()])) for k in sorted(common)]
+        rows += [_row("all", k, together([result.at[k] for result in results.values()]), least) for k in sorted(common)]
     return table(["", "k", "ε", "problems", *Support._fields, "SRR", "NDR", "SDS", "NSCR"], rows)
 
 
-def _row(name: str, k: int, part: Support) -> list[str]:
+def _row(name: str, k: int, part: Support, least: int) -> list[str]:
     counts = list(map(len, part))
     shares = [f"{count} ({count / sum(counts):.1%})" for count in counts]
     values = [ABSENT if value is None else f"{value:.3f}" for value in part.metrics.values()]
-    return [name, str(k), f"{threshold(k):.2g}", str(sum(counts)), *shares, *values]
+    return [name, str(k), f"{threshold(k, least):.2g}", str(sum(counts)), *shares, *values]
 
 
 def _entropies(names: Sequence[str], results: Mapping[str, TaskSupport]) -> str:

@@ -5,20 +5,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from pacs.base.errors import UserError
-from pacs.base.files import file_sha256
 from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
 from pacs.base.units import duration
-from pacs.evaluation.folder import has_samples
+from pacs.evaluation.finished import check_may_go_on, is_evaluated
 from pacs.evaluation.grading import Grading
-from pacs.evaluation.results import read_results
-from pacs.evaluation.settings import FILE, TaskSettings, joined, read_settings
 from pacs.evaluation.tasks import Task
 from pacs.rewards.configured import reward_of
 from pacs.runs.processes import RUN_DIR, TOKEN
@@ -57,18 +53,9 @@ def check_evaluations(runs: Sequence[PlannedRun], evaluation: Evaluation) -> Non
         UserError: naming the evaluation's folder, and what differs.
     """
     for run in runs:
-        folder = evaluation_folder(run)
-        if not (folder / FILE).exists() or not has_samples(folder, old := read_settings(folder)):
-            continue
-        tasks = {
-            task.name: TaskSettings(str(task.file), file_sha256(task.file), 0, task.samples, task.ks)
-            for task in evaluation.tasks
-            if task.file.exists()
-        }
-        sampling = replace(old.sampling, max_tokens=evaluation.max_tokens)
         reward = OmegaConf.to_container(OmegaConf.select(run.config, REWARD_FUNCTION), resolve=True)
         grading = Grading.of(reward_of(reward), {})  # type: ignore[arg-type]
-        joined(old, replace(old, sampling=sampling, tasks=tasks, grading=grading), folder)
+        check_may_go_on(evaluation_folder(run), evaluation.tasks, grading, max_tokens=evaluation.max_tokens)
 
 
 def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
@@ -89,20 +76,6 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
     if status != 0 and not stop.signals:
         print(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", file=sys.stderr, flush=True)
     return status == 0
-
-
-def is_evaluated(folder: Path, tasks: Sequence[Task]) -> bool:
-    """Whether an evaluation's folder has the results that are asked for."""
-    try:
-        results = {result.task: result for result in read_results(folder)[1]}
-    except UserError:
-        return False
-    return all(
-        task.name in results
-        and results[task.name].samples == task.samples
-        and set(task.ks) <= results[task.name].pass_at.keys()
-        for task in tasks
-    )
 
 
 def evaluation_problem(folder: Path) -> str | None:

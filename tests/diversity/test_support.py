@@ -1,5 +1,7 @@
 """Kept, gained, lost: by hand, and the metrics as the paper's own tables have them."""
 
+import math
+
 import pytest
 
 from pacs.diversity.support import Support, compare, support, threshold, together
@@ -17,6 +19,9 @@ def of_counts(kept: int, gained: int, lost: int, neither: int) -> Support:
     [
         # arXiv 2507.14843, Tables 1, 3 and 12: P, E, S, O; SRR, NDR, SDS, NSCR as printed.
         ((2685, 26, 86, 607), (0.97, 0.01, 0.02, -0.02)),
+        # ProRL-1.5B-v1 of Table 1: math and non-math, which `test_prorl_v1_as_printed` has together.
+        ((1355, 5, 56, 131), (0.96, 0.00, 0.01, -0.04)),
+        ((1045, 31, 107, 674), (0.91, 0.03, 0.06, -0.06)),
         ((2388, 48, 175, 793), (0.93, 0.02, 0.04, -0.05)),
         ((761, 83, 104, 599), (0.88, 0.10, 0.18, -0.02)),
         ((15, 4, 4, 7), (0.789, 0.211, 0.332, 0.000)),
@@ -29,6 +34,24 @@ def of_counts(kept: int, gained: int, lost: int, neither: int) -> Support:
 def test_the_metrics_of_the_paper(counts: tuple[int, ...], rates: tuple[float, ...]) -> None:
     found = of_counts(*counts)
     assert tuple(found.metrics.values()) == pytest.approx(rates, abs=0.0051 if counts[0] > 500 else 0.00051)
+
+
+def test_prorl_v1_as_printed() -> None:
+    """Table 1, overall: SRR .94, NDR .02, SDS .03, NSCR -.05. 36 / 2436 is .0148, which the paper prints as .02."""
+    overall = together([of_counts(1355, 5, 56, 131), of_counts(1045, 31, 107, 674)])
+    assert tuple(map(len, overall)) == (2400, 36, 163, 805)
+    assert tuple(overall.metrics.values()) == pytest.approx((2400 / 2563, 36 / 2436, 0.0291, -127 / 2599), abs=1e-4)
+    printed = {"SRR": 0.94, "SDS": 0.03, "NSCR": -0.05}
+    assert {name: round(value or 0, 2) for name, value in overall.metrics.items() if name != "NDR"} == printed
+    assert overall.metrics["NDR"] == pytest.approx(0.02, abs=0.0053)
+
+
+def test_as_many_right_samples_as_are_asked_for() -> None:
+    base = make_task({"a": [RIGHT, RIGHT, WRONG], "b": [RIGHT, WRONG, RIGHT], "c": [RIGHT, WRONG, WRONG]})
+    model = make_task({"a": [RIGHT, WRONG, RIGHT], "b": [WRONG, WRONG, RIGHT], "c": [RIGHT, RIGHT, RIGHT]})
+    assert support(base, model, 3, least=2) == Support(("a",), ("c",), ("b",), ())
+    assert support(base, model, 2, least=2) == Support((), ("c",), ("a",), ("b",))
+    assert compare(base, model, [3, 2], least=2).at[2].lost == ("a",)
 
 
 def test_what_is_not_defined_is_absent() -> None:
@@ -82,3 +105,11 @@ def test_the_threshold() -> None:
     assert threshold(8192) == pytest.approx(3.66e-4, abs=1e-6)
     for k in (1, 2, 8, 128):
         assert (1 - threshold(k)) ** k == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("k", "least"), [(2, 2), (8, 2), (8, 3), (128, 5)])
+def test_the_threshold_of_several_right_samples(k: int, least: int) -> None:
+    """A likelier problem has fewer right samples with a probability below zeta: the binomial's sum."""
+    epsilon = threshold(k, least)
+    fewer = sum(math.comb(k, right) * epsilon**right * (1 - epsilon) ** (k - right) for right in range(least))
+    assert fewer == pytest.approx(0.05)

@@ -12,6 +12,7 @@ from PIL import Image
 
 from pacs import cli
 from pacs.base.errors import UserError
+from pacs.evaluation.finished import is_evaluated
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results, write_results
 from pacs.evaluation.settings import Settings
@@ -23,7 +24,7 @@ from pacs.sweeps.definition import Sweep
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.render import first_measure, render
 from pacs.sweeps.results import as_text
-from pacs.sweeps.train import Evaluation, check_evaluations, evaluation_folder, is_evaluated
+from pacs.sweeps.train import Evaluation, check_evaluations, evaluation_folder
 from tests.evaluation.folders import settings_of, write_evaluation
 from tests.sweeps.conftest import MakeRun
 
