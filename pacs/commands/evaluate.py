@@ -22,6 +22,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import cast
@@ -54,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
     about = f"of pass@k; again for one task (default: {ks}, those up to the samples)"
     add("--k", action="append", default=[], metavar="[TASK=]K,K,...", help=about)
+    add_sampling(parser, default)
+
+
+def add_sampling(parser: argparse.ArgumentParser, default: Sampling) -> None:
+    """How it is sampled, and by which engines: of every command that samples a model."""
     add = parser.add_argument_group("sampling and grading (what a folder was made with is not changed)").add_argument
     numbers = (
         ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", ""),
@@ -86,19 +92,32 @@ def main(args: argparse.Namespace) -> int:
     # Not before there is something to do: transformers takes seconds to import.
     from pacs.evaluation.evaluate import Asked, evaluate
 
-    try:
-        sampling = Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
-        options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
+    def start() -> None:
         tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
+        sampling, options = sampling_of(args)
         verifiers = parse_given(args.reward_kwargs)
         evaluate(Asked(args.model, tasks, args.data, args.out, sampling, options, verifiers), StopRequest())
+
+    return status_of(start, "pacs evaluate")
+
+
+def sampling_of(args: argparse.Namespace) -> tuple[Sampling, EngineOptions]:
+    """What the arguments of `add_sampling` say."""
+    sampling = Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
+    return sampling, EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
+
+
+def status_of(start: Callable[[], None], command: str) -> int:
+    """Sample, and say what has ended it early; the exit status."""
+    try:
+        start()
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it
         raise
     except (EngineFailure, OSError) as error:  # a full disk
-        print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
+        print(f"{command}: {error}\n  {_GO_ON}", file=sys.stderr)
         return FAILED
     except (Stopped, KeyboardInterrupt) as error:
-        print(f"pacs evaluate: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
+        print(f"{command}: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
         return STOPPED
     return 0
 
