@@ -69,15 +69,15 @@ def pool_problems(config: DictConfig) -> Iterator[str]:
 
 
 def rates_problems(config: DictConfig) -> Iterator[str]:
-    """What is wrong with the rates beside the data, a sentence each with the mend; none where no rates are asked for."""
+    """What is wrong with the rates beside the data, a sentence each with the mend; nothing where none are asked for."""
     for file, rates in _rates(config):
         command = f"pacs data rate {policy_path(config)} --data {file}"
         if isinstance(rates, UserError):
             yield f"{RATES}: {rates}: run `{command}`, or set it to false: the pool then learns them."
         elif rates.data_sha256 != file_sha256(file):
             yield (
-                f"{RATES}: {rates_file(file)} is of other data (sha256 {rates.data_sha256[:12]}) than {file} is now: rate "
-                f"the data again (`{command}`, with another --out if it asks for one), or set it to false."
+                f"{RATES}: {rates_file(file)} is of other data (sha256 {rates.data_sha256[:12]}) than {file} is now: "
+                f"rate the data again (`{command}`, with another --out if it asks for one), or set it to false."
             )
 
 
