@@ -46,6 +46,8 @@ def rate(asked: RateRequest, stop: StopRequest) -> None:
         UserError, BrokenCheckpoint, EngineFailure, Stopped: As `evaluate`; UserError also if a file is not there, or
             two of them have one name.
     """
+    if asked.sampling.temperature == 0:
+        raise UserError("--temperature 0: all samples of a problem would be the same: give that of the run")
     tasks = tasks_of(asked.files, asked.samples)
     first = asked.files[0]
     out = asked.out or first.with_name(first.name.removesuffix(".parquet") + ".rates")

@@ -49,7 +49,12 @@ class PoolLoader:
         rows = self._dataset.dataframe
         columns = zip(rows[prompt_column(config)], rows["reward_model"], strict=True)
         for problem, (messages, reward) in enumerate(columns):
-            rate = rates[problem_key(messages, reward["ground_truth"])]
+            rate = rates.get(problem_key(messages, reward["ground_truth"]))
+            if rate is None:
+                raise RuntimeError(
+                    f"run.rollouts.pool.rates=true: row {problem} of the training data is not in "
+                    f"{', '.join(map(str, files))}: rate the data again by `pacs data rate`, or set it to false"
+                )
             self._pool.observe(problem, rate.correct, rate.samples)
 
     def begin(self, step: int) -> None:
