@@ -38,6 +38,7 @@ from pacs.rewards.reasoning import EXAMPLE, check_named
 from pacs.runs.supervisor import FAILED, STOPPED
 
 _GO_ON = "What is finished is kept; the same command goes on from there."
+DEFAULT = Sampling()
 SHARE = number("a number above 0, up to 1", lambda value: 0 < value <= 1)
 
 
@@ -64,9 +65,9 @@ def add_tasks(add: Callable[..., object], *, required: bool = False) -> None:
     add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
 
 
-def add_sampling(group: argparse._ArgumentGroup) -> None:
-    """How a model is sampled and graded."""
-    default, add = Sampling(), group.add_argument
+def add_sampling(group: argparse._ArgumentGroup, default: Sampling = DEFAULT) -> None:
+    """How a model is sampled and graded: of every command that samples one."""
+    add = group.add_argument
     numbers = (
         ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", ""),
         ("--top-p", SHARE, "P", ""),
@@ -102,18 +103,27 @@ def main(args: argparse.Namespace) -> int:
     # Not before there is something to do: transformers takes seconds to import.
     from pacs.evaluation.evaluate import Asked, evaluate
 
-    try:
-        options = EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
+    def start() -> None:
         tasks = parse_tasks(args.tasks, args.data, args.samples, args.k)
         verifiers = parse_given(args.reward_kwargs)
-        evaluate(Asked(args.model, tasks, args.data, args.out, sampling_of(args), options, verifiers), StopRequest())
+        evaluate(
+            Asked(args.model, tasks, args.data, args.out, sampling_of(args), engines_of(args), verifiers), StopRequest()
+        )
+
+    return status_of(start, "pacs evaluate")
+
+
+def status_of(start: Callable[[], None], command: str) -> int:
+    """Sample, and say what has ended it early; the exit status."""
+    try:
+        start()
     except BrokenPipeError:  # of stdout: `pacs` itself ends on it
         raise
     except (EngineFailure, OSError) as error:  # a full disk
-        print(f"pacs evaluate: {error}\n  {_GO_ON}", file=sys.stderr)
+        print(f"{command}: {error}\n  {_GO_ON}", file=sys.stderr)
         return FAILED
     except (Stopped, KeyboardInterrupt) as error:
-        print(f"pacs evaluate: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
+        print(f"{command}: stopped by {str(error) or 'Ctrl-C'}\n  {_GO_ON}", file=sys.stderr)
         return STOPPED
     return 0
 
@@ -121,6 +131,11 @@ def main(args: argparse.Namespace) -> int:
 def sampling_of(args: argparse.Namespace) -> Sampling:
     """What the arguments of `add_sampling` ask for."""
     return Sampling(**{field.name: getattr(args, field.name) for field in fields(Sampling)})
+
+
+def engines_of(args: argparse.Namespace) -> EngineOptions:
+    """What the arguments of `add_engines` ask for."""
+    return EngineOptions(**{field.name: getattr(args, field.name) for field in fields(EngineOptions)})
 
 
 def _delimiters(text: str) -> list[list[str]] | None:

@@ -170,6 +170,7 @@ def steps_of(args: argparse.Namespace) -> list[str]:
 STEP = "global_step_"
 is_evaluation = _has_file("pacs.evaluation.settings:FILE")
 _EVALUATION = _folders(is_evaluation)
+_MODEL = _folders(lambda folder: is_trained(folder) or (folder / "config.json").is_file())
 _ALGORITHM = {"config_name": _one_of(algorithms)}
 _GRADING = {"reward_kwargs": _one_of(reward_settings)}
 _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _one_of(before_number)}
@@ -178,12 +179,13 @@ _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _
 OFFERED: dict[str, dict[str, Offer]] = {
     "train": _ALGORITHM,
     "data prepare": {"source": offered_sources, "evaluation": _folders(_has_file("pacs.evaluation.tasks:FILE"))},
+    "data rate": {"model": _MODEL, "data": _folders(lambda _: False, files=".parquet"), **_GRADING},
     "plan": {**_ALGORITHM, "gpu": _one_of(_names("pacs.planning.devices:GPUS"))},
     "doctor": _ALGORITHM,
     "sweep": {"name": _one_of(lambda _: sweep_files()), "algorithms": _some_of(arms), **_EVALUATING},
     "runs": {"folders": _folders(is_run)},
     "evaluate": {
-        "model": _folders(lambda folder: is_trained(folder) or (folder / "config.json").is_file()),
+        "model": _MODEL,
         **_EVALUATING,
         **_GRADING,
     },

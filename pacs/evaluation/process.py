@@ -84,9 +84,7 @@ class StopRequest(Stops):
         if self.signals:
             os._exit(128 + number)
         super().note(number, frame)
-        print(
-            f"\npacs evaluate: {self.names[0]}: stopping; a second signal ends it at once", file=sys.stderr, flush=True
-        )
+        print(f"\npacs: {self.names[0]}: stopping; a second signal ends it at once", file=sys.stderr, flush=True)
 
 
 @contextmanager

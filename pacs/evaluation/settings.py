@@ -56,6 +56,10 @@ class Sampling:
     reasoning: list[list[str]] | None = None
 
 
+#: As training samples, where a run sets nothing else.
+AS_IN_TRAINING = Sampling(temperature=1.0, top_p=1.0)
+
+
 @dataclass(frozen=True)
 class TaskSettings:
     """Which problems, and how often.

@@ -62,12 +62,43 @@ class DarsSettings(_RunSection):
     scale: bool = False
 
 
+class PoolSettings(_RunSection):
+    """Prompts drawn by how often the policy is believed to solve them (`pacs.algorithm.pool`): `run.rollouts.pool.`."""
+
+    #: Of the draw: uniform, sqrt or target; None (null): verl draws, as `data.shuffle` says.
+    weights: Literal["uniform", "sqrt", "target"] | None = None
+    #: Begin with the pass rates that `pacs data rate` has written beside the data.
+    rates: bool = False
+    #: The lowest believed pass rate that is drawn.
+    low: float = Field(default=0.0, ge=0, le=1, description="a pass rate")
+    #: The highest.
+    high: float = Field(default=1.0, ge=0, le=1, description="a pass rate")
+    #: With weights=target: the pass rate that is drawn most.
+    target: float = Field(default=0.5, gt=0, lt=1, description="0.5 is where most groups are mixed")
+    #: With weights=target: what the target becomes, step by step; None (null): it stays.
+    final_target: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="a pass rate between 0 and 1, or null to have the target stay"
+    )
+    #: Steps after which it has become that.
+    curriculum_steps: Annotated[int, Field(ge=1)] | None = Field(default=None, description="a whole number, or null")
+    #: Steps after which a response counts half; None (null): all count alike.
+    half_life: Annotated[float, Field(gt=0)] | None = Field(
+        default=100.0, description="a number of steps, or null to have nothing forgotten"
+    )
+
+    def preference(self, responses: int) -> dict[str, Any]:
+        """The arguments of a `pacs.algorithm.preference.Preference` for n responses to each problem."""
+        settings = self.model_dump(exclude={"rates", "half_life"})
+        return {**settings, "curriculum_steps": self.curriculum_steps or 1, "responses": responses}
+
+
 class RolloutSettings(_RunSection):
     """How responses are sampled, beside verl's settings."""
 
     #: A seed for each response, from the run's seed, the step and the prompt.
     seeded: bool = False
     dars: DarsSettings = DarsSettings()
+    pool: PoolSettings = PoolSettings()
 
 
 class CriticSettings(_RunSection):

@@ -97,6 +97,7 @@ SWITCHES = {
     "distillation": "distillation.enabled",
     "reward.reward_model": "reward.reward_model.enable",
     "run.rollouts.dars": "run.rollouts.dars.schedule",
+    "run.rollouts.pool": "run.rollouts.pool.weights",
     "method.update.correction": "method.update.correction.kind",
 }
 #: Where the run ends counts only where the learning rate depends on it.

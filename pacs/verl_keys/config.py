@@ -89,6 +89,21 @@ def chat_template_options(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in options.items()}
 
 
+def data_seed(config: DictConfig) -> int:
+    """Of the order of prompts."""
+    return int(config.data.get("seed") or 0)
+
+
+def prompts_per_fetch(config: DictConfig) -> int:
+    """Prompts that verl takes of its loader at a time."""
+    return int(config.data.get("gen_batch_size") or prompts_per_step(config))
+
+
+def draws_from_pool(config: DictConfig) -> bool:
+    """Whether prompts are drawn by their pass rates."""
+    return bool(OmegaConf.select(config, "run.rollouts.pool.weights"))
+
+
 def draws_more(config: DictConfig) -> bool:
     """Whether hard prompts get more responses than the first ones (DARS)."""
     return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))

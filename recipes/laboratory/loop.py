@@ -10,6 +10,7 @@ from recipes.laboratory.beginning import read_beginning
 from recipes.laboratory.evaluation import Evaluation, evaluate
 from recipes.laboratory.learner import Learner
 from recipes.laboratory.methods import method_named
+from recipes.laboratory.pool import pool_of
 from recipes.laboratory.rollouts import Rollouts
 from recipes.laboratory.seconds import Clock
 from recipes.laboratory.settings import Settings
@@ -53,7 +54,7 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
         problems=evaluation.problems,
         train_problems=settings.train_problems,
     )
-    rollouts = Rollouts(begun, settings, method)
+    rollouts = Rollouts(begun, settings, method, pool_of(start, begun, settings))
     learner = Learner(begun.policy, settings, method, begun.max_response_tokens, clock)
     curve: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []

@@ -37,8 +37,9 @@ class Run:
         if (name := weight["name"]) is not None:  # the other weights' settings decide nothing
             options["token_weight"] = {"name": name, name: weight[name]}
         settings = {**asdict(self.settings), "options": options}
-        if not settings["dars"]:  # an empty section, too, is off
-            del settings["dars"]
+        for name in ("dars", "pool"):
+            if not settings[name]:  # an empty section, too, is off
+                del settings[name]
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}
         evaluation = asdict(self.evaluation)
         return {"task": self.task, "start_seed": self.start_seed, "settings": settings, "evaluation": evaluation}

@@ -9,6 +9,7 @@ import torch
 
 from pacs.algorithm import Method
 from pacs.algorithm.dars import extra_responses
+from pacs.algorithm.pool import Pool
 from recipes.laboratory.beginning import Beginning
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.sampling import Samples, joined, sample
@@ -41,11 +42,13 @@ class Rollouts:
         beginning: whose policy is trained from one step to the next.
         settings: of the run.
         method: with its settings.
+        pool: draws the prompts; None: each is drawn as often as any other.
     """
 
-    def __init__(self, beginning: Beginning, settings: Settings, method: Method) -> None:
+    def __init__(self, beginning: Beginning, settings: Settings, method: Method, pool: Pool | None = None) -> None:
         self._beginning, self._settings = beginning, settings
         self._rounds = method.rounds if isinstance(method, Dapo) else 1
+        self._pool, self._step = pool, 0
         self._order = random.Random(settings.seed)
         self._generator = torch.Generator().manual_seed(settings.seed)
         self._sampler = copy.deepcopy(beginning.policy) if settings.staleness else beginning.policy
@@ -58,12 +61,18 @@ class Rollouts:
             weights = self._beginning.policy.state_dict()
             self._past.append({name: value.clone() for name, value in weights.items()})
             self._sampler.load_state_dict(self._past[0])
+        self._step += 1
+        if self._pool is not None:
+            self._pool.begin(self._step)
         size = self._settings.responses
         kept: list[tuple[Samples, torch.Tensor]] = []
         rollouts, tokens, right, missing = 0, 0, 0, self._settings.prompts
         for turn in range(1, self._rounds + 1):
-            problems = self._draw(missing)
+            problems, rows = self._draw(missing)
             samples, labels = self._answered(problems, size)
+            if self._pool is not None:
+                for row, some in zip(rows, labels.view(-1, size).sum(1).tolist(), strict=True):
+                    self._pool.observe(row, some, size)
             rollouts, tokens = rollouts + len(samples), tokens + int(samples.response_mask.sum())
             right += int(labels.sum())
             if turn == self._rounds:  # what is still missing is taken as it is
@@ -104,10 +113,11 @@ class Rollouts:
             reward=batch.reward,
         )
 
-    def _draw(self, prompts: int) -> Problems:
-        """Problems that are drawn anew."""
+    def _draw(self, prompts: int) -> tuple[Problems, list[int]]:
+        """Problems that are drawn anew, and their rows among those of training."""
         train = self._beginning.train
-        return train.of(self._order.sample(range(len(train)), prompts))
+        rows = self._pool.draw(prompts) if self._pool else self._order.sample(range(len(train)), prompts)
+        return train.of(rows), rows
 
     def _answered(self, problems: Problems, size: int) -> tuple[Samples, torch.Tensor]:
         """So many responses to each problem, and their labels."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from pacs.algorithm import Method
 from pacs.base.errors import UserError
-from pacs.runs.settings import DarsSettings
+from pacs.runs.settings import DarsSettings, PoolSettings
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.methods import method_named
 
@@ -53,6 +53,7 @@ class Settings:
         False  # of stale samples: the policy that sampled, not the one before the step's updates
     )
     dars: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.dars: schedule, most, scale; {}: none
+    pool: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.pool; {}: problems are drawn alike
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
@@ -94,6 +95,7 @@ class Settings:
                 "policy's than the one that sampled: set form to public, or staleness to 0"
             )
         self._check_dars(method)
+        self._check_pool()
         smallest = method.smallest_group
         if self.responses < smallest:
             raise UserError(
@@ -105,6 +107,19 @@ class Settings:
     def second_stage(self) -> DarsSettings:
         """`dars`, with what it leaves out."""
         return DarsSettings.from_mapping(self.dars)
+
+    @property
+    def drawing(self) -> PoolSettings:
+        """`pool`, with what it leaves out."""
+        return PoolSettings.from_mapping(self.pool)
+
+    def _check_pool(self) -> None:
+        try:
+            weights = self.drawing.weights
+        except ValueError as error:
+            raise UserError(str(error).replace(f"{PoolSettings.SECTION}.", "pool.")) from error
+        if self.pool and weights is None:
+            raise UserError("pool has no weights, without which nothing of it is read: set uniform, sqrt or target")
 
     def _check_dars(self, method: Method) -> None:
         try:

@@ -16,6 +16,7 @@ from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
+from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
 from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.user_code import own_code_problems
@@ -38,7 +39,9 @@ def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """What is not here, a sentence each with the setting and the mend; `note` as of `input_problems`."""
     yield from variable_problems()
     yield from _machine_problems(config)
-    yield from input_problems(config, note)
+    if not (problems := list(input_problems(config, note))):
+        note_rated_model(config, note)
+    yield from problems
 
 
 def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
@@ -57,6 +60,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     yield from problems
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
+        yield from rates_problems(config)
     if not problems:
         yield from list(prompt_problems(config, train, val)) or reasoning_problems(config)
     yield from own_code_problems(config, None if data_problems else train[0], note)

@@ -22,6 +22,7 @@ from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
+from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
@@ -51,7 +52,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             read()
         except ValueError as error:
             yield str(error)
-    for check in (value_problems, _life_problems, rollout_problems, dars_problems, switch_problems):
+    for check in (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, switch_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

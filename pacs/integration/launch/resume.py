@@ -131,6 +131,12 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
     if workers != now:
         said = f"{workers} in {checkpoint.folder}, {now} now: set it back to go on."
         raise ConfigError(f"data.dataloader_num_workers: {said}")
+    drawn = before.get("run", {}).get("rollouts", {}).get("pool", {}).get("weights")
+    if drawn is not None and not keys.draws_from_pool(config):
+        raise ConfigError(
+            f"run.rollouts.pool.weights: {drawn} in {checkpoint.folder}, null now: verl's loader cannot go on from a "
+            f"pool's draws: set it back, or begin a new run from those weights (`pacs export {checkpoint.folder}`)."
+        )
     try:
         changes = [*algorithm_changes(before, config), *input_changes(checkpoint.folder, config)]
     except (OSError, ValueError) as error:

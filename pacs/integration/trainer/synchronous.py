@@ -1,9 +1,9 @@
 """verl's synchronous trainer with what every run of ours has attached to it.
 
-Attached are the phases (`phases`), the prompts' order (`prompts`), what was graded (`grading`), checkpoints (`saving`)
-and the watch over the run's processes (`monitor`). This file says where in verl's loop each of them is called, and is
-the only one that names verl's class. What is trained is the subclass's: method_trainer.py, and baselines.py of
-verl's own.
+Attached are the phases (`phases`), the prompts' order (`prompts`) and draw (`pool`), what was graded (`grading`),
+checkpoints (`saving`) and the watch over the run's processes (`monitor`). This file says where in verl's loop each of
+them is called, and is the only one that names verl's class. What is trained is the subclass's: method_trainer.py, and
+baselines.py of verl's own.
 """
 
 from pathlib import Path
@@ -12,15 +12,17 @@ from typing import Any
 import ray
 from omegaconf import DictConfig
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils import tensordict_utils as tu
 
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.nodes import host_of
-from pacs.integration.trainer.grading import Grading, without_shaping
+from pacs.integration.trainer.grading import Grades, Grading, without_shaping
 from pacs.integration.trainer.monitor import Monitor, actors_of
 from pacs.integration.trainer.phases import Phases, announced
+from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
@@ -28,6 +30,7 @@ from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
 from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
+from pacs.verl_keys.config import draws_from_pool
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
@@ -43,6 +46,7 @@ class SynchronousTrainer(PPOTrainerSync):
 
     total_training_steps: int
     _logger: Any
+    pool: PoolLoader | None = None
 
     def __init__(self, config: DictConfig) -> None:
         super().__init__(config)
@@ -98,6 +102,9 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
+        if draws_from_pool(self.config):
+            self.train_dataloader = self.pool = PoolLoader(self.config, self.train_dataset)
+            self.pool.follow(self.replay_buffer)
         for loader in (self.train_dataloader, self.val_dataloader):
             loader.worker_init_fn = signals.heed_parent_alone
 
@@ -146,9 +153,18 @@ class SynchronousTrainer(PPOTrainerSync):
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""
         self.prompts.count(self.global_steps, num_prompts)
+        if self.pool is not None and num_prompts is None:
+            self.pool.begin(self.global_steps)
         with signals.blocked():  # it starts the loader's workers
             batch = super()._next_train_batch(num_prompts)
-        return self.prompts.number(self.global_steps, batch)
+        batch = self.prompts.number(self.global_steps, batch)
+        if self.pool is not None:
+            self.pool.name(list(tu.get(batch, "uid")))
+        return batch
+
+    def learn_rates(self, batch: Any, grades: Grades) -> dict[str, float]:
+        """Let the pool know what a train batch's prompts have earned; the metrics of its draw, none without a pool."""
+        return {} if self.pool is None else self.pool.observe(batch.keys, grades)
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
         """verl's; the checkpoint of the step takes along what it measured."""

@@ -112,6 +112,21 @@ def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None
     assert "data.dataloader_num_workers: 0 in " in complaint
 
 
+def test_verls_loader_does_not_go_on_from_a_pool_and_a_pool_does_from_verls(tmp_path: Path) -> None:
+    pool, accepted = "run.rollouts.pool.weights=sqrt", "run.resume.accept_changes=true"
+    saved(tmp_path / "pool", 3, pool)
+    complaint = refusal(composed(tmp_path / "pool", accepted))
+    assert "run.rollouts.pool.weights: sqrt in " in complaint
+    assert "set it back, or begin a new run from those weights (`pacs export " in complaint
+    assert choose_checkpoint(composed(tmp_path / "pool", pool)) is not None
+    assert "run.rollouts.pool.low: 0.0 in the checkpoint, 0.1 now" in refusal(
+        composed(tmp_path / "pool", pool, "run.rollouts.pool.low=0.1")
+    )
+    saved(tmp_path / "none", 3)
+    assert "run.rollouts.pool.weights" in refusal(composed(tmp_path / "none", pool))
+    assert choose_checkpoint(composed(tmp_path / "none", pool, accepted)) is not None
+
+
 def test_another_number_of_ranks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved(tmp_path, 3)
     choose_checkpoint(composed(tmp_path))

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import sys
 from collections import Counter
 from dataclasses import asdict
@@ -14,8 +15,11 @@ import torch
 
 from pacs.algorithm import batch_constants
 from pacs.algorithm.dars import extra_responses
+from pacs.algorithm.pool import Pool
+from pacs.algorithm.preference import Preference
 from pacs.base.errors import UserError
-from recipes.laboratory import learner, loop, rollouts
+from pacs.data.rates import read_rates
+from recipes.laboratory import learner, loop, pool, rollouts
 from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.loop import run
 from recipes.laboratory.settings import Settings
@@ -90,6 +94,40 @@ def test_dars_samples_hard_prompts_more_often_and_says_what_first_responses_earn
     assert scaled.result["curve"][0]["gradient_norm"] != recorded.result["curve"][0]["gradient_norm"]
 
 
+def test_a_pool_draws_by_what_the_start_and_the_run_have_solved(
+    tmp_path: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against a pool of the test's own; the start is rated once, and beside it."""
+    here = shutil.copytree(start, tmp_path / "start")
+    rated: list[int] = []
+
+    def rating(texts: list[str], *_: Any) -> torch.Tensor:
+        rated.append(len(texts))
+        return odd(texts)
+
+    monkeypatch.setattr(pool, "grade", rating)
+    settings = Settings(method="pacs", pool={"weights": "sqrt", "low": 0.2, "half_life": 3.0, "rates": True}, **SMALL)
+    recorded = Recorded(here, settings)
+    rates = read_rates(tmp_path / "start.rates.jsonl").problems
+    assert (len(rates), rated) == (24, [24 * 16])
+    assert {0, 16} != {rate.correct for rate in rates}
+    begun = loop.read_beginning(here, prompts=1, split="test", problems=1)
+    by_hand = Pool(24, Preference("sqrt", low=0.2, responses=4), 3.0, seed=SMALL["seed"])
+    for problem, rate in enumerate(rates):
+        by_hand.observe(problem, rate.correct, 16)
+    for step, samples in enumerate(recorded.samples, start=1):
+        by_hand.begin(step)
+        problems = by_hand.draw(6)
+        assert recorded.prompts[step - 1] == [begun.train.messages[i][0]["content"] for i in problems]
+        for problem, right in zip(problems, odd(samples.texts).view(6, 4).sum(1).tolist(), strict=True):
+            by_hand.observe(problem, right, 4)
+    again = Recorded(here, settings)
+    assert without_seconds(again.result) == without_seconds(recorded.result)
+    assert rated == [24 * 16]
+    unrated = Recorded(here, Settings(method="dapo", pool={"weights": "sqrt"}, **SMALL))
+    assert len(set(unrated.prompts[0])) == 6
+
+
 def test_an_update_takes_whole_uneven_groups(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of as many prompts, whose responses lie together."""
     taken: list[tuple[list[int], list[float]]] = []
@@ -114,6 +152,8 @@ def test_an_update_takes_whole_uneven_groups(start: Path, monkeypatch: pytest.Mo
         ({"dars": {"schedule": "hard"}}, "dars.schedule=hard is not known (did you mean hardness?): choose one of"),
         ({"dars": {"schedule": "equal", "most": 4}, "responses": 4}, "dars.most=4 must be above responses=4"),
         ({"dars": {"schedule": "equal"}, "method": "dapo"}, "dars: method=dapo replaces prompts instead"),
+        ({"pool": {"weights": "cubic"}}, "pool.weights=cubic is not known: choose one of uniform, sqrt, target, null"),
+        ({"pool": {"rates": True}}, "pool has no weights, without which nothing of it is read"),
         ({"dars": {"mots": 4}}, "dars.mots is not a setting (did you mean dars.most?)"),
     ],
 )

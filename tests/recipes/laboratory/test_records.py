@@ -26,6 +26,7 @@ OTHER: dict[str, Any] = {
     "prompts": 64,
     "responses": 4,
     "dars": {"schedule": "equal"},
+    "pool": {"weights": "sqrt"},
     "updates_per_step": 4,
     "train_problems": 64,
     "lr": 2e-4,
