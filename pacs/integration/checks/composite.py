@@ -41,9 +41,9 @@ def composite_problems(config: DictConfig) -> Iterator[str]:
     if not settings.correctness and not any(composite.weights.values()):
         yield "@run.reward.correctness= with no part of a weight above 0: every reward would be 0: raise one of them."
     if composite.buffer > longest:
-        yield f"@run.reward.overlong.buffer= must be at most @data.max_response_length=: lower it, or leave it out."
+        yield "@run.reward.overlong.buffer= must be at most @data.max_response_length=: lower it, or leave it out."
     if "repetition" in composite.weights and settings.repetition.ngram >= longest:
-        yield f"@run.reward.repetition.ngram= must be below @data.max_response_length=, or nothing repeats: lower it."
+        yield "@run.reward.repetition.ngram= must be below @data.max_response_length=, or nothing repeats: lower it."
     if config.reward.reward_manager.source != "register":
         yield f"{TOTAL}: @reward.reward_manager.name= is a manager of your own, which adds no parts: leave out either."
     if OmegaConf.select(config, VERLS):
@@ -86,13 +86,12 @@ def _total_problems(config: DictConfig, composite: Composite) -> Iterator[str]:
             f"run.reward.total=threshold (what reaches run.reward.threshold is right), {alone}, or use a method that "
             "takes numbers (pacs with method.weight_scope=group, gvpo, maxrl, raft, or verl's algorithms)."
         )
-    elif (
-        total == "sum" and verifiers and method.label_kind == "shares" and not -ROUNDING <= low <= high <= 1 + ROUNDING
-    ):
+    within = -ROUNDING <= low <= high <= 1 + ROUNDING
+    if total == "sum" and verifiers and method.label_kind == "shares" and not within:
         yield (
             f"{TOTAL}: sums go from {low:g} to {high:g}, and {name} trains on labels from 0 to 1: set "
-            f"run.reward.total=clip, weights with which sums stay there, {alone}, or use a method that takes any number "
-            "(gvpo, or verl's algorithms)."
+            f"run.reward.total=clip, weights with which sums stay there, {alone}, or use a method that takes any "
+            "number (gvpo, or verl's algorithms)."
         )
 
 
