@@ -30,7 +30,7 @@ def composite_problems(config: DictConfig) -> Iterator[str]:
         return
     if composite is None:
         for key in _changed(config, ""):
-            yield f"@{key}= is not read without run.reward.total: set that to sum, clip or threshold, or leave this out."
+            yield f"@{key}= is not read without run.reward.total: set that (sum, clip or threshold), or leave it out."
         return
     settings, longest = composite.settings, composite.longest
     for name in PARTS:
