@@ -1,5 +1,6 @@
 """Rewards of several parts as verl's reward managers give them: labels, rewards, and what is said of each."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def test_the_label_stays_and_the_parts_are_added() -> None:
     manager = manager_of({"total": "sum", "correctness": 0.8, **parts}, made)
     said = graded(manager, made, r"five five five five</think>\boxed{5}", {"verifier": "math"})
     tokens = made(r"five five five five</think>\boxed{5}", add_special_tokens=False)["input_ids"]
-    pairs = list(zip(tokens, tokens[1:], strict=False))
+    pairs = list(pairwise(tokens))
     repetition = -(1 - len(set(pairs)) / len(pairs))
     info = said["reward_extra_info"]
     assert repetition < 0

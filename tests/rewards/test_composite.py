@@ -46,8 +46,10 @@ def test_repeated_n_grams_are_those_of_a_naive_count() -> None:
 
 
 def test_the_public_code_s_cosine() -> None:
-    """eddycmu/demystify-long-cot at 29fddcc: min + (max - min) (1 + cos(pi t / T)) / 2, where the least and the greatest
-    value of a wrong response change places, and one that is too long gets a value of its own."""
+    """eddycmu/demystify-long-cot at 29fddcc: min + (max - min) (1 + cos(pi t / T)) / 2.
+
+    The least and the greatest value of a wrong response change places, and what is too long has a value of its own.
+    """
     settings = LengthSettings(right=[2.0, 1.0], wrong=[-10.0, 0.0], beyond=-10.0)
     for tokens in range(LONGEST):
         cosine = math.cos(tokens / LONGEST * math.pi)
