@@ -1,7 +1,8 @@
 """What a response is credited with, from the labels of its group: advantages A_i, a function each.
 
-Each takes (B,) labels R in [0, 1] and the groups of the rows that count, and gives (B,) in their dtype, 0 in other
-rows. q is the mean label of a group, G its size, s the unbiased standard deviation of its labels.
+Each takes (B,) labels R, in [0, 1], and the groups of the rows that count, and gives (B,) in their dtype, 0 in other
+rows; `centered`, `leave_one_out` and `normalized` take any numbers. q is the mean label of a group, G its size, s the
+unbiased standard deviation of its labels.
 """
 
 import torch

@@ -28,6 +28,11 @@ class Aggregated(ComparedInGroup):
         default=None, description="a whole number of tokens, as ${data.max_response_length}"
     )
 
+    @property
+    def any_labels(self) -> bool:
+        """They are compared with the group's, as rewards are."""
+        return True
+
     def token_objective(self, log_ratios: torch.Tensor, credit: torch.Tensor) -> torch.Tensor:
         """rho of each token, up to a constant."""
         if self.ratio == "none":

@@ -45,7 +45,7 @@ def batch_constants(
         ValueError: shapes that differ, labels that the method does not take, a stream that is missing or is not finite.
     """
     groups = make_groups(group_ids, row_mask)
-    targets = checked_labels(labels, groups, at_least_float32(labels), soft=method.soft_labels)
+    targets = checked_labels(labels, groups, at_least_float32(labels), method.label_kind)
     mask = None if response_mask is None else (response_mask != 0) & groups.rows[:, None]
     if lengths is None:
         lengths = torch.zeros_like(groups.index) if mask is None else mask.sum(dim=1)

@@ -18,8 +18,8 @@ class Gvpo(Method):
     beta: float = Field(default=0.1, gt=0, description="the authors use 0.1")
 
     @property
-    def soft_labels(self) -> bool:
-        """They enter as numbers."""
+    def any_labels(self) -> bool:
+        """They enter as numbers, less their mean."""
         return True
 
     @property

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from pydantic import Field
 
+from pacs.algorithm.checks import LabelKind
 from pacs.algorithm.correction import CorrectionConfig
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.reference import ReferenceConfig
@@ -76,6 +77,16 @@ class Method(Settings, ABC):
     def soft_labels(self) -> bool:
         """Whether labels may be anything in [0, 1], or 0 and 1 alone."""
         return False
+
+    @property
+    def any_labels(self) -> bool:
+        """Whether labels may be any finite number: rewards that are a sum of parts (`run.reward`)."""
+        return False
+
+    @property
+    def label_kind(self) -> LabelKind:
+        """What labels may be, by the two above."""
+        return "numbers" if self.any_labels else "shares" if self.soft_labels else "classes"
 
     @property
     def needs_log_likelihoods(self) -> bool:

@@ -13,7 +13,7 @@ class TrainBatch:
     """B responses in whole groups, before the step's updates: what `Method.credit` is given from.
 
     Attributes:
-        labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`.
+        labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`, any number with `any_labels`.
         groups: of the rows that count in N.
         response_mask: (B, T) bool, the response's tokens; it may have holes, as of several turns. None where only
             labels are known, which is enough for credit of shape (B,).
@@ -67,7 +67,7 @@ class Rows:
         token_sums: (B,) sum_t m_t c_t g(d_t, c_t), with g = `Method.token_objective` and c the credit (1 of a method
             that gives none); carries the gradient. None unless `tokenwise`.
         lengths: (B,) tokens of each response.
-        labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`.
+        labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`, any number with `any_labels`.
         coefficients: (B,) `Method.coefficients` over the whole train batch; 0 in rows that have no loss.
         credit: (B,) the mean over a response's tokens of `Method.credit`; None of a method that gives none.
         groups: of all rows that take part.

@@ -63,7 +63,7 @@ def method_loss(
     check_shape("response_mask", response_mask, log_probs.shape)
     mask = (response_mask != 0) & groups.rows[:, None]
     lengths = mask.sum(dim=1)
-    targets = checked_labels(labels, groups, at_least_float32(log_probs, ref_log_probs), soft=method.soft_labels)
+    targets = checked_labels(labels, groups, at_least_float32(log_probs, ref_log_probs), method.label_kind)
     given = constants_of(method, targets, groups, lengths, mask, {}) if constants is None else constants
     if given.token_weights is not None:
         check_shape("token_weights", given.token_weights, log_probs.shape)
@@ -136,7 +136,7 @@ def score_responses(
         given[name] = nan_if_not_finite(taking_part)
     log_ratios = given["log_ratios"]
     lengths = torch.where(groups.rows, lengths, 0)
-    targets = checked_labels(labels, groups, log_ratios.dtype, soft=method.soft_labels)
+    targets = checked_labels(labels, groups, log_ratios.dtype, method.label_kind)
     active = method.active(targets, groups)
     if coefficients is None:
         constants = constants_of(method, targets, groups, lengths, None, {})

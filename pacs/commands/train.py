@@ -185,6 +185,7 @@ def _say_what_it_needs(config: DictConfig) -> None:
     from pacs.integration import strategy
     from pacs.integration.checks import machine as surroundings
     from pacs.integration.checks import run as checks
+    from pacs.integration.checks.composite import reward_outlook
     from pacs.integration.checks.prompts import reasoning_outlook
     from pacs.integration.launch import launcher
     from pacs.planning.report import outline
@@ -195,6 +196,8 @@ def _say_what_it_needs(config: DictConfig) -> None:
     _warn(config)
     print(strategy.outlook(config))
     print(reasoning_outlook(config))
+    for said in reward_outlook(config):
+        print(said)
     print(outline(config))
     print("\n".join(surroundings.expected_data(config)), flush=True)
     problems = []

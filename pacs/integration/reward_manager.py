@@ -2,6 +2,8 @@
 
 verl gives a reward function the response's text without special tokens, and nothing of the prompt: with a model whose
 delimiters are special tokens, or whose template opens the reasoning, it cannot know what is reasoning.
+
+They also add the other parts of a reward (`run.reward`), which need the response's tokens.
 """
 
 import math
@@ -13,9 +15,12 @@ from omegaconf import DictConfig, open_dict
 from verl import DataProto
 from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls
 
+from pacs.integration.schema import composite_in
+from pacs.rewards.composite import Response
 from pacs.rewards.cores import share_cores
 from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reasoning import ANSWER_BEGINS, UNENDED, UNFINISHED
+from pacs.rewards.verdict import verdict_score
 from pacs.verl_keys.config import chat_template_options
 
 PATH = "pkg://pacs.integration.reward_manager"
@@ -56,24 +61,33 @@ def _informed(name: str) -> type:
             share_cores(engines=engines, graders=graders)
             named = config.run.reasoning.delimiters
             self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
+            self.composite = composite_in(config)
 
         async def run_single(self, data: DataProto) -> dict[str, Any]:
-            """verl's, for the last sequence of `data`, with `ANSWER_BEGINS` in its `extra_info`."""
-            begins = self._answer_begins(data)
+            """verl's, for the last sequence of `data`, with `ANSWER_BEGINS` in its `extra_info`; and other parts."""
+            prompt, response = self._tokens(data)
+            text = self.tokenizer.decode(response, skip_special_tokens=True)
+            begins = self.reasoning.of_tokens(self.tokenizer, prompt, response, text)
             infos = data.non_tensor_batch.setdefault("extra_info", np.array([{}] * len(data), dtype=object))
             infos[-1] = {**(infos[-1] or {}), ANSWER_BEGINS: UNENDED if begins is None else begins}
             result: dict[str, Any] = await super().run_single(data)
             # A numpy number of float32 cannot be written into verl's tensor of scores.
             result["reward_score"] = float(result["reward_score"])
-            result["reward_extra_info"][UNFINISHED] = float(begins is None)
+            said = result["reward_extra_info"]
+            said[UNFINISHED] = float(begins is None)
+            if self.composite is not None:
+                score = verdict_score(said, result["reward_score"])
+                graded = Response(score, text, begins, response, infos[-1].get("verifier"))
+                said |= (parts := self.composite.parts(graded))
+                result["reward_score"] = self.composite.total(score, parts)
             return result
 
-        def _answer_begins(self, data: DataProto) -> int | None:
+        def _tokens(self, data: DataProto) -> tuple[list[int], list[int]]:
+            """Of the prompt and of the response, without padding."""
             prompts, responses, mask = (data.batch[key][-1] for key in ("prompts", "responses", "attention_mask"))
             before = mask[: len(prompts)].bool()
             response = responses[: int(mask[len(prompts) :].sum())].tolist()  # as verl's managers have it
-            text = self.tokenizer.decode(response, skip_special_tokens=True)
-            return self.reasoning.of_tokens(self.tokenizer, prompts[before].tolist(), response, text)
+            return prompts[before].tolist(), response
 
     Informed.__name__ = Informed.__qualname__ = f"Informed{Informed.__mro__[1].__name__}"
     return Informed

@@ -3,6 +3,8 @@
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, method_of
+from pacs.rewards.composite import Composite, RewardSettings
+from pacs.verl_keys.algorithm_changes import plain
 
 #: Algorithms of verl; each has a primary config of this name.
 BASELINES = (
@@ -28,3 +30,13 @@ def method_in(config: DictConfig) -> Method:
     section = OmegaConf.to_container(config.method, resolve=True)
     assert isinstance(section, dict)
     return method_of({str(key): value for key, value in section.items()})
+
+
+def composite_in(config: DictConfig) -> Composite | None:
+    """What makes the rewards of a run from several parts; None where the verifier's score is the reward.
+
+    Raises:
+        ValueError: a setting of `run.reward` is refused: the key by its full name, and the mend.
+    """
+    settings = RewardSettings.from_mapping(plain(config.run.get("reward") or {}))
+    return None if settings.total is None else Composite(settings, int(config.data.max_response_length))

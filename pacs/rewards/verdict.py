@@ -4,7 +4,7 @@ One that fails on everything looks like a policy that is always wrong.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 #: `unevaluated`: an answer that still has to be calculated where a value was asked for; it scores 0.
@@ -19,6 +19,17 @@ def verdict(status: Status, predicted: str = "") -> dict[str, Any]:
     # What is not valid Unicode would break whoever writes it down.
     shown = predicted[:PREDICTED_CHARS].encode(errors="replace").decode()
     return {"score": 1.0 if status == "correct" else 0.0, "predicted": shown, "status": status}
+
+
+def verdict_score(info: Mapping[str, Any], reward: float) -> float:
+    """The reward function's own score where verl kept it, else the reward, whatever was added to that.
+
+    Args:
+        info: what was said of a response; a function that returns a number alone has it kept by verl as `acc`.
+        reward: of the response, shaped or not.
+    """
+    score = info.get("score", info.get("acc"))
+    return float(reward if score is None else score)
 
 
 #: Statuses of responses that were not graded, whatever their score.

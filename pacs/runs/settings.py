@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from pacs.base.typed_settings import Settings
+from pacs.rewards.composite import RewardSettings
 
 #: The default of `no_progress_limit`.
 LONG_SECONDS, FIRST_STEP_SECONDS, LEAST_SECONDS, STEPS = 3600.0, 10800.0, 600.0, 4
@@ -127,6 +128,7 @@ class RunSettings(_RunSection):
     #: Groups of training responses that each step writes.
     sample_groups: int = Field(default=4, ge=0, description="a whole number of groups")
     reasoning: ReasoningSettings = ReasoningSettings()
+    reward: RewardSettings = RewardSettings()
     rollouts: RolloutSettings = RolloutSettings()
     critic: CriticSettings = CriticSettings()
     faults: FaultSettings = FaultSettings()

@@ -96,6 +96,7 @@ SWITCHES = {
     "critic": "critic.enable",
     "distillation": "distillation.enabled",
     "reward.reward_model": "reward.reward_model.enable",
+    "run.reward": "run.reward.total",
     "run.rollouts.dars": "run.rollouts.dars.schedule",
     "run.rollouts.pool": "run.rollouts.pool.weights",
     "method.update.correction": "method.update.correction.kind",

@@ -1,9 +1,12 @@
-"""Labels between 0 and 1: a verifier that is not sure, or a share of what is right."""
+"""Labels between 0 and 1: a verifier that is not sure, or a share of what is right; and rewards of any size."""
+
+import statistics
 
 import pytest
 import torch
 
-from pacs.algorithm import Method, Pacs, method_loss, score_responses
+from pacs.algorithm import Method, Pacs, batch_constants, method_loss, score_responses
+from pacs.algorithm.aggregated import Dapo, DrGrpo, Grpo, Rloo
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.nft import Nft
@@ -43,14 +46,22 @@ def test_the_error_of_a_score(objective: str) -> None:
         torch.testing.assert_close(columns["loss"][own], loss, rtol=1e-12, atol=1e-14)
 
 
+#: Of sums of parts: a punishment leaves some below 0, a bonus others above 1.
+REWARDS = 3 * LABELS - 1
+OF_NUMBERS = [Gvpo(), Grpo(), Dapo(), Rloo(), DrGrpo(max_response_tokens=1)]
+
+
 @pytest.mark.parametrize(
-    "method", [Pacs(), Pacs(objective="log_pass_rate"), Gvpo(), MaxRl()], ids=lambda m: type(m).__name__
+    ("method", "labels"),
+    [(method, LABELS) for method in (Pacs(), Pacs(objective="log_pass_rate"), Gvpo(), MaxRl())]
+    + [(method, REWARDS) for method in OF_NUMBERS],
+    ids=lambda value: type(value).__name__,
 )
-def test_the_gradient_is_that_of_finite_differences(method: Method) -> None:
+def test_the_gradient_is_that_of_finite_differences(method: Method, labels: torch.Tensor) -> None:
     reference, mask = torch.zeros(21, 1, dtype=torch.float64), torch.ones(21, 1)
 
     def loss(values: torch.Tensor) -> torch.Tensor:
-        return method_loss(values[:, None], reference, mask, LABELS, IDS, method)[0]
+        return method_loss(values[:, None], reference, mask, labels, IDS, method)[0]
 
     small = 0.05 * LOG_RATIOS  # within every clip
     leaf = small.clone().requires_grad_()
@@ -71,3 +82,34 @@ def test_those_that_need_classes_refuse_them(method: Method) -> None:
         score_responses(
             LOG_RATIOS, torch.ones(21), LABELS, IDS, method, log_likelihoods=LOG_RATIOS, token_sums=LOG_RATIOS
         )
+
+
+@pytest.mark.parametrize("method", OF_NUMBERS, ids=lambda m: type(m).__name__)
+def test_rewards_of_any_size_are_compared_with_the_group(method: Method) -> None:
+    """The effective advantage where policy and reference agree, a group at a time in Python."""
+    zeros = torch.zeros(21, dtype=torch.float64)
+    sums = zeros if method.tokenwise else None
+    columns = score_responses(zeros, torch.ones(21), REWARDS, IDS, method, token_sums=sums)
+    found = columns["effective_advantage"] if sums is None else columns["token_advantage"]
+    if sums is not None:
+        found = found * batch_constants(REWARDS, IDS, method, lengths=torch.ones(21)).credit
+    for group in range(5):
+        rewards = REWARDS[group == IDS].tolist()
+        size, mean = len(rewards), statistics.fmean(rewards)
+        scale = {
+            Gvpo: 0.1 / (size - 1),
+            Rloo: size / (size - 1),
+            DrGrpo: 1.0,
+        }.get(type(method)) or 1 / (statistics.stdev(rewards) + 1e-6)
+        wanted = torch.tensor([scale * (reward - mean) for reward in rewards], dtype=torch.float64)
+        torch.testing.assert_close(found[group == IDS], wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_rewards_of_any_size_are_for_few() -> None:
+    others = int(((REWARDS < 0) | (REWARDS > 1)).sum())
+    for method in (Pacs(), MaxRl()):
+        with pytest.raises(ValueError, match=rf"labels must be in \[0, 1\], but {others} of 21 rows have others"):
+            score_responses(LOG_RATIOS, torch.ones(21), REWARDS, IDS, method, token_sums=LOG_RATIOS)
+    for method in OF_NUMBERS:
+        with pytest.raises(ValueError, match=r"labels must be finite, but 1 of 21 rows have others \(nan\)"):
+            score_responses(LOG_RATIOS, torch.ones(21), REWARDS.where(IDS.cumsum(0) != 1, torch.nan), IDS, method)

@@ -45,7 +45,11 @@ NOT_HEEDED: Only = {
     "algorithm.use_kl_in_reward": ((False,), _KL),
     "actor.entropy_coeff": ((0,), "this method's loss has no entropy term (method.metrics.entropy_every logs it)"),
     "actor.shuffle": ((False,), "it would tear groups apart; data.shuffle shuffles, and groups are dealt out anew"),
-    "reward.reward_kwargs.overlong_buffer_cfg.enable": ((False,), "punished length is no label of right or wrong"),
+    "reward.reward_kwargs.overlong_buffer_cfg.enable": (
+        (False,),
+        "verl's punishment of length leaves rewards below 0, which are no labels (run.reward.overlong.weight is ours: "
+        "docs/rewards.md)",
+    ),
     "algorithm.rollout_correction.rollout_is": ((None,), "this method takes none of verl's importance weights"),
     "algorithm.rollout_correction.rollout_rs": ((None,), "this method takes none of verl's rejections"),
     **dict.fromkeys(QUANTIZED, ((None, False, "auto"), _BITS)),

@@ -19,6 +19,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import rollout_problems
 from pacs.integration.checks.bounds import value_problems
+from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
@@ -52,7 +53,10 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             read()
         except ValueError as error:
             yield str(error)
-    for check in (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, switch_problems):
+    for check in (
+        value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, composite_problems,
+        switch_problems,
+    ):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

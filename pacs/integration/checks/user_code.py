@@ -18,6 +18,7 @@ import torch
 from omegaconf import DictConfig
 
 from pacs.base.redaction import redact
+from pacs.integration.checks.composite import parts_of, totals_of
 from pacs.integration.schema import method_in
 from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
@@ -143,9 +144,12 @@ def _score_problem(config: DictConfig, calls: list[dict[str, Any]]) -> str | Non
             said = f"the reward function says nothing of that name (it says {', '.join(call['names'])})"
             mend = "name one of these, or use reward"
             return f"algorithm.filter_groups.metric={metric}: for {call['of']} {said}: {mend}."
+        if clashing := sorted(set(call["names"]) & set(parts_of(config))):
+            named = f"for {call['of']} it returns {clashing[0]!r}, the name of a part of run.reward"
+            return f"{FUNCTION}: {named}: name it otherwise, or leave run.reward.{clashing[0]}.weight out."
         if config.trainer.v1.trainer_mode == "pacs":
             try:
-                check_labels(torch.tensor([call["score"]]), method_in(config))
+                check_labels(torch.tensor(totals_of(config, call["score"])), method_in(config))
             except ValueError as error:
                 return f"{told}. {error}"
     return None

@@ -16,14 +16,15 @@ from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from pacs.algorithm.dars import extra_responses
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.seeded_rollouts import SeededWorker
+from pacs.rewards.verdict import verdict_score
 
 
 @dataclass
 class _FirstStage:
-    """Of a prompt: how many responses it begins with, and what those have earned that are graded."""
+    """Of a prompt: how many responses it begins with, and the verifier's scores of those that are graded."""
 
     n: int
-    rewards: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
     ended: bool = False
 
 
@@ -48,13 +49,13 @@ class _DarsWorker(LeanWorker):
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> None:
         await super()._run_agent_loop(sampling_params, trajectory, **kwargs)
         stage = self._first_stages.get(kwargs["uid"])
-        if stage is None or stage.ended or len(stage.rewards) < stage.n:
+        if stage is None or stage.ended or len(stage.scores) < stage.n:
             return
-        if not all(map(math.isfinite, stage.rewards)):
+        if not all(map(math.isfinite, stage.scores)):
             return  # the trainer's grading tells of it, and ends the run
         stage.ended = True
         dars = self.config.run.rollouts.dars
-        sessions = range(stage.n, stage.n + extra_responses(stage.rewards, dars.schedule, dars.most))
+        sessions = range(stage.n, stage.n + extra_responses(stage.scores, dars.schedule, dars.most))
         drawn = (self._run_agent_loop(sampling_params, trajectory, **{**kwargs, "session_id": i}) for i in sessions)
         # All of them settle before verl hears of a failure, so that none writes a row after it.
         for result in await asyncio.gather(*drawn, return_exceptions=True):
@@ -72,7 +73,8 @@ class _DarsWorker(LeanWorker):
             )
         await super()._agent_loop_postprocess(output, validate, **kwargs)
         if stage is not None and outputs and kwargs["session_id"] < stage.n:
-            stage.rewards.append(float(outputs[-1].reward_score))
+            info = outputs[-1].extra_fields.get("reward_extra_info", {})
+            stage.scores.append(verdict_score(info, outputs[-1].reward_score))
 
 
 class _SeededDarsWorker(_DarsWorker, SeededWorker):

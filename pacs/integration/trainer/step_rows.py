@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from pacs.algorithm import Method, batch_constants
+from pacs.algorithm.checks import LABEL_WORDS, taken
 from pacs.integration.exchange import RowFields
 
 
@@ -114,17 +115,15 @@ def row_sums(jagged: torch.Tensor) -> torch.Tensor:
 
 def check_labels(labels: torch.Tensor, method: Method) -> None:
     """Raise ValueError unless the method takes every reward as a label."""
-    taken = (labels >= 0) & (labels <= 1) if method.soft_labels else (labels == 0) | (labels == 1)
-    graded = bool(((labels > 0) & (labels < 1)).any())
-    if graded and method.reference.reset_at_saturation is not None:
+    if bool(((labels != 0) & (labels != 1)).any()) and method.reference.reset_at_saturation is not None:
         raise ValueError(
             f"method.reference.reset_at_saturation={method.reference.reset_at_saturation}: with scores between 0 and 1 "
             "no residual says how much is learned: leave it out, or set a threshold to the scores."
         )
-    others = labels[~taken].unique()
+    others = labels[~taken(labels, method.label_kind)].unique()
     if len(others):
         raise ValueError(
-            f"{type(method).__name__} trains on labels {'from 0 to 1' if method.soft_labels else 'of 0 and 1'}, "
-            f"but the reward function returned {others[:5].tolist()}. Set reward.custom_reward_function to a verifier "
-            "whose score is 0.0 or 1.0, as pkg://pacs.rewards.registry is."
+            f"{type(method).__name__} trains on labels {LABEL_WORDS[method.label_kind]}, but rewards are "
+            f"{others[:5].tolist()}. Set reward.custom_reward_function to a verifier whose score is 0.0 or 1.0, as "
+            "pkg://pacs.rewards.registry is, or run.reward.total to what makes such labels of scores (clip, threshold)."
         )

@@ -52,6 +52,7 @@ class SynchronousTrainer(PPOTrainerSync):
         super().__init__(config)
         self.run_dir = Path(config.run.dir)
         self.stopping = False
+        self.sampled_parts: dict[str, dict[str, float]] = {}
         self.phases = Phases(self.replay_buffer)
         self.prompts = PromptOrder(config)
         self.prompts.count_discarded(self.replay_buffer)
@@ -232,7 +233,19 @@ class SynchronousTrainer(PPOTrainerSync):
         uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.run.sample_groups]
         if uids:
             sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
+            self.sampled_parts = self.grading.parts(sample)
             super()._log_rollout_data(sample, timing_raw, rollout_data_dir)
+            self.sampled_parts = {}
+
+    def _dump_generations(
+        self, inputs: list[str], outputs: list[str], gts: list[Any], scores: list[float],
+        reward_extra_infos_dict: dict[str, list[Any]], dump_path: str,
+    ) -> None:  # fmt: skip
+        """verl's, for training with the parts of each reward, too."""
+        infos = dict(reward_extra_infos_dict)
+        for name in next(iter(self.sampled_parts.values()), ()):
+            infos[name] = [self.sampled_parts[key][name] for key in infos["uid"]]
+        super()._dump_generations(inputs, outputs, gts, scores, infos, dump_path)
 
     def _progress(self) -> Progress:
         return self.phases.progress(self.prompts.resampled)

@@ -51,13 +51,16 @@ def tiny_model(family: str, seed: int) -> PreTrainedModel:
 
 @dataclass(frozen=True)
 class Row:
-    """A response; `mask` is 1 at the policy's own tokens, 0 at a tool's; `uid` is None in a row of padding."""
+    """A response; `mask` is 1 at the policy's own tokens, 0 at a tool's; `uid` is None in a row of padding.
+
+    The label is right or wrong, or a number where rewards are graded.
+    """
 
     uid: str | None
     prompt: list[int]
     response: list[int]
     mask: list[int]
-    label: bool
+    label: float
 
 
 PADDING = Row(None, [1] * 7, [1], [0], False)

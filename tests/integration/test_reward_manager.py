@@ -1,0 +1,83 @@
+"""Rewards of several parts as verl's reward managers give them: labels, rewards, and what is said of each."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from verl.experimental.reward_loop.reward_manager.dapo import DAPORewardManager
+from verl.trainer.ppo.reward import load_reward_manager
+
+from pacs.rewards.reasoning import UNFINISHED
+from tests.rewards.test_reasoning import config_of, graded
+from tests.rewards.tokenizers import tokenizer
+
+LONGEST = 40
+
+
+def manager_of(reward: dict[str, Any] | None, made: Any, manager: str = "naive", function: str | None = None) -> Any:
+    config = config_of(manager)
+    config.data.max_response_length = LONGEST
+    if reward is not None:
+        OmegaConf.update(config, "run.reward", reward)
+    if function is not None:
+        config.reward.custom_reward_function.path = function
+    return load_reward_manager(config, made)
+
+
+def test_the_label_stays_and_the_parts_are_added() -> None:
+    made = tokenizer(("<think>", "</think>"), (), "<think>\n")
+    parts = {"format": {"weight": 0.2}, "repetition": {"weight": 1.0, "ngram": 2}, "overlong": {"weight": 0.0}}
+    manager = manager_of({"total": "sum", "correctness": 0.8, **parts}, made)
+    said = graded(manager, made, r"five five five five</think>\boxed{5}", {"verifier": "math"})
+    tokens = made(r"five five five five</think>\boxed{5}", add_special_tokens=False)["input_ids"]
+    pairs = list(pairwise(tokens))
+    repetition = -(1 - len(set(pairs)) / len(pairs))
+    info = said["reward_extra_info"]
+    assert repetition < 0
+    assert (info["score"], info["status"], info["format"], info["overlong"]) == (1.0, "correct", 1.0, 0.0)
+    assert info["repetition"] == pytest.approx(repetition, abs=1e-12)
+    assert said["reward_score"] == pytest.approx(0.8 + 0.2 + repetition, abs=1e-12)
+    unended = graded(manager, made, r"maybe \boxed{5}", {"verifier": "math"})
+    assert (unended["reward_score"], unended["reward_extra_info"]["format"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("reward", [None, {}, {"total": None, "format": {"weight": 0.2}}])
+def test_without_a_total_nothing_is_added(reward: dict[str, Any] | None) -> None:
+    made = tokenizer()
+    manager = manager_of(reward, made)
+    said = graded(manager, made, r"\boxed{5}", {})
+    assert said["reward_score"] == 1.0
+    assert said["reward_extra_info"].keys() == {"score", "predicted", "status", UNFINISHED}
+
+
+@pytest.mark.parametrize("words", [1, 5, 9, 12])
+@pytest.mark.parametrize("answer", ["5", "6"])
+def test_the_punishment_is_that_of_verls_dapo_manager(words: int, answer: str) -> None:
+    made = tokenizer()
+    config = config_of("dapo")
+    config.reward.reward_kwargs = {
+        "max_resp_len": LONGEST,
+        "overlong_buffer_cfg": {"enable": True, "len": 20, "penalty_factor": 0.5, "log": True},
+    }
+    config.data.max_response_length = LONGEST
+    verls = load_reward_manager(config, made)
+    assert isinstance(verls, DAPORewardManager)
+    ours = manager_of({"total": "sum", "overlong": {"weight": 0.5, "buffer": 20}}, made)
+    response = "so " * words + rf"\boxed{{{answer}}}"
+    wanted, found = (graded(manager, made, response, {}) for manager in (verls, ours))
+    assert found["reward_score"] == pytest.approx(wanted["reward_score"], abs=1e-6)
+    punished = float(wanted["reward_extra_info"]["overlong_reward"])
+    assert 0.5 * found["reward_extra_info"]["overlong"] == pytest.approx(punished, abs=1e-6)
+    assert found["reward_extra_info"]["score"] == wanted["reward_extra_info"]["score"] == float(answer == "5")
+
+
+def test_a_function_of_ones_own_has_parts_too(tmp_path: Any) -> None:
+    file = tmp_path / "own.py"
+    file.write_text("def compute_score(*_, **__):\n    return 0.6\n")
+    made = tokenizer()
+    for total, reward in (("sum", 0.85), ("clip", 0.85), ("threshold", 1.0)):
+        settings = {"total": total, "threshold": 0.7, "format": {"weight": 0.25}}
+        said = graded(manager_of(settings, made, function=str(file)), made, r"\boxed{5}", {})
+        assert said["reward_score"] == pytest.approx(reward, abs=1e-12)
+        assert said["reward_extra_info"] == {"acc": 0.6, "format": 1.0, UNFINISHED: 0.0}
