@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
+from itertools import accumulate, compress
 from typing import Any, TypeVar
 
 import torch
@@ -46,6 +46,25 @@ class Grades:
     truncated: torch.Tensor
     infos: list[dict[str, Any]]
 
+    def rows(self, first: int, last: int) -> "Grades":
+        """Those of rows that follow each other, where no row is padding."""
+        cut = slice(first, last)
+        return replace(self, **{name: values[cut] for name, values in vars(self).items()})
+
+    def responses(self) -> "Grades":
+        """Those of the rows that are no padding."""
+        columns = {name: values[self.sampled] for name, values in vars(self).items() if name != "infos"}
+        return replace(self, **columns)
+
+
+def joined(parts: Sequence[Grades]) -> Grades:
+    """Those of several batches, whose groups are all different ones."""
+    columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in vars(parts[0]) if name != "infos"}
+    groups = [part.group_ids.unique(return_inverse=True) for part in parts]
+    before = accumulate((len(ids) for ids, _ in groups), initial=0)
+    columns["group_ids"] = torch.cat([first + index for first, (_, index) in zip(before, groups, strict=False)])
+    return Grades(**columns, infos=[info for part in parts for info in part.infos])
+
 
 class Grading:
     """Reads a trainer's grades and says what is wrong with them.
@@ -66,6 +85,16 @@ class Grading:
             ValueError: A reward is not finite.
             VerifierFailure: The verifier failed on more responses than `run.faults.verifier_errors`.
         """
+        grades = self.read(batch)
+        check_graded(self.sampled(grades).infos, self.trainer.config.run.faults.verifier_errors)
+        return grades
+
+    def read(self, batch: Any) -> Grades:
+        """The grades of any rows of the queue.
+
+        Raises:
+            ValueError: A reward is not finite.
+        """
         config = self.trainer.config
         data = _columns(batch, "rm_scores", "response_mask", "extra_fields")
         rewards = row_sums(data["rm_scores"])
@@ -76,8 +105,6 @@ class Grading:
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
         infos = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
         sampled = [not is_padding(tag) for tag in batch.tags]
-        said = [info for info, is_sampled in zip(infos, sampled, strict=True) if is_sampled]
-        check_graded(said, config.run.faults.verifier_errors)
         longest = config.data.max_response_length
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
@@ -88,32 +115,40 @@ class Grading:
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
             truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
-            infos=said,
+            infos=list(compress(infos, sampled)),
         )
 
+    def sampled(self, grades: Grades) -> Grades:
+        """The grades of all responses of the step: of a train batch without its padding, and of filtered groups."""
+        dropped = self.trainer.group_filter.dropped
+        return grades.responses() if dropped is None else joined([grades.responses(), dropped])
+
     def metrics(self, grades: Grades, alone: torch.Tensor | None = None) -> dict[str, float]:
-        """The metrics of the sampled batch.
+        """The metrics of all that was sampled.
 
         Args:
             grades: of the batch.
             alone: (B,) bool, the row is dropped for want of others in its group; None: no row is.
         """
-        sampled = grades.sampled
-        first = grades.first[sampled]
+        sampled = self.sampled(grades)
+        left_out = torch.zeros_like(sampled.sampled)
+        if alone is not None:
+            left_out[: len(grades.infos)] = alone[grades.sampled]
         metrics = batch_metrics(
-            group=grades.group_ids[sampled],
-            score=grades.scores[sampled],
-            tokens=grades.tokens[sampled],
-            truncated=grades.truncated[sampled],
-            alone=(torch.zeros_like(sampled) if alone is None else alone)[sampled],
-            status=said_of_all(grades.infos, "status", str),
-            unfinished=said_of_all(grades.infos, UNFINISHED, float),
-            first=first if draws_more(self.trainer.config) else None,
+            group=sampled.group_ids,
+            score=sampled.scores,
+            tokens=sampled.tokens,
+            truncated=sampled.truncated,
+            alone=left_out,
+            status=said_of_all(sampled.infos, "status", str),
+            unfinished=said_of_all(sampled.infos, UNFINISHED, float),
+            first=sampled.first if draws_more(self.trainer.config) else None,
         )
         self._warn_of_graded_scores(metrics)
-        generated = grades.tokens[sampled].double().sum().item() + self.trainer.prompts.discarded_tokens
-        metrics["pacs/response_tokens/generated_sum"] = generated
-        return metrics | component_metrics(compress(grades.infos, first.tolist()), besides=("score", UNFINISHED))
+        trained = grades.tokens[grades.sampled].double().sum().item()
+        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens
+        said = compress(sampled.infos, sampled.first.tolist())
+        return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
     def validation(self, sources: list[str], uids: list[str], scores: list[float], counts: Any) -> dict[str, float]:
         """Our metrics of a validation.
