@@ -59,6 +59,7 @@ class World:
         self.queue: dict[str, dict[str, Any]] = {}
         self.rewards: Rewards = {}
         self.waiting: list[str] = []
+        self.rewards_of = rewards_of
         self.most_waiting, self.failing, self.infos = 0, lambda prompt: False, lambda reward: {}
         self.prompts: dict[str, int] = {}
         rows = [{"raw_prompt": [{"role": "user", "content": str(i)}], "index": i} for i in range(EPOCH)]
@@ -92,7 +93,7 @@ class World:
         uid = self.waiting.pop(self.dice.randrange(len(self.waiting)))
         step, place = map(int, uid.split("-"))
         failed = self.failing(self.prompts[uid])
-        self.rewards[uid] = rewards_of(step, self.prompts[uid], place)[: 1 if failed else None]
+        self.rewards[uid] = self.rewards_of(step, self.prompts[uid], place)[: 1 if failed else None]
         for session in range(len(self.rewards[uid])):
             self.queue[f"{uid}_{session}_0"] = {"status": "success", "response_len": 2 + session, "seq_len": 9}
         self.queue[uid]["status"] = "failure" if failed else "finished"
@@ -267,6 +268,28 @@ def test_a_group_that_failed_takes_its_place(tmp_path: Path, monkeypatch: pytest
     kept = [p for place, p in enumerate(stream) if p % 3 == 0 or len(set(rewards_of(1, p, place))) > 1]
     assert world.step(1)[0] == kept[:WANTED]
     assert any(prompt % 3 == 0 for prompt in kept[:WANTED])
+
+
+def test_a_group_that_further_responses_have_mended_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With DARS: what is filtered is known after the second stage, and the pass rate is of all first responses."""
+
+    def both_stages(step: int, prompt: int, place: int) -> list[float]:
+        first = rewards_of(step, prompt, place)
+        return first if any(first) else [*first, float(prompt % 2), 0.0]
+
+    dars = ("run.rollouts.dars.schedule=equal", "run.rollouts.dars.most=5")
+    stream = stream_of(World(make_trainer(tmp_path), monkeypatch, 0), 100)
+    world = World(make_trainer(tmp_path, *FILTER, *dars), monkeypatch, 0)
+    world.rewards_of = both_stages
+    prompts, metrics = world.step(1)
+    groups = [both_stages(1, prompt, place) for place, prompt in enumerate(stream)]
+    places = [place for place, group in enumerate(groups) if len(set(group)) > 1][:WANTED]
+    assert prompts == [stream[place] for place in places]
+    sampled = groups[: places[-1] + 1]
+    assert metrics["pacs/dars/rescued_count"] == sum(not any(g[:N]) and any(g) for g in sampled) > 0
+    assert metrics["pacs/dars/further_count"] == sum(len(g) - N for g in sampled)
+    first = [reward for group in sampled for reward in group[:N]]
+    assert sorted(world.grades.scores[world.grades.first].tolist()) == sorted(first)
 
 
 @pytest.mark.parametrize("metric", ["score", "reward", "parts"])
