@@ -10,7 +10,9 @@ import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
+from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.reasoning import UNFINISHED
@@ -34,6 +36,7 @@ class Grades:
         first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
         tokens: float, of the response.
         truncated: bool, the response is as long as one may be.
+        fingerprints: int64, the same of responses of the same tokens.
         infos: what the verifier said beside the score, of each sampled row.
     """
 
@@ -44,6 +47,7 @@ class Grades:
     first: torch.Tensor
     tokens: torch.Tensor
     truncated: torch.Tensor
+    fingerprints: torch.Tensor
     infos: list[dict[str, Any]]
 
     def rows(self, first: int, last: int) -> "Grades":
@@ -103,7 +107,8 @@ class Grading:
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
             when = f"step {self.trainer.global_steps}"
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
-        infos = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
+        extra_fields = data.get("extra_fields").tolist()
+        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
         longest = config.data.max_response_length
         last = responses_per_prompt(config) if draws_more(config) else math.inf
@@ -115,6 +120,7 @@ class Grading:
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
             truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
+            fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             infos=list(compress(infos, sampled)),
         )
 
@@ -140,6 +146,7 @@ class Grading:
             tokens=sampled.tokens,
             truncated=sampled.truncated,
             alone=left_out,
+            fingerprints=sampled.fingerprints,
             status=said_of_all(sampled.infos, "status", str),
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
             first=sampled.first if draws_more(self.trainer.config) else None,
@@ -183,6 +190,14 @@ class Grading:
 
 def _columns(batch: Any, *names: str) -> Any:
     return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(names))
+
+
+def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
+    """Of the rows of a batch, 0 of padding: as the agent loops noted them, or another manager's by the responses."""
+    noted = [extra.get(FINGERPRINT) if known else 0 for extra, known in zip(extra_fields, sampled, strict=True)]
+    if None not in noted:
+        return [int(number) for number in noted]
+    return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
 
 
 def outcome(values: torch.Tensor, name: str) -> dict[str, float]:
