@@ -167,9 +167,7 @@ class GroupFilter:
         """The error of a step that may draw no more."""
         said = [info for grades in filtered.values() for info in grades.infos]
         check_graded(said, self.trainer.config.run.faults.verifier_errors)
-        few = f"step {self.trainer.global_steps}: {drawn} prompts were sampled, and too few of them had responses of"
+        few = f"{drawn} prompts were sampled, and too few of them had responses of different scores"
         limit = f"algorithm.filter_groups.max_num_gen_batches={self.settings.max_num_gen_batches} (0: no limit)"
-        mend = (
-            f"different {self.settings.metric}s: the data is too easy or too hard for this policy now, or raise {limit}"
-        )
-        return RuntimeError(f"{few} {mend}")
+        why = f"the data is too easy or too hard for this policy now, or raise {limit}"
+        return RuntimeError(f"step {self.trainer.global_steps}: {few}: {why}")

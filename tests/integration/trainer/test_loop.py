@@ -104,6 +104,7 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
         first=torch.tensor([True] * 3),
         tokens=torch.tensor([3.0, 3.0, 3.0]),
         truncated=torch.tensor([False] * 3),
+        fingerprints=torch.tensor([1, 2, 3]),
         infos=[{}] * 3,
     )
     monkeypatch.setattr(made.grading, "grade", lambda batch: grades)
@@ -123,6 +124,7 @@ TWO = Grades(
     first=torch.tensor([True, True]),
     tokens=torch.tensor([2.0, 1.0]),
     truncated=torch.tensor([False] * 2),
+    fingerprints=torch.tensor([1, 2]),
     infos=[{}] * 2,
 )
 
