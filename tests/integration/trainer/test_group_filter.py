@@ -294,11 +294,21 @@ def test_a_group_that_further_responses_have_mended_is_kept(tmp_path: Path, monk
 
 @pytest.mark.parametrize("metric", ["score", "reward", "parts"])
 def test_groups_are_filtered_by_what_is_asked_for(metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`parts` is the same of all responses of a right and of a wrong group alike, but for that of reward 1."""
+    """A right response has earned 1, or less if it is long."""
+    value = {"score": lambda r: float(r > 0.5), "reward": lambda r: r, "parts": lambda r: 3 * (r == 1)}[metric]
+
+    def shaped(step: int, prompt: int, place: int) -> list[float]:
+        dice = random.Random(f"{prompt} {place}")
+        some = dice.choice([[1.0], [0.0], [1.0, 0.75], [1.0, 0.75, 0.0], [0.75, 0.0]])
+        return [dice.choice(some) for _ in range(N)]
+
     world = World(make_trainer(tmp_path, *FILTER, f"algorithm.filter_groups.metric={metric}"), monkeypatch, 0)
-    world.infos = lambda reward: {"parts": 0.1 + reward, "score": 1 - reward}
+    world.rewards_of = shaped
+    world.infos = lambda reward: {"parts": 3 * (reward == 1), "score": float(reward > 0.5)}
     prompts, _ = world.step(1)
-    assert prompts == expected(1, stream_of(World(make_trainer(tmp_path), monkeypatch, 0), 100))[0][0]
+    stream = stream_of(World(make_trainer(tmp_path), monkeypatch, 0), 100)
+    differ = [p for place, p in enumerate(stream) if len({value(r) for r in shaped(1, p, place)}) > 1]
+    assert prompts == differ[:WANTED]
 
 
 def test_a_number_that_is_not_said_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
