@@ -250,6 +250,17 @@ def test_primary_configs_differ_in_the_algorithm_alone() -> None:
     assert own == {key for key in leaves[0] if key.startswith(OF_PACS)} - set(leaves[-1])
 
 
+@pytest.mark.parametrize("algorithm", sorted(file.stem for file in config_dir().glob("*.yaml")))
+def test_groups_are_filtered_with_every_algorithm(algorithm: str) -> None:
+    """By the one switch, and by the verifier's own score; DAPO has it on."""
+    config = composed(algorithm, "recipe=arithmetic", "algorithm.filter_groups.enable=true")
+    sound(config)
+    trainer = (MethodTrainer if config.trainer.v1.trainer_mode == "pacs" else BaselineTrainer)(config)
+    assert trainer.replay_buffer.sample == trainer.group_filter.sample
+    assert (trainer.group_filter.settings.metric, trainer.group_filter.settings.max_num_gen_batches) == ("score", 10)
+    assert composed(algorithm, "recipe=arithmetic").algorithm.filter_groups.enable == (algorithm == "dapo")
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_s_config_has_its_defaults(name: str) -> None:
     """A class that is used without its config, in a test or a program, is the same method."""

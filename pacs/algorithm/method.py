@@ -22,6 +22,8 @@ class UpdateConfig(Settings):
 
     #: grouped: autograd through whole groups; cached: effective advantages first; auto: grouped where groups fit.
     strategy: Literal["auto", "grouped", "cached"] = "auto"
+    #: Responses of the same tokens pass through the model once, where they meet in a micro-batch.
+    merge_duplicates: bool = False
     #: Of the gap between the policy and the engine that sampled.
     correction: CorrectionConfig = CorrectionConfig()
 

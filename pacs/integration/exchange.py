@@ -23,6 +23,10 @@ SCORED = f"{PREFIX}scored"
 #: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its
 #: columns, and their values as one (columns, B) tensor.
 TABLES = f"{PREFIX}tables"
+#: (B,) bool, the row is the same as one before it in its micro-batch, whose pass through the model it shares.
+MERGED = f"{PREFIX}merged"
+#: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
+FINGERPRINT = f"{PREFIX}fingerprint"
 
 
 class Packed:

@@ -10,6 +10,7 @@ import torch
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics import ours
+from pacs.metrics.duplicates import duplicates
 from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
 
 #: What every update table holds.
@@ -17,7 +18,7 @@ UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "token_weight_least", "weighted_tokens"}
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update"}
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update", "merged_tokens"}
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -68,6 +69,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
+            merged_tokens        tokens that had no pass of their own (`method.update.merge_duplicates`)
             row                  the row's place in the train batch; not reduced
             update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
 
@@ -142,6 +144,7 @@ def batch_metrics(
     tokens: torch.Tensor,
     truncated: torch.Tensor,
     alone: torch.Tensor,
+    fingerprints: torch.Tensor,
     status: Sequence[str] | None,
     unfinished: Sequence[float] | None = None,
     first: torch.Tensor | None = None,
@@ -158,6 +161,7 @@ def batch_metrics(
         tokens: (B,) tokens of the response.
         truncated: (B,) 1 if the response was stopped by the limit on its length.
         alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
+        fingerprints: (B,) int64, the same of the same response (`duplicates.fingerprint`).
         status: B statuses of the verifier; None if it gives none.
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
@@ -178,11 +182,14 @@ def batch_metrics(
         columns["further"] = ~first
     begun = kept if first is None else kept & first
     selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept, ours.FIRST: begun}
-    groups: dict[str, float] = {}
-    if not graded[kept].any():
+    columns["duplicate"], repeated = duplicates(group, fingerprints)
+    columns["repeated_tokens"] = tokens * repeated
+    classes = not graded[kept].any()
+    if classes:
         columns |= {"correct": right, "wrong": ~right}
         selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
-        groups = _reduce(*_group_table(group[kept], right[kept], None if first is None else first[kept]))
+    of_rows = {"group": group, "distinct": ~repeated, "first": first, "correct": right if classes else None}
+    groups = _reduce(*_group_table(**{name: v if v is None else v[kept] for name, v in of_rows.items()}))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 
@@ -196,15 +203,20 @@ def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]
 
 
 def _group_table(
-    group: torch.Tensor, correct: torch.Tensor, first: torch.Tensor | None
+    group: torch.Tensor, distinct: torch.Tensor, correct: torch.Tensor | None, first: torch.Tensor | None
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """One row a group: which of the two classes its (B,) responses have. A single response is no group to compare."""
+    """One row a group: how many of its (B,) responses differ, and which of the two classes they have, if they have any.
+
+    A single response is no group to compare.
+    """
     index = group.unique(return_inverse=True)[1]
     sizes = index.bincount()
-    right = index[correct].bincount(minlength=len(sizes))
-    kinds = {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
-    if first is not None:
-        kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
+    kinds = {"distinct": index[distinct].bincount(minlength=len(sizes))}
+    if correct is not None:
+        right = index[correct].bincount(minlength=len(sizes))
+        kinds |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
+        if first is not None:
+            kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
     return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}
 
 

@@ -44,6 +44,9 @@ PROMPT_SPREAD = Assumption(0.5, "nats", "standard deviation of the logarithm of 
 FURTHER_SHARE = Assumption(
     0.25, "share", "further responses to a prompt over the most it may get, beyond `rollout.n` (`run.rollouts.dars`)"
 )
+KEPT_SHARE = Assumption(
+    0.5, "share", "groups that are trained on, of those that are sampled (`algorithm.filter_groups`)"
+)
 SYNC_TENSOR_SECONDS = Assumption(
     5e-4, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader; fitted"
 )

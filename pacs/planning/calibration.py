@@ -55,6 +55,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         nodes=1,
         sequence_parallel=1,
         rows=rows,
+        kept_share=None,
         mini_batches=step.prompts // step.mini_batch,
         epochs=1,
         response_tokens=step.response_tokens,

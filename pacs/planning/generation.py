@@ -1,7 +1,7 @@
 """How long the engines take for a step's responses: reading and arithmetic of all decoding steps, in closed form."""
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -44,11 +44,14 @@ class Generation:
 
 @lru_cache(maxsize=32)
 def generation(work: Workload) -> Generation:
-    """The rows of a step are dealt to the engines in turn.
+    """The rows of a step, filtered ones among them, are dealt to the engines in turn.
 
     An engine works on as many at a time as `max_num_seqs` allows and its KV cache holds at their mean length, one
-    where it holds none. What it preempts, and waits for between two steps, is not in the plan.
+    where it holds none. What it preempts, and waits for between two steps, is not in the plan, nor that groups
+    which take the place of filtered ones begin late.
     """
+    if work.kept_share is not None:
+        return generation(replace(work, lengths=work.sampled, kept_share=None))
     lengths, count = work.lengths, work.ranks // work.engine.tensor_parallel
     prompt_of_row = np.arange(len(lengths.responses)) // (len(lengths.responses) // len(lengths.prompts))
     at_once = max(1, min(work.engine.max_sequences, cache_tokens(work) // max(1, int(lengths.rows.mean()))))

@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from pacs.algorithm import ReferenceSchedule
 from pacs.base.errors import UserError
 from pacs.planning.architecture import find_architecture
-from pacs.planning.assumptions import FURTHER_SHARE, MEAN_RESPONSE_SHARE
+from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Sample, step_lengths
 from pacs.planning.workload import Workload
@@ -53,6 +53,7 @@ def read_workload(
         sequence_parallel=keys.sequence_parallel_size(config),
         rows=prompts * group,
         assumed_group=group if keys.draws_more(config) else None,
+        kept_share=KEPT_SHARE.value if keys.filters_groups(config) else None,
         mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
         response_tokens=longest,

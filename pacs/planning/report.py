@@ -61,6 +61,8 @@ def heading(work: Workload) -> str:
     how = f" ({work.strategy})" if work.strategy else ""
     nodes = f" on {work.nodes} nodes" if work.nodes > 1 else ""
     group = f" ({work.assumed_group} to a prompt in the mean, assumed)" if work.assumed_group else ""
+    if work.kept_share is not None:
+        group += f" (of {len(work.sampled.responses):,} that are sampled, assumed)"
     tokens = f"{work.mean_response_tokens:,.0f} in the mean, {work.mean_prompt_tokens:,.0f} of a prompt"
     return (
         f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "

@@ -1,7 +1,9 @@
 """A step as the formulas need it: numbers, without Hydra or verl."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from pacs.planning.architecture import Architecture
 from pacs.planning.devices import Device
@@ -18,6 +20,8 @@ class Workload:
         ranks: training ranks, one a GPU.
         sequence_parallel: ranks that share a sequence.
         assumed_group: responses to a prompt in the mean, where the rollouts decide (DARS); else None.
+        kept_share: of the groups that are sampled those that are trained on, where a filter decides (dynamic sampling);
+            else None.
         response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
         lengths: of the rows, which time depends on.
         policy_passes: of the policy over all rows without a gradient: verl's old log-probabilities, `cached`'s scores.
@@ -36,6 +40,7 @@ class Workload:
     sequence_parallel: int
     rows: int
     assumed_group: int | None
+    kept_share: float | None
     mini_batches: int
     epochs: int
     response_tokens: int
@@ -49,6 +54,19 @@ class Workload:
     engine: Engine
     steps: int | None
     save_every: int
+
+    @property
+    def sampled(self) -> Lengths:
+        """Of all rows that are sampled, as long as those that are trained on: only these are in `lengths`."""
+        if self.kept_share is None:
+            return self.lengths
+        prompts = round(len(self.lengths.prompts) / self.kept_share)
+        rows = prompts * (len(self.lengths.responses) // len(self.lengths.prompts))
+        return replace(
+            self.lengths,
+            prompts=np.resize(self.lengths.prompts, prompts),
+            responses=np.resize(self.lengths.responses, rows),
+        )
 
     @property
     def mean_prompt_tokens(self) -> float:

@@ -53,7 +53,7 @@ _PRECISION = ("dtype", "mixed_precision", "model_dtype", "qat")
 #: Sections that count -> the parts of each that do not.
 COUNTS: dict[str, tuple[str, ...]] = {
     # The update's strategies give the same gradient; the seeds of rollouts change no distribution.
-    "method": ("metrics", "update.strategy"),
+    "method": ("metrics", "update.strategy", "update.merge_duplicates"),
     "run": ("dir", "faults", "resume", "rollouts.seeded", "sample_groups"),
     "algorithm": (),
     "data": (

@@ -109,6 +109,11 @@ def draws_more(config: DictConfig) -> bool:
     return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
 
 
+def filters_groups(config: DictConfig) -> bool:
+    """Whether groups whose responses have all earned the same are sampled anew."""
+    return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))
+
+
 def most_responses(config: DictConfig) -> int:
     """Responses that a prompt may have: the largest group."""
     return int(config.run.rollouts.dars.most) if draws_more(config) else responses_per_prompt(config)

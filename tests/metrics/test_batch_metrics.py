@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 import torch
 
+from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.verdict import Status
 
@@ -30,6 +31,7 @@ def make_rows(seed: int) -> list[dict[str, Any]]:
                     "truncated": float(rng.random() < 0.3),
                     "alone": float(size == 1),
                     "status": rng.choice(STATUSES),
+                    "response": rng.choice([[1], [1, 2], [2, 1], [], [1, 2, 3]]),
                 }
             )
     rng.shuffle(rows)
@@ -43,6 +45,7 @@ def compute(rows: list[dict[str, Any]], **changed: Any) -> dict[str, float]:
     }
     columns["group"] = torch.tensor([row["group"] for row in rows], dtype=torch.int64)
     columns["status"] = [row["status"] for row in rows]
+    columns["fingerprints"] = torch.tensor([fingerprint(row["response"]) for row in rows])
     return batch_metrics(**(columns | changed))
 
 
@@ -54,6 +57,14 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
     for row in kept:
         groups.setdefault(row["group"], []).append(row["score"])
 
+    written: dict[int, list[list[int]]] = {}
+    repeated = 0
+    for row in kept:
+        repeated += row["tokens"] * (row["response"] in written.setdefault(row["group"], []))
+        written[row["group"]].append(row["response"])
+    alike = sum(written[row["group"]].count(row["response"]) > 1 for row in kept)
+    distinct = [len(set(map(tuple, responses))) for responses in written.values()]
+
     def share(rows: list[dict[str, Any]], name: str) -> float:
         return sum(1 for row in rows if row[name]) / len(rows)
 
@@ -62,6 +73,9 @@ def naive(rows: list[dict[str, Any]]) -> dict[str, float]:
         "pacs/rows/wrong_count": len(wrong),
         "pacs/rows/graded_count": 0,
         "pacs/rows/alone_count": len(rows) - len(kept),
+        "pacs/duplicates/responses_fraction": alike / len(kept),
+        "pacs/duplicates/distinct_mean": sum(distinct) / len(distinct),
+        "pacs/duplicates/repeated_per_token": repeated / sum(row["tokens"] for row in kept),
         "pacs/groups/mixed_fraction": sum(0 < sum(g) < len(g) for g in groups.values()) / len(groups),
         "pacs/groups/all_correct_fraction": sum(all(g) for g in groups.values()) / len(groups),
         "pacs/groups/all_wrong_fraction": sum(not any(g) for g in groups.values()) / len(groups),
@@ -172,3 +186,20 @@ def test_a_graded_score_that_is_dropped_takes_nothing_away() -> None:
     assert any(row["alone"] for row in rows)
     dropped = [row | {"score": 0.5} if row["alone"] else row for row in rows]
     assert compute(dropped) == compute(rows)
+
+
+def test_responses_have_one_fingerprint_if_and_only_if_their_tokens_are_the_same() -> None:
+    responses = [[], [0], [0, 0], [1, 2], [2, 1], [12], [1, 2, 0], [258], [1, 256]]
+    numbers = [fingerprint(response) for response in responses]
+    assert len(set(numbers)) == len(responses)
+    assert all(0 <= number < 2**63 for number in numbers)
+    assert numbers == [fingerprint(torch.tensor(response).tolist()) for response in responses]
+
+
+def test_graded_responses_are_compared_too() -> None:
+    """They have no classes; whether they are the same has nothing to do with those."""
+    rows = make_rows(0)
+    names = [name for name in naive(rows) if name.startswith("pacs/duplicates/")]
+    graded = compute([row | {"score": 0.5} for row in rows])
+    assert {name: graded[name] for name in names} == pytest.approx({name: naive(rows)[name] for name in names})
+    assert "pacs/groups/mixed_fraction" not in graded

@@ -50,6 +50,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
     computed = update_metrics([table]) | batch_metrics(
         group=torch.zeros(4, dtype=torch.int64),
         alone=torch.zeros(4),
+        fingerprints=torch.zeros(4, dtype=torch.int64),
         status=["correct"] * 4,
         unfinished=[0.0] * 4,
         first=torch.ones(4, dtype=torch.bool),

@@ -78,6 +78,16 @@ def test_a_second_stage_makes_more_rows_and_larger_groups(config: DictConfig) ->
     assert "8,192 responses of up to" in heading(uniform.work)
 
 
+def test_groups_that_are_filtered_are_sampled_and_not_trained_on(config: DictConfig) -> None:
+    plain, filtered = plan(config), plan(config, "algorithm.filter_groups.enable=true")
+    assert plain.work.rows == filtered.work.rows == len(filtered.work.lengths.responses)
+    assert len(filtered.work.sampled.responses) == 2 * 8192
+    assert filtered.seconds["generation"] > 1.5 * plain.seconds["generation"]
+    others = [{name: time for name, time in of.seconds.items() if name != "generation"} for of in (plain, filtered)]
+    assert others[0] == others[1]
+    assert "8,192 responses (of 16,384 that are sampled, assumed) of up to" in heading(filtered.work)
+
+
 def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig) -> None:
     cached = plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73727")
     grouped = plan(config)

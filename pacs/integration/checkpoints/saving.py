@@ -137,6 +137,7 @@ class Saving:
         try:
             with self._verl_saves_to(aside):
                 verl_saves()
+            trainer.prompts.save_position(folder)
             reference = trainer.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
             write_atomically(folder / checkpoints.METRICS, json.dumps(self._metrics_so_far()))

@@ -21,6 +21,7 @@ from pacs.integration.checks.batch import rollout_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.dars import dars_problems
+from pacs.integration.checks.group_filter import filter_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
@@ -54,7 +55,13 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     for check in (
-        value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, composite_problems,
+        value_problems,
+        _life_problems,
+        rollout_problems,
+        dars_problems,
+        pool_problems,
+        filter_problems,
+        composite_problems,
         switch_problems,
     ):
         yield from check(config)
@@ -65,7 +72,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
 @spelled
 def _life_problems(config: DictConfig) -> Iterator[str]:
     """What a run needs so that it can be stopped, killed and gone on with, from whole checkpoints in its folder."""
-    trainer, gpus, groups = config.trainer, ranks(config), config.algorithm.get("filter_groups") or {}
+    trainer, gpus = config.trainer, ranks(config)
     if config.run.rollouts.seeded is True and config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class"):
         manager = "@rollout.agent.agent_loop_manager_class="
         yield f"run.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager}, or set it to false."
@@ -85,12 +92,6 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
     for key in (f"{part}.checkpoint.{which}_contents" for part in ("actor", "critic") for which in ("save", "load")):
         if lacking := {"model", "optimizer", "extra"} - set(OmegaConf.select(config, full_name(key))):
             yield f"@{key} lacks {sorted(lacking)}: a run goes on only from all of them."
-    metric, verifiers = groups.get("metric"), config.reward.custom_reward_function.path == PATH
-    if groups.get("enable") and (metric is None or (verifiers and metric not in ("score", "reward"))):
-        yield (
-            "@algorithm.filter_groups.metric=: groups are filtered by a number that the verifier gives: use score, or "
-            "reward (with what was taken off for length)."
-        )
 
 
 def logger_problem(config: DictConfig) -> str | None:

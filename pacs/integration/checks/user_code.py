@@ -19,6 +19,7 @@ from omegaconf import DictConfig
 
 from pacs.base.redaction import redact
 from pacs.integration.checks.composite import parts_of, totals_of
+from pacs.integration.checks.group_filter import ALWAYS_THERE
 from pacs.integration.schema import method_in
 from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
@@ -140,9 +141,9 @@ def _score_problem(config: DictConfig, calls: list[dict[str, Any]]) -> str | Non
         told = f"{FUNCTION}: for {call['of']} it gives {call['score']:g}"
         if not math.isfinite(call["score"]):
             return f"{told}: mend it, so that every score is a finite number."
-        if filtered and metric not in ("reward", *call["names"]):
+        if filtered and metric not in (*ALWAYS_THERE, *call["names"]):
             said = f"the reward function says nothing of that name (it says {', '.join(call['names'])})"
-            mend = "name one of these, or use reward"
+            mend = "name one of these, or use score"
             return f"algorithm.filter_groups.metric={metric}: for {call['of']} {said}: {mend}."
         if clashing := sorted(set(call["names"]) & set(parts_of(config))):
             named = f"for {call['of']} it returns {clashing[0]!r}, the name of a part of run.reward"

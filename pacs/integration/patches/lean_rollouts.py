@@ -27,9 +27,11 @@ from verl.utils.rollout_trace import RolloutTraceConfig
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 from verl.workers.rollout.llm_server import LLMServerClient
 
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.many_at_once import Graded
 from pacs.integration.patches.together import Together
+from pacs.metrics.duplicates import fingerprint
 
 #: verl's name of its loop of one turn, and its class as Hydra knows it.
 SINGLE_TURN = "single_turn_agent"
@@ -149,6 +151,8 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         output.metrics.compute_score = time.perf_counter() - began
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+        for each in output if isinstance(output, list) else [output]:
+            each.extra_fields[FINGERPRINT] = fingerprint(each.response_ids)
         if not self.lean or isinstance(output, list):
             await super()._agent_loop_postprocess(output, validate, **kwargs)
             return

@@ -12,6 +12,7 @@ import ray
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 
 from pacs.integration.patches.lean_rollouts import LeanWorker
+from pacs.verl_keys.config import filters_groups
 
 
 class Seeds:
@@ -21,7 +22,10 @@ class Seeds:
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
         run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
-        seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session)
+        # A step that draws until it has enough groups may come to a prompt again, when all of the data were drawn.
+        repeats = filters_groups(self.config) and not trajectory["validate"]
+        place = int(kwargs["uid"].rsplit("-", 1)[1]) if repeats else None
+        seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session, place)
         seeded = {**sampling_params, "seed": seed}
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
 
@@ -38,7 +42,7 @@ class SeededAgentLoopManager(AgentLoopManagerTQ):
         self.agent_loop_workers_class = ray.remote(SeededWorker)
 
 
-def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int) -> int:
+def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int, place: int | None = None) -> int:
     """A seed of 63 bits for one response.
 
     Args:
@@ -47,6 +51,8 @@ def response_seed(seed: int, step: int, validate: bool, messages: Any, session: 
         validate: whether it is sampled for validation.
         messages: the prompt.
         session: the response's number within its group.
+        place: the prompt's among those of the step; None where no prompt comes twice.
     """
-    about = json.dumps([seed, int(step), bool(validate), list(messages), int(session)], default=str)
-    return int.from_bytes(hashlib.sha256(about.encode()).digest()[:8], "little") >> 1
+    about = [seed, int(step), bool(validate), list(messages), int(session), *([] if place is None else [place])]
+    hashed = json.dumps(about, default=str)
+    return int.from_bytes(hashlib.sha256(hashed.encode()).digest()[:8], "little") >> 1

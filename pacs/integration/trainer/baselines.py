@@ -84,7 +84,7 @@ class BaselineTrainer(SynchronousTrainer):
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """verl's: the scores are what the verifier said, as in all other runs, the rewards what was trained on."""
         super()._compute_metrics(batch, metrics, *args, **kwargs)
-        metrics.update(outcome(self.grades.scores[self.grades.sampled], "score"))
+        metrics.update(outcome(self.grading.sampled(self.grades).scores, "score"))
 
 
 for _name in BASELINES:

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
+from itertools import accumulate, compress
 from typing import Any, TypeVar
 
 import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
+from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.composite import PARTS
@@ -35,6 +37,7 @@ class Grades:
         first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
         tokens: float, of the response.
         truncated: bool, the response is as long as one may be.
+        fingerprints: int64, the same of responses of the same tokens.
         infos: what the verifier said beside the score, of each sampled row.
     """
 
@@ -45,7 +48,27 @@ class Grades:
     first: torch.Tensor
     tokens: torch.Tensor
     truncated: torch.Tensor
+    fingerprints: torch.Tensor
     infos: list[dict[str, Any]]
+
+    def rows(self, first: int, last: int) -> "Grades":
+        """Those of rows that follow each other, where no row is padding."""
+        cut = slice(first, last)
+        return replace(self, **{name: values[cut] for name, values in vars(self).items()})
+
+    def responses(self) -> "Grades":
+        """Those of the rows that are no padding."""
+        columns = {name: values[self.sampled] for name, values in vars(self).items() if name != "infos"}
+        return replace(self, **columns)
+
+
+def joined(parts: Sequence[Grades]) -> Grades:
+    """Those of several batches, whose groups are all different ones."""
+    columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in vars(parts[0]) if name != "infos"}
+    groups = [part.group_ids.unique(return_inverse=True) for part in parts]
+    before = accumulate((len(ids) for ids, _ in groups), initial=0)
+    columns["group_ids"] = torch.cat([first + index for first, (_, index) in zip(before, groups, strict=False)])
+    return Grades(**columns, infos=[info for part in parts for info in part.infos])
 
 
 class Grading:
@@ -67,6 +90,16 @@ class Grading:
             ValueError: A reward is not finite.
             VerifierFailure: The verifier failed on more responses than `run.faults.verifier_errors`.
         """
+        grades = self.read(batch)
+        check_graded(self.sampled(grades).infos, self.trainer.config.run.faults.verifier_errors)
+        return grades
+
+    def read(self, batch: Any) -> Grades:
+        """The grades of any rows of the queue.
+
+        Raises:
+            ValueError: A reward is not finite.
+        """
         config = self.trainer.config
         data = _columns(batch, "rm_scores", "response_mask", "extra_fields")
         rewards = row_sums(data["rm_scores"])
@@ -75,10 +108,9 @@ class Grading:
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
             when = f"step {self.trainer.global_steps}"
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
-        infos = [extra.get("reward_extra_info", {}) for extra in data.get("extra_fields").tolist()]
+        extra_fields = data.get("extra_fields").tolist()
+        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
-        said = [info for info, is_sampled in zip(infos, sampled, strict=True) if is_sampled]
-        check_graded(said, config.run.faults.verifier_errors)
         longest = config.data.max_response_length
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
@@ -89,32 +121,42 @@ class Grading:
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
             truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
-            infos=said,
+            fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
+            infos=list(compress(infos, sampled)),
         )
 
+    def sampled(self, grades: Grades) -> Grades:
+        """The grades of all responses of the step: of a train batch without its padding, and of filtered groups."""
+        dropped = self.trainer.group_filter.dropped
+        return grades.responses() if dropped is None else joined([grades.responses(), dropped])
+
     def metrics(self, grades: Grades, alone: torch.Tensor | None = None) -> dict[str, float]:
-        """The metrics of the sampled batch.
+        """The metrics of all that was sampled.
 
         Args:
             grades: of the batch.
             alone: (B,) bool, the row is dropped for want of others in its group; None: no row is.
         """
-        sampled = grades.sampled
-        first = grades.first[sampled]
+        sampled = self.sampled(grades)
+        left_out = torch.zeros_like(sampled.sampled)
+        if alone is not None:
+            left_out[: len(grades.infos)] = alone[grades.sampled]
         metrics = batch_metrics(
-            group=grades.group_ids[sampled],
-            score=grades.scores[sampled],
-            tokens=grades.tokens[sampled],
-            truncated=grades.truncated[sampled],
-            alone=(torch.zeros_like(sampled) if alone is None else alone)[sampled],
-            status=said_of_all(grades.infos, "status", str),
-            unfinished=said_of_all(grades.infos, UNFINISHED, float),
-            first=first if draws_more(self.trainer.config) else None,
+            group=sampled.group_ids,
+            score=sampled.scores,
+            tokens=sampled.tokens,
+            truncated=sampled.truncated,
+            alone=left_out,
+            fingerprints=sampled.fingerprints,
+            status=said_of_all(sampled.infos, "status", str),
+            unfinished=said_of_all(sampled.infos, UNFINISHED, float),
+            first=sampled.first if draws_more(self.trainer.config) else None,
         )
         self._warn_of_graded_scores(metrics)
-        generated = grades.tokens[sampled].double().sum().item() + self.trainer.prompts.discarded_tokens
-        metrics["pacs/response_tokens/generated_sum"] = generated
-        return metrics | component_metrics(compress(grades.infos, first.tolist()), besides=("score", UNFINISHED))
+        trained = grades.tokens[grades.sampled].double().sum().item()
+        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens
+        said = compress(sampled.infos, sampled.first.tolist())
+        return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
     def parts(self, batch: Any) -> dict[str, dict[str, float]]:
         """The verifier's score, as `correctness`, and the other parts of each response's reward, by its key.
@@ -165,6 +207,14 @@ class Grading:
 
 def _columns(batch: Any, *names: str) -> Any:
     return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(names))
+
+
+def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
+    """Of the rows of a batch, 0 of padding: as the agent loops noted them, or another manager's by the responses."""
+    noted = [extra.get(FINGERPRINT) if known else 0 for extra, known in zip(extra_fields, sampled, strict=True)]
+    if None not in noted:
+        return [int(number) for number in noted]
+    return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
 
 
 def outcome(values: torch.Tensor, name: str) -> dict[str, float]:

@@ -100,24 +100,6 @@ class PoolLoader:
         right = sum(min(max(score, 0.0), 1.0) for score in scores)
         self._pool.observe(self._problems[uid], right, len(scores))
 
-    def follow(self, buffer: Any) -> None:
-        """Count also the groups that verl's replay buffer throws away since all of their responses are alike.
-
-        Mixed ones that it has sampled beyond a step's need go uncounted: it says nothing of their rewards.
-        """
-        clear_groups = buffer._clear_groups
-
-        def count_and_clear(partition_id: str, uids: set[str]) -> None:
-            if partition_id == "train":
-                alike = buffer._dapo_classification_cache[partition_id]
-                uids_of_rows = [prompt_uid(key) for key in buffer.partitions[partition_id]]
-                for uid in uids & self._problems.keys():
-                    if alike.get(uid) is not None:
-                        self._count(uid, [alike[uid]] * uids_of_rows.count(uid))
-            clear_groups(partition_id, uids)
-
-        buffer._clear_groups = count_and_clear
-
     def state_dict(self) -> dict[str, Any]:
         """What is believed after the step, and the generator of the draws."""
         return {STATE: self._pool.state()}

@@ -1,47 +1,75 @@
-"""The order of a run's prompts, and how many are sampled in place of filtered groups."""
+"""The order of a run's prompts; with a filter of groups (`group_filter.py`) those that a step has used."""
 
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import torch
 from omegaconf import DictConfig
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.trainer.step_rows import prompt_uid
+from pacs.verl_keys.config import filters_groups, prompts_per_step
+
+#: verl's file of a checkpoint that holds the state of the data loader.
+LOADER_STATE = "data.pt"
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A prompt, and where the loader was after it.
+
+    Attributes:
+        prompt: verl's fields of it, a batch of one.
+        position: the loader's state.
+    """
+
+    prompt: Any
+    position: Any
 
 
 class PromptOrder:
-    """Numbers the prompts as they are drawn, so that rows can be arranged alike in every run.
+    """Numbers a step's prompts as they are drawn, so that rows can be arranged alike in every run.
 
     Args:
         config: verl's.
 
     Attributes:
-        resampled: prompts drawn in this step in place of groups that were filtered.
+        drawn: prompts of this step so far.
         discarded_tokens: of the responses that were sampled in this step and thrown away, filtered groups as a rule.
     """
 
     def __init__(self, config: DictConfig) -> None:
-        self.config = config
-        self.drawn = self.resampled = self.discarded_tokens = 0
+        self.filters, self.per_step = filters_groups(config), prompts_per_step(config)
+        self.drawn = self.discarded_tokens = 0
+        # With a filter alone, which does not know beforehand how many prompts a step takes.
+        self._of_step: list[_Drawn] = []
+        self._put_back: deque[_Drawn] = deque()
+        self._position: Any = None
 
-    def count(self, step: int, num_prompts: int | None) -> None:
-        """Count the prompts that take the place of filtered groups (None: a step begins).
+    @property
+    def resampled(self) -> int:
+        """Prompts drawn in this step in place of groups that were filtered."""
+        return max(0, self.drawn - self.per_step)
 
-        verl's synchronous trainer does not heed `algorithm.filter_groups.max_num_gen_batches`, and would sample for
-        ever where the policy solves all problems, or none.
+    def begin_step(self) -> None:
+        """Count anew."""
+        self.drawn = self.discarded_tokens = 0
 
-        Raises:
-            RuntimeError: Prompts of more batches than that were drawn.
+    def fetch(self, next_of_loader: Callable[[], Any], loader: Any) -> Any:
+        """The next prompt: one that an earlier step drew and did not use, or the loader's.
+
+        Args:
+            next_of_loader: fetches it, as a batch of one where groups are filtered.
+            loader: verl's, which can say where it is.
         """
-        if num_prompts is None:
-            self.resampled = self.discarded_tokens = 0
-        else:
-            self.resampled += num_prompts
-        most = self.config.algorithm.filter_groups.max_num_gen_batches
-        sampled = self.config.data.train_batch_size + self.resampled
-        if 0 < most * self.config.data.train_batch_size < sampled:
-            few = f"step {step}: {sampled} prompts were sampled, and too few of them had responses of different scores"
-            mend = f"raise algorithm.filter_groups.max_num_gen_batches={most} (0: no limit)"
-            raise RuntimeError(f"{few}: the data is too easy or too hard for this policy now, or {mend}")
+        if not self.filters:
+            return next_of_loader()
+        drawn = self._put_back.popleft() if self._put_back else _Drawn(next_of_loader(), loader.state_dict())
+        self._of_step.append(drawn)
+        return drawn.prompt.copy()  # verl writes the step and the id into it
 
     def number(self, step: int, batch: Any) -> Any:
         """Give the prompts of verl's batch ids `{step}-{number}` in the order in which they were drawn."""
@@ -49,6 +77,17 @@ class PromptOrder:
         self.drawn += len(batch)
         tu.assign_non_tensor_stack(batch, "uid", [f"{step}-{first + i}" for i in range(len(batch))])
         return batch
+
+    def use(self, number: int) -> None:
+        """Of the step's prompts take the first ones, so many; the next step begins with the others."""
+        self._position = self._of_step[number - 1].position
+        self._put_back.extendleft(reversed(self._of_step[number:]))
+        self._of_step = []
+
+    def save_position(self, checkpoint: Path) -> None:
+        """Write where the next step begins in the data, if a filter has drawn prompts from beyond that."""
+        if self._position is not None:
+            torch.save(self._position, checkpoint / LOADER_STATE)
 
     def count_discarded(self, buffer: Any) -> None:
         """Follow what verl's replay buffer throws away: it says how many groups, and not how long they are."""

@@ -1,9 +1,9 @@
 """verl's synchronous trainer with what every run of ours has attached to it.
 
 Attached are the phases (`phases`), the prompts' order (`prompts`) and draw (`pool`), what was graded (`grading`),
-checkpoints (`saving`) and the watch over the run's processes (`monitor`). This file says where in verl's loop each of
-them is called, and is the only one that names verl's class. What is trained is the subclass's: method_trainer.py, and
-baselines.py of verl's own.
+which groups are sampled anew (`group_filter`), checkpoints (`saving`) and the watch over the run's processes
+(`monitor`). This file says where in verl's loop each of them is called, and is the only one that names verl's class.
+What is trained is the subclass's: method_trainer.py, and baselines.py of verl's own.
 """
 
 from pathlib import Path
@@ -20,6 +20,7 @@ from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.nodes import host_of
 from pacs.integration.trainer.grading import Grades, Grading, without_shaping
+from pacs.integration.trainer.group_filter import GroupFilter
 from pacs.integration.trainer.monitor import Monitor, actors_of
 from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.pool import PoolLoader
@@ -58,6 +59,7 @@ class SynchronousTrainer(PPOTrainerSync):
         self.prompts.count_discarded(self.replay_buffer)
         self.replay_buffer.poll_interval = ROLLOUT_POLL_SECONDS
         self.grading = Grading(self)
+        self.group_filter = GroupFilter(self)
         self.saving = Saving(self)
         self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
 
@@ -105,7 +107,6 @@ class SynchronousTrainer(PPOTrainerSync):
         super()._init_dataloader()
         if draws_from_pool(self.config):
             self.train_dataloader = self.pool = PoolLoader(self.config, self.train_dataset)
-            self.pool.follow(self.replay_buffer)
         for loader in (self.train_dataloader, self.val_dataloader):
             loader.worker_init_fn = signals.heed_parent_alone
 
@@ -153,9 +154,10 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""
-        self.prompts.count(self.global_steps, num_prompts)
-        if self.pool is not None and num_prompts is None:
-            self.pool.begin(self.global_steps)
+        if num_prompts is None:
+            self.prompts.begin_step()
+            if self.pool is not None:
+                self.pool.begin(self.global_steps)
         with signals.blocked():  # it starts the loader's workers
             batch = super()._next_train_batch(num_prompts)
         batch = self.prompts.number(self.global_steps, batch)
@@ -166,6 +168,9 @@ class SynchronousTrainer(PPOTrainerSync):
     def learn_rates(self, batch: Any, grades: Grades) -> dict[str, float]:
         """Let the pool know what a train batch's prompts have earned; the metrics of its draw, none without a pool."""
         return {} if self.pool is None else self.pool.observe(batch.keys, grades)
+
+    def _fetch_one_gen_batch(self) -> Any:
+        return self.prompts.fetch(super()._fetch_one_gen_batch, self.train_dataloader)
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
         """verl's; the checkpoint of the step takes along what it measured."""

@@ -17,7 +17,7 @@ from pacs.algorithm import (
     row_columns,
     scale_gradient,
 )
-from pacs.integration.exchange import REFERENCE, ROLLOUT, SCORED, TABLES, MiniBatch, RowFields, StepSettings
+from pacs.integration.exchange import MERGED, REFERENCE, ROLLOUT, SCORED, TABLES, MiniBatch, RowFields, StepSettings
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class MethodLoss:
         mask: torch.Tensor,
         token_weights: torch.Tensor | None,
     ) -> dict[str, torch.Tensor]:
-        """Columns that need each token: entropy, the gap to vLLM and token weights, each where it is there."""
+        """Columns that need each token: entropy, the gap to vLLM, token weights, what was merged; where it is there."""
         columns = {}
         if token_weights is not None:
             columns["token_weight"] = torch.where(mask, token_weights, 0).sum(dim=1)
@@ -119,4 +119,7 @@ class MethodLoss:
             gap = torch.where(mask, (log_probs - data[ROLLOUT].to_padded_tensor(0)).abs(), 0)
             columns["rollout_gap"] = gap.sum(dim=1)
             columns["rollout_gap_worst"] = gap.amax(dim=1)
+        if self.method.update.merge_duplicates:
+            merged = data[MERGED] if MERGED in data else torch.zeros_like(mask[:, 0])
+            columns["merged_tokens"] = mask.sum(dim=1) * merged
         return columns

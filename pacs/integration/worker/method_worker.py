@@ -21,6 +21,7 @@ from pacs.algorithm import (
 )
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
 from pacs.integration.exchange import REFERENCE, SCORED, TABLES, MiniBatch, RowFields, StepSettings
+from pacs.integration.worker.merging import merge_duplicates
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
 
@@ -124,6 +125,15 @@ class MethodWorker(ProbedWorker):
 
     actor_worker_cls = MethodTrainingWorker
     ref_worker_cls = MethodTrainingWorker
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def set_loss_fn(self, loss_fn: MethodLoss) -> None:
+        """verl's; equal rows are merged, if they are, in the passes of policy and reference alike."""
+        super().set_loss_fn(loss_fn)
+        if loss_fn.method.update.merge_duplicates:
+            for model in (self.actor, self.ref):
+                if model is not None:
+                    merge_duplicates(model.engine)
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="actor"))
     @DistProfiler.annotate(color="red", role="actor_update", scheduled=True)

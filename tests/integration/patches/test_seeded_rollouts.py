@@ -19,6 +19,11 @@ def test_every_response_has_a_seed_of_its_own() -> None:
     assert [response_seed(*response) for response in responses] == seeds
 
 
+def test_a_prompt_that_a_step_comes_to_again_has_other_seeds_there() -> None:
+    seeds = [response_seed(0, 1, False, PROMPTS[0], session, place) for place in (None, 0, 1) for session in (0, 1)]
+    assert len(set(seeds)) == 6
+
+
 def test_verls_numbers_are_those_of_python() -> None:
     """It hands numpy's on, and prompts as an array of messages."""
     messages = np.array(PROMPTS[0], dtype=object)

@@ -46,19 +46,6 @@ def test_every_role_has_a_worker_of_ours(algorithm: str, overrides: list[str], r
         assert issubclass(trained, BaselineTrainingWorker)
 
 
-def test_groups_are_sampled_anew_up_to_the_limit() -> None:
-    made = trainer("dapo", "algorithm.filter_groups.max_num_gen_batches=3")
-    for _ in range(2):  # the count begins anew with each step
-        made.prompts.count(7, None)
-        made.prompts.count(7, 100)
-        made.prompts.count(7, 28)
-        assert made.prompts.resampled == 128
-    with pytest.raises(RuntimeError, match=r"step 7: 193 prompts .* algorithm.filter_groups.max_num_gen_batches=3"):
-        made.prompts.count(7, 1)
-    unbounded = trainer("dapo", "algorithm.filter_groups.max_num_gen_batches=0")
-    unbounded.prompts.count(7, 10**6)
-
-
 def test_tokens_that_are_thrown_away_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """verl's own buffer, which clears a filtered group and a surplus one."""
     made, cleared = trainer("dapo"), []
@@ -67,13 +54,13 @@ def test_tokens_that_are_thrown_away_are_counted(monkeypatch: pytest.MonkeyPatch
     rows = {"7-1_0_0": 5, "7-1_1_0": 7, "7-10_0_0": 100, "7-2_0_0": 11}
     buffer.partitions["train"] = {key: {"response_len": tokens} for key, tokens in rows.items()}
     buffer.partitions["val"] = {"7-1_0_0": {"response_len": 1000}}
-    made.prompts.count(7, None)
+    made.prompts.begin_step()
     for partition, uids in (("train", {"7-1"}), ("val", {"7-1"}), ("train", {"7-2", "7-3"}), ("train", set())):
         buffer._clear_groups(partition, uids)
     assert made.prompts.discarded_tokens == 5 + 7 + 11
     assert buffer.partitions["train"].keys() == {"7-10_0_0"}
     assert len(cleared) == 3
-    made.prompts.count(8, None)
+    made.prompts.begin_step()
     assert made.prompts.discarded_tokens == 0
 
 

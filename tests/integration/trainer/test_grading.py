@@ -27,7 +27,12 @@ def make_trainer(longest: int = 8, verifier_errors: float = 0.0, schedule: str |
             "run": {"faults": {"verifier_errors": verifier_errors}, "rollouts": {"dars": {"schedule": schedule}}},
         }
     )
-    return SimpleNamespace(config=config, global_steps=1, prompts=SimpleNamespace(discarded_tokens=5))
+    return SimpleNamespace(
+        config=config,
+        global_steps=1,
+        prompts=SimpleNamespace(discarded_tokens=5),
+        group_filter=SimpleNamespace(dropped=None),
+    )
 
 
 @pytest.fixture
@@ -39,7 +44,15 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
         layout=torch.jagged,
     )
     infos = [{"reward_extra_info": {"status": "correct" if score else "wrong", "score": score}} for score in SCORES]
-    rows = {"rm_scores": rewards, "response_mask": masks, "extra_fields": SimpleNamespace(tolist=lambda: infos)}
+    # a's two are the same; b's last is the row of padding's, which is not compared.
+    texts = [[1, 2, 3], [1, 2, 3], [4] * 7, [5], [5]]
+    responses = torch.nested.as_nested_tensor([torch.tensor(text) for text in texts], layout=torch.jagged)
+    rows = {
+        "rm_scores": rewards,
+        "response_mask": masks,
+        "responses": responses,
+        "extra_fields": SimpleNamespace(tolist=lambda: infos),
+    }
     monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
     tags = [{"response_len": length} for length in LENGTHS]
     tags[3]["is_padding"] = True
@@ -58,6 +71,26 @@ def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, tru
     assert metrics["pacs/truncated/correct_fraction"] == sum(length >= longest for length in LENGTHS[:2]) / 2
     assert metrics["pacs/response_tokens/generated_sum"] == 3 + 8 + 7 + 1 + 5
     assert metrics["pacs/rows/correct_count"] == 2
+    assert metrics["pacs/duplicates/responses_fraction"] == 2 / 4
+    assert metrics["pacs/duplicates/distinct_mean"] == (1 + 2) / 2
+    assert metrics["pacs/duplicates/repeated_per_token"] == LENGTHS[1] / (3 + 8 + 7 + 1)
+
+
+def test_the_agent_loops_fingerprints_are_taken_where_each_response_has_one(
+    batch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = grading._columns(batch)
+    notes = [
+        {"reward_extra_info": {"score": s}, "pacs_fingerprint": n} for s, n in zip(SCORES, (7, 7, 8, 0, 7), strict=True)
+    ]
+    del notes[3]["pacs_fingerprint"]  # padding has none
+    changed = rows | {"extra_fields": SimpleNamespace(tolist=lambda: notes)}
+    monkeypatch.setattr(grading, "_columns", lambda batch, *names: {name: changed[name] for name in names})
+    grader = Grading(make_trainer())
+    assert grader.grade(batch).fingerprints.tolist() == [7, 7, 8, 0, 7]
+    del notes[4]["pacs_fingerprint"]
+    by_tokens = grader.grade(batch).fingerprints
+    assert [by_tokens.tolist().index(number) for number in by_tokens] == [0, 0, 2, 3, 3]
 
 
 @pytest.mark.parametrize(("most", "refused"), [(0.25, False), (0.2, True)])

@@ -28,12 +28,15 @@ from tests.integration.trainer.test_trainer import returned
 from tests.integration.trainer.test_update_step import make_trainer
 
 
-def test_prompts_are_numbered_through_whatever_step_they_are_drawn_in() -> None:
-    order, uids = PromptOrder(OmegaConf.create()), []
-    for step, size in ((1, 2), (1, 1), (2, 3)):
-        batch = order.number(step, tu.get_tensordict({"rows": torch.zeros(size)}))
-        uids += list(tu.get(batch, "uid"))
-    assert uids == ["1-0", "1-1", "1-2", "2-3", "2-4", "2-5"]
+def test_the_prompts_of_a_step_are_numbered_in_the_order_in_which_they_are_drawn() -> None:
+    order, uids = PromptOrder(OmegaConf.create({"data": {"train_batch_size": 2}})), []
+    for step, *sizes in ((1, 2, 1), (2, 3)):
+        order.begin_step()
+        for size in sizes:
+            batch = order.number(step, tu.get_tensordict({"rows": torch.zeros(size)}))
+            uids += list(tu.get(batch, "uid"))
+        assert (order.drawn, order.resampled) == (3, 1)
+    assert uids == ["1-0", "1-1", "1-2", "2-0", "2-1", "2-2"]
 
 
 def test_a_step_takes_the_median_of_the_time_between_two_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +104,7 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
         first=torch.tensor([True] * 3),
         tokens=torch.tensor([3.0, 3.0, 3.0]),
         truncated=torch.tensor([False] * 3),
+        fingerprints=torch.tensor([1, 2, 3]),
         infos=[{}] * 3,
     )
     monkeypatch.setattr(made.grading, "grade", lambda batch: grades)
@@ -120,6 +124,7 @@ TWO = Grades(
     first=torch.tensor([True, True]),
     tokens=torch.tensor([2.0, 1.0]),
     truncated=torch.tensor([False] * 2),
+    fingerprints=torch.tensor([1, 2]),
     infos=[{}] * 2,
 )
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from verl.trainer.ppo.v1 import replay_buffer
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm.pool import Pool
@@ -149,27 +148,6 @@ def test_first_responses_alone_are_counted_and_scores_within_0_and_1(tmp_path: P
     assert rates.pop(texts[2]) == pytest.approx(7.5 / 9)
     assert rates.pop(texts[5]) == pytest.approx(4.5 / 9)
     assert rates.pop(texts[0]) == pytest.approx(0.5 / 3)
-    assert set(rates.values()) == {0.5}
-
-
-def test_groups_that_dapo_throws_away_are_counted(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By verl's own buffer: one that is all right, one all wrong, and a mixed one, of which it says nothing."""
-    made = started(tmp_path, data, *SQRT, "data.gen_batch_size=1")
-    monkeypatch.setattr(replay_buffer.tq, "kv_clear", lambda **words: None)
-    uids, texts = drawn(made, 1)
-    more, also = drawn(made, 1, 2)
-    assert len({*texts, *also}) == 10  # what takes a group's place is another problem
-    assert [*uids, *more] == [f"1-{number}" for number in range(10)]
-    buffer = made.replay_buffer
-    buffer.partitions["train"] = {
-        f"{uid}_{i}_0": {"response_len": 1} for uid in ("1-1", "1-2", "1-9") for i in range(4)
-    }
-    buffer._dapo_classification_cache["train"] = {"1-1": 1.0, "1-9": 0.0, "1-2": None}
-    buffer._clear_groups("train", {"1-1", "1-2", "1-9"})
-    assert made.prompts.discarded_tokens == 12
-    assert made.pool is not None
-    rates = dict(zip([said(a, b) for a, b in SUMS], made.pool._pool.rates.tolist(), strict=True))
-    assert (rates.pop(texts[1]), rates.pop(also[1])) == pytest.approx((4.5 / 5, 0.5 / 5))
     assert set(rates.values()) == {0.5}
 
 
