@@ -54,16 +54,8 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             read()
         except ValueError as error:
             yield str(error)
-    for check in (
-        value_problems,
-        _life_problems,
-        rollout_problems,
-        dars_problems,
-        pool_problems,
-        filter_problems,
-        composite_problems,
-        switch_problems,
-    ):
+    checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
+    for check in (*checks, composite_problems, switch_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

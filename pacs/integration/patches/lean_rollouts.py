@@ -31,7 +31,7 @@ from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.many_at_once import Graded
 from pacs.integration.patches.together import Together
-from pacs.metrics.duplicates import fingerprint
+from pacs.metrics.groups import fingerprint
 
 #: verl's name of its loop of one turn, and its class as Hydra knows it.
 SINGLE_TURN = "single_turn_agent"

@@ -52,7 +52,7 @@ class BaselineTrainer(SynchronousTrainer):
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """verl's, once it is known that the verifier works."""
         self.grades = self.grading.grade(batch)
-        metrics.update(self.grading.metrics(self.grades) | self.learn_rates(batch, self.grades))
+        metrics.update(self.grading.metrics(self.grades) | self.prompts.learn_rates(batch, self.grades))
         batch = super()._compute_advantage(batch, metrics)
         if (lam := self.config.run.critic.lam) is not None:
             write_returns(batch, self.config, lam)

@@ -10,6 +10,8 @@ import torch
 from omegaconf import DictConfig
 from verl.utils import tensordict_utils as tu
 
+from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.step_rows import prompt_uid
 from pacs.verl_keys.config import filters_groups, prompts_per_step
 
@@ -37,6 +39,7 @@ class PromptOrder:
         config: verl's.
 
     Attributes:
+        pool: from which prompts are drawn by their pass rates, or None.
         drawn: prompts of this step so far.
         discarded_tokens: of the responses that were sampled in this step and thrown away, filtered groups as a rule.
     """
@@ -44,6 +47,7 @@ class PromptOrder:
     def __init__(self, config: DictConfig) -> None:
         self.filters, self.per_step = filters_groups(config), prompts_per_step(config)
         self.drawn = self.discarded_tokens = 0
+        self.pool: PoolLoader | None = None
         # With a filter alone, which does not know beforehand how many prompts a step takes.
         self._of_step: list[_Drawn] = []
         self._put_back: deque[_Drawn] = deque()
@@ -54,9 +58,11 @@ class PromptOrder:
         """Prompts drawn in this step in place of groups that were filtered."""
         return max(0, self.drawn - self.per_step)
 
-    def begin_step(self) -> None:
+    def begin_step(self, step: int) -> None:
         """Count anew."""
         self.drawn = self.discarded_tokens = 0
+        if self.pool is not None:
+            self.pool.begin(step)
 
     def fetch(self, next_of_loader: Callable[[], Any], loader: Any) -> Any:
         """The next prompt: one that an earlier step drew and did not use, or the loader's.
@@ -75,8 +81,15 @@ class PromptOrder:
         """Give the prompts of verl's batch ids `{step}-{number}` in the order in which they were drawn."""
         first = self.drawn
         self.drawn += len(batch)
-        tu.assign_non_tensor_stack(batch, "uid", [f"{step}-{first + i}" for i in range(len(batch))])
+        uids = [f"{step}-{first + i}" for i in range(len(batch))]
+        tu.assign_non_tensor_stack(batch, "uid", uids)
+        if self.pool is not None:
+            self.pool.name(uids)
         return batch
+
+    def learn_rates(self, batch: Any, grades: Grades) -> dict[str, float]:
+        """Let the pool know what a train batch's prompts have earned; the metrics of its draw, none without a pool."""
+        return {} if self.pool is None else self.pool.observe(batch.keys, grades)
 
     def use(self, number: int) -> None:
         """Of the step's prompts take the first ones, so many; the next step begins with the others."""

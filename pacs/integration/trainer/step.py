@@ -98,7 +98,7 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
         tokens,
         equal_groups=draws_more(trainer.config) and trainer.config.run.rollouts.dars.scale,
     )
-    metrics.update(trainer.grading.metrics(grades, alone) | trainer.learn_rates(batch, grades))
+    metrics.update(trainer.grading.metrics(grades, alone) | trainer.prompts.learn_rates(batch, grades))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
     none = torch.zeros(len(batch), 1)
     written = rows.pack() | {"advantages": none, "returns": none}

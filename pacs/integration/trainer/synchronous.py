@@ -1,8 +1,6 @@
-"""verl's synchronous trainer with what every run of ours has attached to it.
+"""verl's synchronous trainer, with where in verl's loop each of what every run of ours has attached to it is called.
 
-Attached are the phases (`phases`), the prompts' order (`prompts`) and draw (`pool`), what was graded (`grading`),
-which groups are sampled anew (`group_filter`), checkpoints (`saving`) and the watch over the run's processes
-(`monitor`). This file says where in verl's loop each of them is called, and is the only one that names verl's class.
+Attached are phases, the prompts' order and pool, grading, the filter of groups, checkpoints and a watch over processes.
 What is trained is the subclass's: method_trainer.py, and baselines.py of verl's own.
 """
 
@@ -12,14 +10,13 @@ from typing import Any
 import ray
 from omegaconf import DictConfig
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
-from verl.utils import tensordict_utils as tu
 
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.nodes import host_of
-from pacs.integration.trainer.grading import Grades, Grading, without_shaping
+from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.group_filter import GroupFilter
 from pacs.integration.trainer.monitor import Monitor, actors_of
 from pacs.integration.trainer.phases import Phases, announced
@@ -47,7 +44,6 @@ class SynchronousTrainer(PPOTrainerSync):
 
     total_training_steps: int
     _logger: Any
-    pool: PoolLoader | None = None
 
     def __init__(self, config: DictConfig) -> None:
         super().__init__(config)
@@ -106,7 +102,7 @@ class SynchronousTrainer(PPOTrainerSync):
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
         if draws_from_pool(self.config):
-            self.train_dataloader = self.pool = PoolLoader(self.config, self.train_dataset)
+            self.train_dataloader = self.prompts.pool = PoolLoader(self.config, self.train_dataset)
         for loader in (self.train_dataloader, self.val_dataloader):
             loader.worker_init_fn = signals.heed_parent_alone
 
@@ -155,19 +151,10 @@ class SynchronousTrainer(PPOTrainerSync):
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""
         if num_prompts is None:
-            self.prompts.begin_step()
-            if self.pool is not None:
-                self.pool.begin(self.global_steps)
+            self.prompts.begin_step(self.global_steps)
         with signals.blocked():  # it starts the loader's workers
             batch = super()._next_train_batch(num_prompts)
-        batch = self.prompts.number(self.global_steps, batch)
-        if self.pool is not None:
-            self.pool.name(list(tu.get(batch, "uid")))
-        return batch
-
-    def learn_rates(self, batch: Any, grades: Grades) -> dict[str, float]:
-        """Let the pool know what a train batch's prompts have earned; the metrics of its draw, none without a pool."""
-        return {} if self.pool is None else self.pool.observe(batch.keys, grades)
+        return self.prompts.number(self.global_steps, batch)
 
     def _fetch_one_gen_batch(self) -> Any:
         return self.prompts.fetch(super()._fetch_one_gen_batch, self.train_dataloader)

@@ -54,13 +54,13 @@ def test_tokens_that_are_thrown_away_are_counted(monkeypatch: pytest.MonkeyPatch
     rows = {"7-1_0_0": 5, "7-1_1_0": 7, "7-10_0_0": 100, "7-2_0_0": 11}
     buffer.partitions["train"] = {key: {"response_len": tokens} for key, tokens in rows.items()}
     buffer.partitions["val"] = {"7-1_0_0": {"response_len": 1000}}
-    made.prompts.begin_step()
+    made.prompts.begin_step(7)
     for partition, uids in (("train", {"7-1"}), ("val", {"7-1"}), ("train", {"7-2", "7-3"}), ("train", set())):
         buffer._clear_groups(partition, uids)
     assert made.prompts.discarded_tokens == 5 + 7 + 11
     assert buffer.partitions["train"].keys() == {"7-10_0_0"}
     assert len(cleared) == 3
-    made.prompts.begin_step()
+    made.prompts.begin_step(7)
     assert made.prompts.discarded_tokens == 0
 
 

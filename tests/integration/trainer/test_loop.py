@@ -31,7 +31,7 @@ from tests.integration.trainer.test_update_step import make_trainer
 def test_the_prompts_of_a_step_are_numbered_in_the_order_in_which_they_are_drawn() -> None:
     order, uids = PromptOrder(OmegaConf.create({"data": {"train_batch_size": 2}})), []
     for step, *sizes in ((1, 2, 1), (2, 3)):
-        order.begin_step()
+        order.begin_step(1)
         for size in sizes:
             batch = order.number(step, tu.get_tensordict({"rows": torch.zeros(size)}))
             uids += list(tu.get(batch, "uid"))

@@ -78,7 +78,7 @@ def one_step(made: MethodTrainer, step: int) -> tuple[list[str], dict[str, float
     uids, texts = drawn(made, step)
     scores = {uid: [float(random.Random(f"{step} {text} {i}").random() < 0.3) for i in range(8)]
               for uid, text in zip(uids, texts, strict=True)}  # fmt: skip
-    return texts, made.learn_rates(*graded(scores))
+    return texts, made.prompts.learn_rates(*graded(scores))
 
 
 def test_the_draw_is_the_pools_and_its_metrics_are_logged(tmp_path: Path, data: Path) -> None:
@@ -142,9 +142,9 @@ def test_a_target_is_logged(tmp_path: Path, data: Path) -> None:
 def test_first_responses_alone_are_counted_and_scores_within_0_and_1(tmp_path: Path, data: Path) -> None:
     made = started(tmp_path, data, *SQRT)
     uids, texts = drawn(made, 1)
-    made.learn_rates(*graded({uids[2]: [1.0] * 3 + [-5.0] + [1.0] * 9, uids[5]: [0.5] * 8, uids[0]: [0.0] * 2}))
-    assert made.pool is not None
-    rates = dict(zip([said(a, b) for a, b in SUMS], made.pool._pool.rates.tolist(), strict=True))
+    made.prompts.learn_rates(*graded({uids[2]: [1.0] * 3 + [-5.0] + [1.0] * 9, uids[5]: [0.5] * 8, uids[0]: [0.0] * 2}))
+    assert made.prompts.pool is not None
+    rates = dict(zip([said(a, b) for a, b in SUMS], made.prompts.pool._pool.rates.tolist(), strict=True))
     assert rates.pop(texts[2]) == pytest.approx(7.5 / 9)
     assert rates.pop(texts[5]) == pytest.approx(4.5 / 9)
     assert rates.pop(texts[0]) == pytest.approx(0.5 / 3)
@@ -153,6 +153,6 @@ def test_first_responses_alone_are_counted_and_scores_within_0_and_1(tmp_path: P
 
 def test_without_a_pool_the_loader_is_verls(tmp_path: Path, data: Path) -> None:
     made = started(tmp_path, data)
-    assert made.pool is None
+    assert made.prompts.pool is None
     texts, metrics = one_step(made, 1)
     assert (len(texts), metrics) == (8, {})

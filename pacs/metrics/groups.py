@@ -1,10 +1,12 @@
-"""Which responses to a prompt are the same, token for token."""
+"""Groups of responses to a prompt: which of these are the same, token for token, and which of two classes they have."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 import torch
+
+from pacs.metrics.ours import GROUPS
 
 
 def fingerprint(tokens: Sequence[int]) -> int:
@@ -28,3 +30,21 @@ def duplicates(group: torch.Tensor, fingerprints: torch.Tensor) -> tuple[torch.T
     repeated = np.ones(len(group), dtype=bool)
     repeated[first] = False
     return torch.from_numpy(count[kind.reshape(-1)] > 1), torch.from_numpy(repeated)
+
+
+def group_table(
+    group: torch.Tensor, distinct: torch.Tensor, correct: torch.Tensor | None, first: torch.Tensor | None
+) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """One row a group: how many of its (B,) responses differ, and which of the two classes they have, if they have any.
+
+    A single response is no group to compare.
+    """
+    index = group.unique(return_inverse=True)[1]
+    sizes = index.bincount()
+    kinds = {"distinct": index[distinct].bincount(minlength=len(sizes))}
+    if correct is not None:
+        right = index[correct].bincount(minlength=len(sizes))
+        kinds |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
+        if first is not None:
+            kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
+    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 1}
