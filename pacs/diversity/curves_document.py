@@ -150,13 +150,10 @@ def meaning(result: Along, least: int) -> str:
     ]
     if changes:
         said.append(f"From step {min(curve.points)} to step {step} it changes {' and '.join(changes)}.")
+    right = result.right
     barely = (
-        (
-            "the initial policy",
-            "lost",
-            [problem for problem in point.support.lost if result.right[problem][0] == least],
-        ),
-        (f"step {step}", "gained", [problem for problem in point.support.gained if result.right[problem][-1] == least]),
+        ("the initial policy", "lost", [name for name in point.support.lost if right[name][0] == least]),
+        (f"step {step}", "gained", [name for name in point.support.gained if right[name][-1] == least]),
     )
     hang = [f"{len(problems)} of the {kind} ones ({who})" for who, kind, problems in barely if problems]
     if hang:
