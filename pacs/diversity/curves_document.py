@@ -150,15 +150,16 @@ def meaning(result: Along, least: int) -> str:
     ]
     if changes:
         said.append(f"From step {min(curve.points)} to step {step} it changes {' and '.join(changes)}.")
-    barely = [
-        sum(result.right[problem][0] == least for problem in point.support.lost),
-        sum(result.right[problem][-1] == least for problem in point.support.gained),
-    ]
-    if any(barely):
+    right = result.right
+    barely = (
+        ("the initial policy", "lost", [name for name in point.support.lost if right[name][0] == least]),
+        (f"step {step}", "gained", [name for name in point.support.gained if right[name][-1] == least]),
+    )
+    hang = [f"{len(problems)} of the {kind} ones ({who})" for who, kind, problems in barely if problems]
+    if hang:
         said.append(
-            f"{barely[0]} of the {lost} lost problems the initial policy solved with the least number of right samples "
-            f"({least}), and {barely[1]} of the {gained} gained ones the policy of step {step}: with other samples "
-            "these may be sorted otherwise."
+            f"No more than {least} of the {result.k} samples {'is' if least == 1 else 'are'} right in "
+            f"{' and '.join(hang)}: with other samples these may be sorted otherwise."
         )
     return " ".join(said)
 
