@@ -104,6 +104,20 @@ def test_a_sound_function_is_tried(kind: str, data: Path) -> None:
     assert "1 for the boxed ground truth (" in note
 
 
+@pytest.mark.usefixtures("within")
+def test_scores_go_into_the_sum_of_a_reward_s_parts(data: Path) -> None:
+    of_three = TAKES + "return 3.0 * ('{2}' in solution_str)"
+    assert "labels from 0 to 1, but rewards are [3.0]" in tried(of_three, data).problems[0]
+    total = {"run.reward.total": "sum"}
+    assert "but rewards are [3.0]" in tried(of_three, data, total).problems[0]
+    assert tried(of_three, data, {**total, "run.reward.correctness": 0.25}).problems == []
+    assert tried(of_three, data, {"run.reward.total": "clip"}).problems == []
+    of_names = TAKES + "return {'score': 1.0 * ('{2}' in solution_str), 'format': 1.0}"
+    (problem,) = tried(of_names, data, {"run.reward.total": "clip", "run.reward.format.weight": 0.1}).problems
+    assert "it returns 'format', the name of a part of run.reward: name it otherwise" in problem
+    assert tried(of_names, data, {"run.reward.total": "clip", "run.reward.overlong.weight": 0.1}).problems == []
+
+
 WRONG = {
     "a package": (
         "import no_such_package\n",

@@ -58,6 +58,7 @@ class Loop:
     asked: ClassVar[list[dict[str, Any]]]
     fails: ClassVar[set[tuple[str, int]]]
     outputs: ClassVar[int]
+    shaped: ClassVar[bool]
     order: ClassVar[random.Random]
 
     def __init__(self, **_: Any) -> None:
@@ -69,13 +70,14 @@ class Loop:
             await asyncio.sleep(0)
         if (kwargs["uid"], kwargs["session_id"]) in self.fails:
             raise RuntimeError("the sampler failed")
+        score = float(REWARDS[kwargs["uid"]][kwargs["session_id"]])
         output = AgentLoopOutput(
             prompt_ids=[1, 2],
             response_ids=[3, 4, 5],
             response_mask=[1, 1, 1],
-            reward_score=float(REWARDS[kwargs["uid"]][kwargs["session_id"]]),
+            reward_score=score - 0.5 * self.shaped,
             metrics=AgentLoopMetrics(),
-            extra_fields={"reward_extra_info": {}},
+            extra_fields={"reward_extra_info": {"score": score} if self.shaped else {}},
         )
         return output if self.outputs == 1 else [output.model_copy(deep=True) for _ in range(self.outputs)]
 
@@ -86,7 +88,13 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
     for module in (agent_loop_tq, replay_buffer):
         monkeypatch.setattr(module, "tq", queue)
     monkeypatch.setitem(_agent_loop_registry, "stub", {"_target_": f"{__name__}.Loop"})
-    for name, value in (("asked", []), ("fails", set()), ("outputs", 1), ("order", random.Random(0))):
+    for name, value in (
+        ("asked", []),
+        ("fails", set()),
+        ("outputs", 1),
+        ("shaped", False),
+        ("order", random.Random(0)),
+    ):
         monkeypatch.setattr(Loop, name, value, raising=False)
     return queue
 
@@ -140,6 +148,12 @@ def test_hard_prompts_get_as_many_as_the_schedule_says_and_are_finished_once(sch
         assert sorted(asked[:N]) == list(range(N))
     sizes = {"equal": [10, 6, 4, 4], "hardness": [14, 8, 4, 4]}
     assert [len(sessions(queue, uid)) for uid in REWARDS] == sizes[schedule]
+
+
+def test_what_is_taken_off_a_reward_makes_no_prompt_harder(queue: Queue, monkeypatch: Any) -> None:
+    monkeypatch.setattr(Loop, "shaped", True)
+    run(make_worker("equal"), *REWARDS)
+    assert [len(sessions(queue, uid)) for uid in REWARDS] == [10, 6, 4, 4]
 
 
 def test_no_prompt_waits_for_the_first_stage_of_another(queue: Queue, monkeypatch: Any) -> None:

@@ -19,12 +19,18 @@ SCORES = [1.0, 1.0, 0.0, 0.0, 0.0]
 REWARDS = [1.0, 0.75, -0.25, 0.0, 0.0]
 
 
-def make_trainer(longest: int = 8, verifier_errors: float = 0.0, schedule: str | None = None) -> Any:
+def make_trainer(
+    longest: int = 8, verifier_errors: float = 0.0, schedule: str | None = None, total: str | None = None
+) -> Any:
     config = OmegaConf.create(
         {
             "data": {"max_response_length": longest},
             "actor_rollout_ref": {"rollout": {"n": 2}},
-            "run": {"faults": {"verifier_errors": verifier_errors}, "rollouts": {"dars": {"schedule": schedule}}},
+            "run": {
+                "reward": {"total": total},
+                "faults": {"verifier_errors": verifier_errors},
+                "rollouts": {"dars": {"schedule": schedule}},
+            },
         }
     )
     return SimpleNamespace(
@@ -57,6 +63,25 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
     tags = [{"response_len": length} for length in LENGTHS]
     tags[3]["is_padding"] = True
     return SimpleNamespace(keys=["a_0_0", "a_1_0", "b_0_0", "b_1_0", "b_2_0"], tags=tags)
+
+
+def test_the_parts_of_a_reward_are_logged_and_kept_by_name(batch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [{"format": float(i % 2), "overlong": -0.25 * i} for i in range(5)]
+    infos = [
+        {"reward_extra_info": {"status": "correct" if score else "wrong", "score": score} | said}
+        for score, said in zip(SCORES, parts, strict=True)
+    ]
+    rows = grading._columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
+    monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
+    grader = Grading(make_trainer(total="sum"))
+    grades = grader.grade(batch)
+    assert (grades.rewards.tolist(), grades.scores.tolist()) == (REWARDS, SCORES)
+    metrics = grader.metrics(grades)
+    assert metrics["pacs/reward/format/mean"] == 0.25
+    assert metrics["pacs/reward/overlong/mean"] == -0.25 * (0 + 1 + 2 + 4) / 4
+    wanted = [{"correctness": score, **said} for score, said in zip(SCORES, parts, strict=True)]
+    assert grader.parts(batch) == dict(zip(batch.keys, wanted, strict=True))
+    assert Grading(make_trainer()).parts(batch) == {}
 
 
 @pytest.mark.parametrize(("longest", "truncated"), [(8, 1), (7, 2), (9, 0), (3, 3)])

@@ -68,6 +68,25 @@ def test_the_responses_of_so_many_groups_are_written(tmp_path: Path, monkeypatch
     assert written == [["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-1_1_0"]]
 
 
+def test_they_are_written_with_the_parts_of_their_rewards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[dict[str, list[Any]]] = []
+    monkeypatch.setattr(PPOTrainerSync, "_dump_generations", lambda self, *given: written.append(given[4]))
+    made = make_trainer(tmp_path)
+
+    def verls(self: Any, batch: Any, *rest: Any) -> None:  # sorted by prompt
+        self._dump_generations([], [], [], [], {"uid": sorted(batch.keys)}, "")
+
+    monkeypatch.setattr(PPOTrainerSync, "_log_rollout_data", verls)
+    keys = ["1-1_0_0", "1-0_0_0"]
+    said = [{"correctness": 1.0, "format": 0.0}, {"correctness": 0.0, "format": 1.0}]
+    monkeypatch.setattr(made.grading, "parts", lambda batch: dict(zip(batch.keys, said, strict=True)))
+    batch = KVBatchMeta(partition_id="train", keys=keys, tags=[{}, {}])
+    made._log_rollout_data(batch, {}, "")
+    assert written == [{"uid": ["1-0_0_0", "1-1_0_0"], "correctness": [0.0, 1.0], "format": [1.0, 0.0]}]
+    made._dump_generations([], [], [], [], {"format": [0.5]}, "")  # of a validation
+    assert written[1] == {"format": [0.5]}
+
+
 @pytest.mark.parametrize(("saved", "saves"), [(None, 1), (3, 1), (5, 0)])
 def test_a_step_after_which_the_run_is_to_stop_is_saved_unless_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: int | None, saves: int
