@@ -11,6 +11,7 @@ from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics import ours
 from pacs.metrics.duplicates import duplicates
+from pacs.metrics.groups import group_table
 from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
 
 #: What every update table holds.
@@ -189,7 +190,7 @@ def batch_metrics(
         columns |= {"correct": right, "wrong": ~right}
         selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
     of_rows = {"group": group, "distinct": ~repeated, "first": first, "correct": right if classes else None}
-    groups = _reduce(*_group_table(**{name: v if v is None else v[kept] for name, v in of_rows.items()}))
+    groups = _reduce(*group_table(**{name: v if v is None else v[kept] for name, v in of_rows.items()}))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 
@@ -200,24 +201,6 @@ def _check_columns(names: Set[str], tables: Sequence[Mapping[str, torch.Tensor]]
     for table in tables:
         if table.keys() != names:
             raise ValueError(f"update tables of different columns: {sorted(names)} and {sorted(table)}")
-
-
-def _group_table(
-    group: torch.Tensor, distinct: torch.Tensor, correct: torch.Tensor | None, first: torch.Tensor | None
-) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """One row a group: how many of its (B,) responses differ, and which of the two classes they have, if they have any.
-
-    A single response is no group to compare.
-    """
-    index = group.unique(return_inverse=True)[1]
-    sizes = index.bincount()
-    kinds = {"distinct": index[distinct].bincount(minlength=len(sizes))}
-    if correct is not None:
-        right = index[correct].bincount(minlength=len(sizes))
-        kinds |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
-        if first is not None:
-            kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
-    return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}
 
 
 def _bins(probability: torch.Tensor) -> torch.Tensor:
