@@ -2,6 +2,7 @@
 
 ours.py       the metrics themselves, and the suffixes that say how each is reduced
 reduce.py     tables of rows -> metrics
-groups.py     which responses of a group are the same, and which of the two classes they have
+duplicates.py which responses of a group are the same
+groups.py     a row a group
 outcomes.py   what a reward function says beside the score, and a validation's scores -> metrics
 """

@@ -1,43 +1,23 @@
-"""Groups of responses to a prompt: which of these are the same, token for token, and which of two classes they have."""
+"""What is counted of groups: how many responses differ, and which of the two classes they have."""
 
-from collections.abc import Sequence
-from hashlib import blake2b
-
-import numpy as np
 import torch
 
-from pacs.metrics.ours import GROUPS
-
-
-def fingerprint(tokens: Sequence[int]) -> int:
-    """A number of 63 bits by which responses are compared: that of other tokens is another one, but for 1 in 2^63."""
-    written = np.asarray(tokens, dtype=np.int64).tobytes()
-    return int.from_bytes(blake2b(written, digest_size=8).digest(), "little") >> 1
-
-
-def duplicates(group: torch.Tensor, fingerprints: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which rows are the same as another of their group, and which of them come after the first of their kind.
-
-    Args:
-        group: (B,) int64.
-        fingerprints: (B,) int64, of each response.
-
-    Returns:
-        Two of (B,) bool. A group has as many different responses as rows that the second leaves out.
-    """
-    pairs = torch.stack([group, fingerprints]).numpy()
-    _, first, kind, count = np.unique(pairs, axis=1, return_index=True, return_inverse=True, return_counts=True)
-    repeated = np.ones(len(group), dtype=bool)
-    repeated[first] = False
-    return torch.from_numpy(count[kind.reshape(-1)] > 1), torch.from_numpy(repeated)
+from pacs.metrics import ours
 
 
 def group_table(
     group: torch.Tensor, distinct: torch.Tensor, correct: torch.Tensor | None, first: torch.Tensor | None
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """One row a group: how many of its (B,) responses differ, and which of the two classes they have, if they have any.
+    """One row a group, and which of them are compared.
 
-    A single response is no group to compare.
+    Args:
+        group: (B,) int64.
+        distinct: (B,) bool, the response is the first of its kind.
+        correct: (B,) bool; None where scores are graded: there are no classes then.
+        first: (B,) bool, of the first stage's responses; None without a second one.
+
+    Returns:
+        Columns of one number a group; and `GROUPS` among the selections, since a single response is no group.
     """
     index = group.unique(return_inverse=True)[1]
     sizes = index.bincount()
@@ -47,4 +27,4 @@ def group_table(
         kinds |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
         if first is not None:
             kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
-    return {name: column.double() for name, column in kinds.items()}, {GROUPS: sizes > 1}
+    return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}

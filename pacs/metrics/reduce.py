@@ -10,7 +10,8 @@ import torch
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics import ours
-from pacs.metrics.groups import duplicates, group_table
+from pacs.metrics.duplicates import duplicates
+from pacs.metrics.groups import group_table
 from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
 
 #: What every update table holds.
@@ -161,7 +162,7 @@ def batch_metrics(
         tokens: (B,) tokens of the response.
         truncated: (B,) 1 if the response was stopped by the limit on its length.
         alone: (B,) 1 if too few others of its group are left to compare it with: dropped, and only counted here.
-        fingerprints: (B,) int64, the same of the same response (`groups.fingerprint`).
+        fingerprints: (B,) int64, the same of the same response (`duplicates.fingerprint`).
         status: B statuses of the verifier; None if it gives none.
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.

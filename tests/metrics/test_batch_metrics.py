@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from pacs.metrics.groups import fingerprint
+from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.verdict import Status
 

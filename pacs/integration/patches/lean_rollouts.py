@@ -31,7 +31,7 @@ from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.many_at_once import Graded
 from pacs.integration.patches.together import Together
-from pacs.metrics.groups import fingerprint
+from pacs.metrics.duplicates import fingerprint
 
 #: verl's name of its loop of one turn, and its class as Hydra knows it.
 SINGLE_TURN = "single_turn_agent"
@@ -139,6 +139,12 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         return await self._agent_loop_postprocess(output, trajectory["validate"], **kwargs)
 
     async def _compute_score(self, outputs: list[Any], kwargs: dict[str, Any]) -> None:
+        """verl's; then note of each output what it is compared by. The graders are not told of that."""
+        await self._grade(outputs, kwargs)
+        for output in outputs:
+            output.extra_fields[FINGERPRINT] = fingerprint(output.response_ids)
+
+    async def _grade(self, outputs: list[Any], kwargs: dict[str, Any]) -> None:
         output = outputs[-1]
         if not self.lean or len(outputs) > 1 or output.reward_score is not None or not self.reward_loop_worker_handles:
             await super()._compute_score(outputs, kwargs)
@@ -151,8 +157,6 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         output.metrics.compute_score = time.perf_counter() - began
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
-        for each in output if isinstance(output, list) else [output]:
-            each.extra_fields[FINGERPRINT] = fingerprint(each.response_ids)
         if not self.lean or isinstance(output, list):
             await super()._agent_loop_postprocess(output, validate, **kwargs)
             return

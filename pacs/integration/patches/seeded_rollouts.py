@@ -54,5 +54,4 @@ def response_seed(seed: int, step: int, validate: bool, messages: Any, session: 
         place: the prompt's among those of the step; None where no prompt comes twice.
     """
     about = [seed, int(step), bool(validate), list(messages), int(session), *([] if place is None else [place])]
-    hashed = json.dumps(about, default=str)
-    return int.from_bytes(hashlib.sha256(hashed.encode()).digest()[:8], "little") >> 1
+    return int.from_bytes(hashlib.sha256(json.dumps(about, default=str).encode()).digest()[:8], "little") >> 1

@@ -12,7 +12,7 @@ import transfer_queue as tq
 from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
-from pacs.metrics.groups import fingerprint
+from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.composite import PARTS

@@ -12,11 +12,13 @@ from verl.trainer.ppo.v1 import agent_loop_tq
 from verl.workers.rollout.llm_server import LLMServerClient
 
 from benchmarks.rollouts import Engine, batch_of, make_task, plain, prompts_of
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.patches import lean_rollouts
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.many_at_once import compute_scores, generate_each
 from pacs.integration.patches.seeded_rollouts import SeededWorker, Seeds
 from pacs.integration.patches.together import Together
+from pacs.metrics.duplicates import fingerprint
 
 PROMPTS, RESPONSES, TOKENS = 3, 8, 12
 
@@ -183,15 +185,20 @@ def sample(setup: Setup, kind: type, queues: list[Queue], **options: Any) -> Set
     return setup
 
 
-def without_times(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {key: {name: value for name, value in row.items() if name != "metrics"} for key, row in rows.items()}
+def without_times(rows: dict[str, dict[str, Any]], fingerprints: bool = False) -> dict[str, dict[str, Any]]:
+    """Without what is measured; and without the fingerprints, which only our rows have, and which are those of them."""
+    rows = {key: {name: value for name, value in row.items() if name != "metrics"} for key, row in rows.items()}
+    for row in rows.values() if fingerprints else ():
+        row["extra_fields"] = dict(row["extra_fields"])
+        assert row["extra_fields"].pop(FINGERPRINT) == fingerprint(row["responses"])
+    return rows
 
 
 @pytest.mark.parametrize("servers", [1, 2])
 def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue]) -> None:
     verl, ours = (sample(Setup(config, servers), kind, queues) for kind in (VerlWorker, SeededWorker))
     assert len(verl.queue.rows) >= PROMPTS * RESPONSES - 6
-    assert without_times(ours.queue.rows) == without_times(verl.queue.rows)
+    assert without_times(ours.queue.rows, fingerprints=True) == without_times(verl.queue.rows)
     assert ours.queue.status == verl.queue.status
     assert all(server.calls for server in ours.servers)
     assert [balancer.actor.in_flight for balancer in (verl.balancer, ours.balancer)] == [0, 0]
@@ -236,7 +243,7 @@ def test_a_request_that_fails_is_that_of_its_prompt_alone(
     whole = sample(Setup(config), SeededWorker, queues).queue
     monkeypatch.setattr(Server, "fails", seeds[0])
     verl, ours = (sample(Setup(config), kind, queues).queue for kind in (VerlWorker, SeededWorker))
-    assert without_times(ours.rows) == without_times(verl.rows)
+    assert without_times(ours.rows, fingerprints=True) == without_times(verl.rows)
     assert len(ours.rows) < len(whole.rows) or set(whole.status.values()) == {"failure"}
     assert ours.status == verl.status
     assert "failure" in ours.status.values()
