@@ -26,7 +26,7 @@ def filter_problems(config: DictConfig) -> Iterator[str]:
         return
     given = f"{section[1:]}enable=true"
     if not groups.get("metric") or (
-        config.reward.custom_reward_function.path == PATH and groups.metric not in ALWAYS_THERE
+        config.reward.custom_reward_function.path == PATH and groups.get("metric") not in ALWAYS_THERE
     ):
         yield (
             f"{section}metric=: groups are filtered by a number that the verifier gives: use score, or "

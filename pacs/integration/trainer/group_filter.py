@@ -137,9 +137,8 @@ class GroupFilter:
             if (uid := prompt_uid(key)) in groups:
                 groups[uid].append(key)
         keys = [key for group in groups.values() for key in group]
-        grades = (
-            self.trainer.grading.read(KVBatchMeta(keys, [rows[key] for key in keys], partition_id)) if keys else None
-        )
+        read = self.trainer.grading.read
+        grades: Any = read(KVBatchMeta(keys, [rows[key] for key in keys], partition_id)) if keys else None
         first = 0
         for uid, group in groups.items():
             verdicts[uid] = bool(group) or not buffer.sync_refill_failed_groups

@@ -101,10 +101,10 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
-        if draws_from_pool(self.config):
-            self.train_dataloader = self.prompts.pool = PoolLoader(self.config, self.train_dataset)
         for loader in (self.train_dataloader, self.val_dataloader):
             loader.worker_init_fn = signals.heed_parent_alone
+        if draws_from_pool(self.config):
+            self.train_dataloader = self.prompts.pool = PoolLoader(self.config, self.train_dataset)
 
     def on_init_end(self) -> None:
         """Send vLLM the weights, under watch."""
