@@ -43,7 +43,7 @@ def said(a: int, b: int) -> str:
 
 def started(folder: Path, data: Path, *overrides: str) -> MethodTrainer:
     """A trainer whose data verl has read."""
-    files = [f"data.{part}_files={data}" for part in ("train", "val")]
+    files = [*(f"data.{part}_files={data}" for part in ("train", "val")), "data.max_prompt_length=40"]
     made = make_trainer(
         folder, *files, "data.train_batch_size=8", "+data.cache_dir=" + str(folder / "cache"), *overrides
     )
