@@ -57,7 +57,7 @@ class BaselineTrainer(SynchronousTrainer):
         if (lam := self.config.run.critic.lam) is not None:
             write_returns(batch, self.config, lam)
         if self.use_critic:
-            metrics["pacs/critic/pretraining"] = float(self.global_steps < self.config.trainer.critic_warmup)
+            metrics["pacs/critic/pretraining_count"] = float(self.global_steps < self.config.trainer.critic_warmup)
         return batch
 
     def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:

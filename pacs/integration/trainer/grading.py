@@ -212,8 +212,7 @@ def _columns(batch: Any, *names: str) -> Any:
 def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
     """Of the rows of a batch, 0 of padding: as the agent loops noted them, or another manager's by the responses."""
     noted = [extra.get(FINGERPRINT) if row else 0 for extra, row in zip(extra_fields, sampled, strict=True)]
-    known = [int(number) for number in noted if number is not None]
-    if len(known) == len(noted):
+    if len(known := [int(number) for number in noted if number is not None]) == len(noted):
         return known
     return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
 

@@ -101,8 +101,8 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
-        for loader in (self.train_dataloader, self.val_dataloader):
-            loader.worker_init_fn = signals.heed_parent_alone
+        for loader in ("train_dataloader", "val_dataloader"):
+            getattr(self, loader).worker_init_fn = signals.heed_parent_alone
         if draws_from_pool(self.config):
             self.train_dataloader = self.prompts.pool = PoolLoader(self.config, self.train_dataset)
 
