@@ -72,9 +72,7 @@ def check_evaluations(policies: Sequence[Policy], asked: Asked, are_named: bool)
             grading = Grading.of(policy.reward, asked.verifiers)
             check_may_go_on(policy.evaluation, asked.tasks, grading, **sampling)
         if policy.model is None and not asked.is_done(policy):
-            lacking = (
-                f"{policy.evaluation} lacks some of --tasks and --samples, and the model of {policy.label} is gone"
-            )
+            lacking = f"{policy.evaluation} lacks something of what is asked, and the model of {policy.label} is gone"
             if are_named or not policy.step:
                 mend = "leave it out of --steps" if policy.step else "give --initial MODEL"
                 raise UserError(f"{lacking}: {mend}")
@@ -87,7 +85,7 @@ def check_evaluations(policies: Sequence[Policy], asked: Asked, are_named: bool)
             except UserError as error:
                 raise UserError(f"the policy that the run began with: {error}: --initial names it elsewhere") from error
     if len(kept) < 2:
-        raise UserError("no checkpoint has --tasks and --samples, or can be evaluated: give what the evaluations have")
+        raise UserError("no checkpoint has --tasks and --samples, or can be evaluated: give those of the evaluations")
     return kept
 
 
