@@ -139,7 +139,7 @@ def along_run(args: argparse.Namespace) -> int:
     asked = _asked(args)
     policies = find_policies(args.base, args.evaluations or args.out, args.steps, args.initial)
     if asked:
-        check_evaluations(policies, asked)
+        policies = check_evaluations(policies, asked, args.steps is not None)
         prepare_missing(asked.tasks, args.data)
         if status := evaluate_missing(policies, asked, args.keep_models):
             return status

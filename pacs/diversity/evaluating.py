@@ -46,12 +46,21 @@ class Asked:
         return is_evaluated(policy.evaluation, self.tasks)
 
 
-def check_evaluations(policies: Sequence[Policy], asked: Asked) -> None:
+def check_evaluations(policies: Sequence[Policy], asked: Asked, are_named: bool) -> list[Policy]:
     """Refuse at once what an evaluation would refuse hours later: other settings than those of its folder, no model.
+
+    Args:
+        policies: the initial one first.
+        asked: of each.
+        are_named: the user has named the steps, and all of them are wanted.
+
+    Returns:
+        The policies that are or can be evaluated; of one that is left out, its checkpoint is gone, and that is said.
 
     Raises:
         UserError: naming the folder or the model, and what is wrong.
     """
+    kept = []
     for policy in policies:
         if policy.model is not None:
             check_out(policy.evaluation)
@@ -62,19 +71,22 @@ def check_evaluations(policies: Sequence[Policy], asked: Asked) -> None:
                 del sampling["dtype"]  # as the weights are stored, which are those of the folder
             grading = Grading.of(policy.reward, asked.verifiers)
             check_may_go_on(policy.evaluation, asked.tasks, grading, **sampling)
-        if asked.is_done(policy):
+        if policy.model is None and not asked.is_done(policy):
+            lacking = f"{policy.evaluation} lacks something of what is asked, and the model of {policy.label} is gone"
+            if are_named or not policy.step:
+                mend = "leave it out of --steps" if policy.step else "give --initial MODEL"
+                raise UserError(f"{lacking}: {mend}")
+            print(f"pacs support: left out: {lacking}")
             continue
-        if policy.model is None:
-            mend = "leave it out of --steps" if policy.step else "give --initial MODEL"
-            raise UserError(
-                f"{policy.evaluation} lacks some of --tasks and --samples, and the model of {policy.label} is not "
-                f"there: {mend}"
-            )
-        if not policy.step:
+        kept.append(policy)
+        if policy.model is not None and not policy.step and not asked.is_done(policy):
             try:
                 find_model(policy.model)
             except UserError as error:
                 raise UserError(f"the policy that the run began with: {error}: --initial names it elsewhere") from error
+    if len(kept) < 2:
+        raise UserError("no checkpoint has --tasks and --samples, or can be evaluated: give those of the evaluations")
+    return kept
 
 
 def evaluate_missing(policies: Sequence[Policy], asked: Asked, keep_models: bool) -> int:

@@ -1,6 +1,7 @@
 """`pacs support RUN` as its user has it: runs and evaluations on disk, and `pacs evaluate` in place of its engines."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -243,12 +244,19 @@ def test_what_an_evaluation_would_refuse_is_refused_before_the_first(
     assert f"{out / 'initial'} was sampled with temperature 0.6, not 1.0" in hotter
     stricter = refused(capsys, *asked, "--reward-kwargs", "math.timeout_seconds=7")
     assert "was graded with math.timeout_seconds 3, not 7" in stricter
-    assert "the model of the initial policy is not there: give --initial MODEL" in refused(
-        capsys, *asked, "--initial", out / "initial", "--samples", 4
+    more = refused(capsys, *asked, "--initial", out / "initial", "--samples", 4)
+    assert "the model of the initial policy is gone: give --initial MODEL" in more
+    shutil.rmtree(run / "checkpoints" / "global_step_10")
+    assert "the model of step 10 is gone: leave it out of --steps" in refused(
+        capsys, *asked, "--samples", 4, "--steps", 10
     )
+    evaluations.statuses = [75]
+    assert support(*asked, "--samples", 4) == 75
+    assert "the model of step 10 is gone" in capsys.readouterr().out
+    assert evaluations.steps == [*done, 0]
     Path(str(asked[2]).partition("=")[2]).write_bytes(b"others")
     assert "sums was sampled from another data file (data.parquet" in refused(capsys, *asked)
-    assert evaluations.steps == done
+    assert evaluations.steps == [*done, 0]
 
 
 def test_a_checkpoint_that_was_trained_again_is_another_model(
