@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.wording import spelled
 from pacs.rewards.registry import PATH
@@ -51,5 +51,7 @@ def filter_problems(config: DictConfig) -> Iterator[str]:
             f"{given}: @reward.reward_model.enable=true without a pool of its own grades when all responses are there, "
             "too late for a filter: set reward.reward_model.enable_resource_pool=true, or leave one of them out."
         )
+    if OmegaConf.select(config, "skip.rollout_tq.enable"):
+        yield f"{given}: @skip.rollout_tq.enable=true would keep none of the rollouts that are drawn: leave out either."
     if (sampler.get("custom_sampler") or {}).get("path"):
         yield f"{given}: @trainer.v1.sampler.custom_sampler.path= would not filter: leave out either."

@@ -83,7 +83,8 @@ class GroupFilter:
             VerifierFailure: as for `Grading.grade`.
         """
         if partition_id == "val":
-            sampled: tuple[KVBatchMeta, dict[str, Any]] = self.verls_sample(global_steps, partition_id, batch_size)
+            where = {"global_steps": global_steps, "partition_id": partition_id}
+            sampled: tuple[KVBatchMeta, dict[str, Any]] = self.verls_sample(**where, batch_size=batch_size)
             return sampled
         per_step, limit = self.trainer.config.data.train_batch_size, self.settings.max_num_gen_batches
         at_once, most = self.settings.max_inflight_gen_batches * per_step, limit * per_step if limit > 0 else None
@@ -105,7 +106,8 @@ class GroupFilter:
             else:
                 raise self._too_few(len(uids), filtered)
         self.trainer.prompts.use(used)
-        dropped = [uid for uid in uids[:used] if not verdicts[uid]]
+        dropped = [uid for uid in uids[:used] if uid in filtered]
+        failed = used - batch_size - len(dropped)
         self.dropped = joined([filtered[uid] for uid in dropped]) if dropped else None
         self.buffer._clear_groups(partition_id, {uid for uid in uids[used:] if verdicts[uid]})
         selected = [uid for uid in uids[:used] if verdicts[uid]]
@@ -117,6 +119,8 @@ class GroupFilter:
             "training/filter_groups/evicted_samples": len(dropped),
             "training/filter_groups/discarded_surplus_samples": len(uids) - used,
         }
+        if failed:
+            metrics["training/rollout_failure/evicted_samples"] = failed
         if dropped:
             values = [self._values(filtered[uid])[0] for uid in dropped]
             metrics[DAPO_FILTERED_REWARD_COUNTS_KEY] = dict(Counter(values))
@@ -133,7 +137,7 @@ class GroupFilter:
         if not done:
             return
         groups: dict[str, list[str]] = {uid: [] for uid in done}
-        for key in rows:
+        for key in sorted(rows):
             if (uid := prompt_uid(key)) in groups:
                 groups[uid].append(key)
         keys = [key for group in groups.values() for key in group]

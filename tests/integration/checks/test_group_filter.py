@@ -20,7 +20,7 @@ GROUPS = "algorithm.filter_groups"
 def problems(**changes: object) -> list[str]:
     config = OmegaConf.create(CONFIG)
     for key, value in changes.items():
-        OmegaConf.update(config, key, value)
+        OmegaConf.update(config, key, value, force_add=True)
     return list(filter_problems(config))
 
 
@@ -57,6 +57,7 @@ def test_what_it_needs_is_there(changes: dict[str, object]) -> None:
             {"trainer.v1.sampler.custom_sampler.path": "mine.py"},
             ["trainer.v1.sampler.custom_sampler.path=mine.py", "leave out either"],
         ),
+        ({"skip.rollout_tq.enable": True}, ["skip.rollout_tq.enable=true", "leave out either"]),
         ({f"{GROUPS}.enable": False, f"{GROUPS}.metric": "reward"}, [f"{GROUPS}.metric=reward is not read"]),
         ({f"{GROUPS}.enable": False, f"{GROUPS}.max_inflight_gen_batches": 2}, [f"without {GROUPS}.enable"]),
     ],

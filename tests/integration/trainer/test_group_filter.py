@@ -59,7 +59,7 @@ class World:
         self.queue: dict[str, dict[str, Any]] = {}
         self.rewards: Rewards = {}
         self.waiting: list[str] = []
-        self.rewards_of = rewards_of
+        self.rewards_of, self.left = rewards_of, 1
         self.most_waiting, self.failing, self.infos = 0, lambda prompt: False, lambda reward: {}
         self.prompts: dict[str, int] = {}
         rows = [{"raw_prompt": [{"role": "user", "content": str(i)}], "index": i} for i in range(EPOCH)]
@@ -89,11 +89,11 @@ class World:
         self.most_waiting = max(self.most_waiting, len(self.waiting))
 
     def go_on(self) -> None:
-        """A rollout ends: of a prompt, with all of its responses; some prompts lose all but one."""
+        """A rollout ends: of a prompt, with all of its responses; some prompts lose all, or all but one."""
         uid = self.waiting.pop(self.dice.randrange(len(self.waiting)))
         step, place = map(int, uid.split("-"))
         failed = self.failing(self.prompts[uid])
-        self.rewards[uid] = self.rewards_of(step, self.prompts[uid], place)[: 1 if failed else None]
+        self.rewards[uid] = self.rewards_of(step, self.prompts[uid], place)[: self.left if failed else None]
         for session in range(len(self.rewards[uid])):
             self.queue[f"{uid}_{session}_0"] = {"status": "success", "response_len": 2 + session, "seq_len": 9}
         self.queue[uid]["status"] = "failure" if failed else "finished"
@@ -290,6 +290,22 @@ def test_a_group_that_further_responses_have_mended_is_kept(tmp_path: Path, monk
     assert metrics["pacs/dars/further_count"] == sum(len(g) - N for g in sampled)
     first = [reward for group in sampled for reward in group[:N]]
     assert sorted(world.grades.scores[world.grades.first].tolist()) == sorted(first)
+
+
+def test_prompts_that_failed_are_replaced_where_verl_is_asked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those without any response, which are counted as verl counts them; the pass rate knows nothing of them."""
+    replaced = "trainer.v1.sampler.sync_refill_failed_groups=true"
+    stream = stream_of(World(make_trainer(tmp_path), monkeypatch, 0), 100)
+    world = World(make_trainer(tmp_path, *FILTER, replaced), monkeypatch, 0)
+    world.failing, world.left = lambda prompt: prompt % 3 == 0, 0
+    prompts, metrics = world.step(1)
+    differ = [place for place, p in enumerate(stream) if p % 3 and len(set(rewards_of(1, p, place))) > 1][:WANTED]
+    assert prompts == [stream[place] for place in differ]
+    failed = sum(prompt % 3 == 0 for prompt in stream[: differ[-1] + 1])
+    assert metrics["training/rollout_failure/evicted_samples"] == failed > 0
+    assert metrics["training/filter_groups/evicted_samples"] == differ[-1] + 1 - failed - WANTED
 
 
 @pytest.mark.parametrize("metric", ["score", "reward", "parts"])
