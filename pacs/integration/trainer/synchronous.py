@@ -102,11 +102,11 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
+        for loader in (self.train_dataloader, self.val_dataloader):
+            loader.worker_init_fn = signals.heed_parent_alone
         if draws_from_pool(self.config):
             self.train_dataloader = self.pool = PoolLoader(self.config, self.train_dataset)
             self.pool.follow(self.replay_buffer)
-        for loader in (self.train_dataloader, self.val_dataloader):
-            loader.worker_init_fn = signals.heed_parent_alone
 
     def on_init_end(self) -> None:
         """Send vLLM the weights, under watch."""
