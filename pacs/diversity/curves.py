@@ -137,7 +137,8 @@ def draw_counts(name: str, problems: Sequence[str], parts: Sequence[Support]) ->
     for start in range(0, RESAMPLES, block):
         times = generator.multinomial(len(problems), evenly, size=min(block, RESAMPLES - start))
         found.append(np.tensordot(times.astype(np.float32), categories, axes=1))
-    return np.asarray(np.concatenate(found), dtype=np.float64)
+    drawn: Array = np.concatenate(found).astype(np.float64)
+    return drawn
 
 
 def curve(parts: Mapping[int, Support], draws: Array) -> Curve:

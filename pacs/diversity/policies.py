@@ -66,7 +66,7 @@ def find_policies(run: Path, evaluations: Path, steps: Sequence[int] | None, ini
     _check_run(run)
     checkpoints, broken = complete_checkpoints(RunFolder(run).checkpoints)
     source = find_source(checkpoints[-1].folder) if checkpoints else None
-    reward = None if source is None else reward_of(source.setting(REWARD_FUNCTION), source.setting(SETTING))
+    reward = reward_of(source.setting(REWARD_FUNCTION), source.setting(SETTING)) if source else None
     found: dict[int, Policy] = {}
     for checkpoint in checkpoints:
         marker, place = file_sha256(checkpoint.folder / MARKER), evaluations / f"step_{checkpoint.step}"

@@ -39,12 +39,13 @@ OF_LOSSES: dict[str, tuple[str, ...]] = {
 }
 #: verl's estimators, and what each reads. verl passes `_BY_STD` on to two, so that grpo_vectorized always divides.
 OF_ESTIMATORS: dict[str, tuple[str, ...]] = {
-    "gae": ("algorithm.gamma", "algorithm.lam", "run.critic.lam"), "reinforce_plus_plus": ("algorithm.gamma",),
+    "gae": ("algorithm.gamma", "algorithm.lam"), "reinforce_plus_plus": ("algorithm.gamma",),
     **dict.fromkeys(("grpo", "grpo_passk"), (_BY_STD,)),
     **dict.fromkeys(("grpo_vectorized", "rloo", "rloo_vectorized", "opo", "gpg", "reinforce_plus_plus_baseline"), ()),
 }
 #: The settings with one value of another alone.
 READ_WITH: dict[tuple[str, object], tuple[str, ...]] = {
+    ("critic.enable", True): ("run.critic.lam",),
     ("actor.use_kl_loss", True): ("actor.kl_loss_coef", "actor.kl_loss_type"),
     ("algorithm.use_kl_in_reward", True): (
         "algorithm.kl_ctrl.kl_coef", "algorithm.kl_ctrl.type", "algorithm.kl_penalty"
