@@ -77,7 +77,7 @@ def test_what_can_be_trained_on(name: str, reward: dict[str, Any]) -> None:
         (
             "pacs",
             CLIP | OVERLONG,
-            {"method.reference.reset_at_saturation": 0.5},
+            {"method.reference.reset_every": None, "method.reference.reset_at_saturation": 0.5},
             ["method.reference.reset_at_saturation=0.5: with run.reward.total=clip rewards are graded"],
         ),
         ("grpo", SUM | {"correctness": 0.0}, {}, ["correctness=0.0 with no part of a weight above 0"]),
