@@ -18,6 +18,7 @@ NOT_OURS = {
     "config.json": "transformers'",
     "generation_config.json": "transformers'",
     "model.safetensors": "transformers'",
+    "train.rates.jsonl": "what `pacs data rate` writes beside train.parquet",
     "word_count.py": "the example of docs/rewards.md",
     "mine.yaml": "the example of recipes/laboratory/README.md",
     "mine/question.yaml": "the example of docs/methods.md",

@@ -116,6 +116,7 @@ def rewarded(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], tuple[B
             "rm_scores": jagged([[0.0, reward] for reward in [*rewards, 0.0]]),
             "response_mask": jagged([[1.0, 1.0]] * len(rewards) + [[0.0, 0.0]]),
             "prompts": jagged(prompts),
+            "responses": jagged([[float(row), 1.0] for row in range(len(keys))]),
             "extra_fields": [{"reward_extra_info": {"acc": r}} for r in [*rewards, 0.0]],
             "data_source": [f"source{row // 2}" for row in range(len(keys))],
         }
@@ -145,6 +146,8 @@ def test_graded_rewards_are_named_and_not_counted_as_wrong(
         assert metrics == {
             "pacs/rows/graded_count": 2.0, "pacs/rows/alone_count": 0.0, "pacs/truncated_fraction": 0.0,
             "pacs/response_tokens/generated_sum": 8.0,
+            "pacs/duplicates/distinct_mean": 2.0, "pacs/duplicates/responses_fraction": 0.0,
+            "pacs/duplicates/repeated_per_token": 0.0,
         }  # fmt: skip
     said = capsys.readouterr().out
     assert said.count("scores other than 0 and 1 (pacs/rows/graded_count=2)") == 1

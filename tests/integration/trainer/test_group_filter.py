@@ -106,6 +106,7 @@ class World:
         fields = {
             "rm_scores": jagged([[0.0] * (length - 1) + [r] for length, r in zip(lengths, rewards, strict=True)]),
             "response_mask": jagged([[1.0] * length for length in lengths]),
+            "responses": jagged([[float(row) for row in range(length)] for length in lengths]),
             "extra_fields": [{"reward_extra_info": {"score": r, **self.infos(r)}} for r in rewards],
         }
         return tu.get_tensordict({name: fields[name] for name in select_fields})
