@@ -4,11 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from math import comb
 from pathlib import Path
 
+import torch
+
+from pacs.algorithm.preference import Preference, Weights
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.data.rates import Rate, Rates, problem_key, rates_file, read_rates, summary, write_rates
+from pacs.data.rates import GROUP, Rate, Rates, problem_key, rates_file, read_rates, summary, write_rates
 from pacs.evaluation.engine import EngineOptions
 from pacs.evaluation.evaluate import Asked, evaluate
 from pacs.evaluation.folder import read_grades, read_problems
@@ -16,6 +20,9 @@ from pacs.evaluation.grading import VerifierSettings
 from pacs.evaluation.process import StopRequest
 from pacs.evaluation.settings import Sampling, Settings, read_settings
 from pacs.evaluation.tasks import Task
+
+#: What a draw by them would do is said of rates.
+SHOWN: tuple[Weights, ...] = ("sqrt", "target")
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,10 @@ def rate(asked: RateRequest, stop: StopRequest) -> None:
         _say_if_replaced(file, rates)
         write_rates(file, rates)
         print(f"{file}: {summary(rates.problems)}")
+        if min(rate.samples for rate in rates.problems) > GROUP:
+            shares = {kind: mixed_share(rates.problems, Preference(kind, responses=GROUP)) for kind in SHOWN}
+            said = ", ".join(f"{share:.1%} with run.rollouts.pool.weights={kind}" for kind, share in shares.items())
+            print(f"In the first step of a pool that knows all but {GROUP} samples, of the groups of these: {said}")
 
 
 def tasks_of(files: Sequence[Path], samples: int) -> list[Task]:
@@ -105,6 +116,26 @@ def rates_of(out: Path, task: str, settings: Settings) -> Rates:
             for each in read_problems(out, task)
         ],
     )
+
+
+def mixed_share(rates: Sequence[Rate], preference: Preference) -> float:
+    """Which share of groups would be mixed in a draw by weight: the mean over all choices of a group from the samples.
+
+    The other samples are what is believed, so that no sample is on both sides.
+
+    Args:
+        rates: of more samples each than a group has.
+        preference: by which they are drawn.
+    """
+    mixed = total = 0.0
+    for (correct, samples), problems in Counter((rate.correct, rate.samples) for rate in rates).items():
+        others = samples - GROUP
+        for right in range(max(0, correct - others), min(GROUP, correct) + 1):
+            choices = comb(correct, right) * comb(samples - correct, GROUP - right) / comb(samples, GROUP)
+            believed = torch.tensor([(correct - right + 0.5) / (others + 1)], dtype=torch.float64)
+            weight = problems * choices * float(preference.log_weights(believed, 1).exp())
+            mixed, total = mixed + weight * (0 < right < GROUP), total + weight
+    return mixed / total
 
 
 def _say_if_replaced(file: Path, rates: Rates) -> None:

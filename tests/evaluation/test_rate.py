@@ -1,5 +1,7 @@
 """`pacs data rate` as a user gives it, with an engine of the test's own in vLLM's place."""
 
+import itertools
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable
@@ -10,11 +12,13 @@ from typing import Any
 import pytest
 
 from pacs import cli
+from pacs.algorithm.preference import Preference
 from pacs.base.files import file_sha256
-from pacs.data.rates import Rates, rates_file, read_rates
+from pacs.data.rates import Rate, Rates, rates_file, read_rates
 from pacs.evaluation import engines
 from pacs.evaluation.engine import EngineFailure, Finished, Request
 from pacs.evaluation.model import model_sha256
+from pacs.evaluation.rate import mixed_share
 from pacs.evaluation.tasks import load_problems
 from tests.evaluation.conftest import write_data, write_model
 
@@ -119,6 +123,7 @@ def test_it_goes_on_where_it_stopped_and_more_samples_are_added(
     # What was stopped and added to is what one start would have made.
     assert rate(*words(file, samples=2 * SAMPLES), "--out", tmp_path / "at_once")[0] == 0
     assert len(engine.answers) == 48 * SAMPLES
+    assert rate(*words(file, samples=2 * SAMPLES))[1].count("with run.rollouts.pool.weights=") == 2
     rates = read_rates(rates_file(file))
     assert {each.samples for each in rates.problems} == {2 * SAMPLES}
 
@@ -146,6 +151,23 @@ def test_another_model_is_refused_in_a_folder_and_said_where_it_takes_the_place(
     status, said = rate(*words(file), "--out", tmp_path / "of_other", of=other)
     assert (status, "train.rates.jsonl: in the place of the rates of " in said) == (0, True)
     assert read_rates(rates_file(file)).model_sha256 == model_sha256(other)
+
+
+@pytest.mark.parametrize("preference", [Preference("sqrt"), Preference("target", low=0.2)])
+def test_the_mixed_share_is_that_of_all_choices_of_a_group(preference: Preference) -> None:
+    """Brute force: each group of 8 of 10 samples, drawn by the weight of what the other two say."""
+    rates = [Rate(str(right), str(right), right, 10) for right in (0, 1, 1, 3, 6, 9, 10)]
+    mixed = total = 0.0
+    for each in rates:
+        samples = [1] * each.correct + [0] * (10 - each.correct)
+        for group in itertools.combinations(range(10), 8):
+            p = (each.correct - sum(samples[i] for i in group) + 0.5) / 3
+            weight = (
+                0.0 if p < preference.low else math.sqrt(p * (1 - p)) if preference.low == 0 else (p * (1 - p)) ** 4
+            )
+            mixed += weight * (0 < sum(samples[i] for i in group) < 8)
+            total += weight
+    assert mixed_share(rates, preference) == pytest.approx(mixed / total, rel=1e-12)
 
 
 def test_what_cannot_be_rated_is_refused(rate: Any, engine: Engine, file: Path, tmp_path: Path) -> None:
