@@ -15,6 +15,7 @@ from pacs.checkpoints.folder import (
     SAVING,
     BrokenCheckpoint,
     clear_unfinished,
+    complete_checkpoints,
     newest_checkpoint,
     prune,
     publish,
@@ -114,6 +115,11 @@ def test_the_newest_is_by_number_and_other_names_are_none(tmp_path):
     assert checkpoint.step == 100
     assert len(problems) == 1
     assert f"global_step_1000: no {MARKER}" in problems[0]
+    complete, problems = complete_checkpoints(tmp_path)
+    assert [checkpoint.step for checkpoint in complete] == [9, 10, 100]
+    assert len(problems) == 1
+    assert f"global_step_1000: no {MARKER}" in problems[0]
+    assert complete_checkpoints(tmp_path / "nowhere") == ([], [])
 
 
 def test_nothing_is_no_checkpoint_and_no_problem(tmp_path):

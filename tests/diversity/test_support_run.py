@@ -290,3 +290,13 @@ def test_the_command_says_what_differs(run: Path, out: Path, capsys: pytest.Capt
     said = "grading: math.accept_unevaluated differs: true (the initial policy), false (step 20)."
     assert said in capsys.readouterr().out
     assert said in (out / "support.md").read_text()
+
+
+@pytest.mark.slow
+def test_a_real_process_evaluates(asked: list[object], run: Path, out: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The checkpoints here have no model: `pacs evaluate` says so, and ends the command with its status."""
+    initial = write_evaluation(out / "initial", run, 0)
+    assert support(*asked, "--initial", initial, "--steps", 10) == 2
+    said = capfd.readouterr().err
+    assert "pacs evaluate: " in said
+    assert "pacs support: step 10 is not evaluated; the same command goes on from there" in said

@@ -9,6 +9,7 @@ from safetensors import safe_open
 from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 from pacs.checkpoints.folder import seal
+from pacs.evaluation.model import find_model, merge_checkpoint, model_sha256
 from pacs.export import folder
 from tests.export.conftest import STEP, checkpoint_of, tiny_qwen3
 from tests.export.exporting import logits_of, run_command
@@ -31,6 +32,14 @@ def test_the_index_of_many_files_covers_every_parameter(run: Path, tmp_path: Pat
     assert found.keys() == model.state_dict().keys()
     with torch.no_grad():
         assert torch.equal(logits_of(tmp_path / "out", TOKENS), model(TOKENS).logits)
+
+
+def test_a_model_that_is_merged_again_is_the_same_model(run: Path, tmp_path: Path):
+    """`pacs support` removes what it has merged; more samples are drawn of the same checkpoint later."""
+    found = find_model(str(checkpoint_of(run)))
+    for name in ("once", "again"):
+        merge_checkpoint(found, tmp_path / name)
+    assert model_sha256(tmp_path / "once") == model_sha256(tmp_path / "again")
 
 
 def test_experts_are_written_one_by_one(run: Path, tmp_path: Path):
