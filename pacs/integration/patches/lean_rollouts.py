@@ -142,7 +142,7 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         """verl's; then note of each output what it is compared by. The graders are not told of that."""
         await self._grade(outputs, kwargs)
         for output in outputs:
-            output.extra_fields[FINGERPRINT] = fingerprint(output.response_ids)
+            output.extra_fields = output.extra_fields | {FINGERPRINT: fingerprint(output.response_ids)}
 
     async def _grade(self, outputs: list[Any], kwargs: dict[str, Any]) -> None:
         output = outputs[-1]

@@ -14,6 +14,7 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.engine_workers import TrainingWorker
 
 from pacs.base.paths import config_dir
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.trainer import grading
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.grading import without_shaping
@@ -116,8 +117,9 @@ def rewarded(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], tuple[B
             "rm_scores": jagged([[0.0, reward] for reward in [*rewards, 0.0]]),
             "response_mask": jagged([[1.0, 1.0]] * len(rewards) + [[0.0, 0.0]]),
             "prompts": jagged(prompts),
-            "responses": jagged([[float(row), 1.0] for row in range(len(keys))]),
-            "extra_fields": [{"reward_extra_info": {"acc": r}} for r in [*rewards, 0.0]],
+            "extra_fields": [
+                {"reward_extra_info": {"acc": r}, FINGERPRINT: row} for row, r in enumerate([*rewards, 0.0])
+            ],
             "data_source": [f"source{row // 2}" for row in range(len(keys))],
         }
         monkeypatch.setattr(
@@ -145,9 +147,8 @@ def test_graded_rewards_are_named_and_not_counted_as_wrong(
         made._compute_advantage(batch, metrics)
         assert metrics == {
             "pacs/rows/graded_count": 2.0, "pacs/rows/alone_count": 0.0, "pacs/truncated_fraction": 0.0,
-            "pacs/response_tokens/generated_sum": 8.0,
-            "pacs/duplicates/distinct_mean": 2.0, "pacs/duplicates/responses_fraction": 0.0,
-            "pacs/duplicates/repeated_per_token": 0.0,
+            "pacs/response_tokens/generated_sum": 8.0, "pacs/duplicates/responses_fraction": 0.0,
+            "pacs/duplicates/distinct_mean": 2.0, "pacs/duplicates/repeated_per_token": 0.0,
         }  # fmt: skip
     said = capsys.readouterr().out
     assert said.count("scores other than 0 and 1 (pacs/rows/graded_count=2)") == 1

@@ -19,6 +19,7 @@ from torchdata.stateful_dataloader.sampler import RandomSampler
 from verl.utils import tensordict_utils as tu
 from verl.utils.dataset.rl_dataset import collate_fn
 
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.trainer import group_filter
 from pacs.integration.trainer.group_filter import prompts_to_draw, prompts_used
 from pacs.integration.trainer.prompts import LOADER_STATE
@@ -106,8 +107,10 @@ class World:
         fields = {
             "rm_scores": jagged([[0.0] * (length - 1) + [r] for length, r in zip(lengths, rewards, strict=True)]),
             "response_mask": jagged([[1.0] * length for length in lengths]),
-            "responses": jagged([[float(row) for row in range(length)] for length in lengths]),
-            "extra_fields": [{"reward_extra_info": {"score": r, **self.infos(r)}} for r in rewards],
+            "extra_fields": [
+                {"reward_extra_info": {"score": r, **self.infos(r)}, FINGERPRINT: int(session)}
+                for r, (_, session, _) in zip(rewards, rows, strict=True)
+            ],
         }
         return tu.get_tensordict({name: fields[name] for name in select_fields})
 
