@@ -34,7 +34,7 @@ COMMANDS = {
     "evaluate grade": ("evaluate_grade", "grade an evaluation's samples again"),
     "evaluate compare": ("evaluate_compare", "evaluations side by side, with their differences"),
     "diversity": ("diversity", "how different a model's responses to a problem are"),
-    "support": ("support", "problems that a trained model has gained and lost"),
+    "support": ("support", "problems gained and lost by a trained model, or along a run"),
     "report": ("report", "plots and one HTML page from one or several runs"),
     "export": ("export", "a checkpoint as a Hugging Face folder, for transformers and vLLM"),
     "inspect": ("inspect", "what a run saw when it stopped for updates that were not finite"),
