@@ -41,6 +41,8 @@ def as_before_the_sections(file: Path) -> None:
     config = OmegaConf.to_container(OmegaConf.load(file))
     assert isinstance(config, dict)
     run, method = config.pop("run"), config.pop("method")
+    for later in ("critic", "reward"):
+        del run[later]
     config["pacs"] = {"method": method.pop("name"), "run_dir": run.pop("dir")} | method | run
     OmegaConf.save(config, file)
 
