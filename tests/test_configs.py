@@ -205,8 +205,9 @@ ALGORITHM_BLOCK = (
     "algorithm.adv_estimator",
     "algorithm.norm_adv_by_std_in_grpo",
     "algorithm.filter_groups.enable",
-    "algorithm.filter_groups.metric",
-    "algorithm.filter_groups.max_num_gen_batches",
+    "algorithm.lam",
+    "run.critic.lam",
+    "trainer.critic_warmup",
     "actor_rollout_ref.actor.clip_ratio",
     "actor_rollout_ref.actor.clip_ratio_low",
     "actor_rollout_ref.actor.clip_ratio_high",
@@ -245,7 +246,7 @@ def test_primary_configs_differ_in_the_algorithm_alone() -> None:
     own = {key for key in differ if key.startswith(OF_PACS)} - {*NAMES}
     assert differ - critic - own == {*ALGORITHM_BLOCK, *NAMES}
     # The critic's are read under PPO alone, and those of PACS are there under PACS alone.
-    assert [flat["critic.enable"] for flat in leaves] == [algorithm == "ppo" for algorithm in ALGORITHMS]
+    assert [flat["critic.enable"] for flat in leaves] == [algorithm in ("ppo", "vcppo") for algorithm in ALGORITHMS]
     assert {"critic.enable", "critic.model.path", "critic.ppo_infer_max_token_len_per_gpu"} <= critic
     assert own == {key for key in leaves[0] if key.startswith(OF_PACS)} - set(leaves[-1])
 

@@ -15,6 +15,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("proce
 
 STEPS, PROMPTS, N = 4, 8, 4
 FILTER = (
+    f"data.train_batch_size={PROMPTS}",
+    f"data.train_max_samples={3 * PROMPTS}",
+    f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS // 2}",
     f"trainer.total_training_steps={STEPS}",
     "trainer.val_before_train=false",
     "algorithm.filter_groups.enable=true",
