@@ -205,8 +205,6 @@ ALGORITHM_BLOCK = (
     "algorithm.adv_estimator",
     "algorithm.norm_adv_by_std_in_grpo",
     "algorithm.filter_groups.enable",
-    "algorithm.filter_groups.metric",
-    "algorithm.filter_groups.max_num_gen_batches",
     "actor_rollout_ref.actor.clip_ratio",
     "actor_rollout_ref.actor.clip_ratio_low",
     "actor_rollout_ref.actor.clip_ratio_high",
