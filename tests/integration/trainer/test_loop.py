@@ -28,7 +28,7 @@ from tests.integration.trainer.test_trainer import returned
 from tests.integration.trainer.test_update_step import make_trainer
 
 
-def test_the_prompts_of_a_step_are_numbered_in_the_order_in_which_they_are_drawn() -> None:
+def test_prompts_are_numbered_through_whatever_step_they_are_drawn_in() -> None:
     order, uids = PromptOrder(OmegaConf.create({"data": {"train_batch_size": 2}})), []
     for step, *sizes in ((1, 2, 1), (2, 3)):
         order.begin_step(1)
