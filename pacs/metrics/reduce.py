@@ -189,8 +189,8 @@ def batch_metrics(
     if classes:
         columns |= {"correct": right, "wrong": ~right}
         selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
-    of_rows = {"group": group, "distinct": ~repeated, "first": first, "correct": right if classes else None}
-    groups = _reduce(*group_table(**{name: v if v is None else v[kept] for name, v in of_rows.items()}))
+    of_classes, of_stage = right[kept] if classes else None, None if first is None else first[kept]
+    groups = _reduce(*group_table(group[kept], ~repeated[kept], of_classes, of_stage))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 

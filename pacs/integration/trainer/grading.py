@@ -195,8 +195,9 @@ def _columns(batch: Any, *names: str) -> Any:
 def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
     """Of the rows of a batch, 0 of padding: as the agent loops noted them, or another manager's by the responses."""
     noted = [extra.get(FINGERPRINT) if known else 0 for extra, known in zip(extra_fields, sampled, strict=True)]
-    if None not in noted:
-        return [int(number) for number in noted]
+    known_of_all = [number for number in noted if number is not None]
+    if len(known_of_all) == len(noted):
+        return known_of_all
     return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
 
 

@@ -50,7 +50,8 @@ def different_rows(tokens: torch.Tensor) -> tuple[list[int], list[int]]:
         tokens: jagged (B, T), prompts and responses.
     """
     places: dict[bytes, int] = {}
-    kept, kind = [], []
+    kept: list[int] = []
+    kind: list[int] = []
     for row, ids in enumerate(tokens.cpu().unbind()):
         place = places.setdefault(ids.numpy().tobytes(), len(kept))
         if place == len(kept):
