@@ -189,8 +189,8 @@ def batch_metrics(
     if classes:
         columns |= {"correct": right, "wrong": ~right}
         selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
-    correct, of_first = right[kept] if classes else None, None if first is None else first[kept]
-    groups = _reduce(*group_table(group[kept], ~repeated[kept], correct, of_first))
+    of_classes, of_stage = right[kept] if classes else None, None if first is None else first[kept]
+    groups = _reduce(*group_table(group[kept], ~repeated[kept], of_classes, of_stage))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 

@@ -1,6 +1,7 @@
 """What sampling groups anew (`algorithm.filter_groups`) needs of a config, whatever is trained."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -18,7 +19,7 @@ LEFT_AS_THEY_ARE = {"metric": ("score", None), "max_num_gen_batches": (10, 0), "
 def filter_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whose groups of one score are to be sampled anew; a sentence each."""
     section = "@algorithm.filter_groups."
-    groups = config.algorithm.get("filter_groups") or {}
+    groups: Any = config.algorithm.get("filter_groups") or {}
     if not filters_groups(config):
         for name, left in LEFT_AS_THEY_ARE.items():
             if groups.get(name, left[0]) not in left:

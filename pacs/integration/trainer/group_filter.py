@@ -146,7 +146,7 @@ class GroupFilter:
         first = 0
         for uid, group in groups.items():
             verdicts[uid] = bool(group) or not buffer.sync_refill_failed_groups
-            if len(group) > 1:
+            if grades is not None and len(group) > 1:
                 of_group = grades.rows(first, first + len(group))
                 values = self._values(of_group)
                 if all(value == values[0] for value in values):
