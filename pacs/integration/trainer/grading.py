@@ -15,8 +15,9 @@ from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
+from pacs.rewards.composite import PARTS
 from pacs.rewards.reasoning import UNFINISHED
-from pacs.rewards.verdict import check_graded
+from pacs.rewards.verdict import check_graded, verdict_score
 from pacs.verl_keys.config import draws_more, responses_per_prompt
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Grades:
 
     Attributes:
         rewards: float, what the reward function gave, shaped or not: what is trained on.
-        scores: float, the verifier's own, without what a reward manager of verl added for a response's length.
+        scores: float, the verifier's own, without what was added for other parts of a reward, or for a length.
         group_ids: int64, the number of the row's prompt.
         sampled: bool, the row is a response and not padding.
         first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
@@ -157,6 +158,22 @@ class Grading:
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
+    def parts(self, batch: Any) -> dict[str, dict[str, float]]:
+        """The verifier's score, as `correctness`, and the other parts of each response's reward, by its key.
+
+        Empty where the reward has no parts (`run.reward.total`).
+        """
+        if not self.trainer.config.run.reward.total:
+            return {}
+        infos = [
+            extra.get("reward_extra_info", {}) for extra in _columns(batch, "extra_fields").get("extra_fields").tolist()
+        ]
+        return {
+            key: {"correctness": info.get("score", info.get("acc"))}
+            | {name: info[name] for name in PARTS if name in info}
+            for key, info in zip(batch.keys, infos, strict=True)
+        }
+
     def validation(self, sources: list[str], uids: list[str], scores: list[float], counts: Any) -> dict[str, float]:
         """Our metrics of a validation.
 
@@ -195,9 +212,8 @@ def _columns(batch: Any, *names: str) -> Any:
 def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
     """Of the rows of a batch, 0 of padding: as the agent loops noted them, or another manager's by the responses."""
     noted = [extra.get(FINGERPRINT) if known else 0 for extra, known in zip(extra_fields, sampled, strict=True)]
-    known_of_all = [number for number in noted if number is not None]
-    if len(known_of_all) == len(noted):
-        return known_of_all
+    if len(of_all := [int(number) for number in noted if number is not None]) == len(noted):
+        return of_all
     return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
 
 
@@ -208,12 +224,8 @@ def outcome(values: torch.Tensor, name: str) -> dict[str, float]:
 
 
 def without_shaping(rewards: list[float], infos: list[dict[str, Any]]) -> list[float]:
-    """The reward function's own score of each response where verl kept it; else the reward, shaped or not.
-
-    A function that returns a number alone has it kept by verl as `acc`.
-    """
-    scores = [info.get("score", info.get("acc")) for info in infos]
-    return [reward if score is None else float(score) for reward, score in zip(rewards, scores, strict=True)]
+    """The `verdict_score` of each response."""
+    return [verdict_score(info, reward) for reward, info in zip(rewards, infos, strict=True)]
 
 
 def not_finite(scores: Sequence[float], data_sources: Sequence[str], prompts: Sequence[str], when: str) -> ValueError:
