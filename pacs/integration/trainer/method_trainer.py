@@ -19,7 +19,6 @@ from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.not_finite import SkippedUpdates
-from pacs.verl_keys.config import draws_more, filters_groups
 
 
 @register_trainer("pacs")
@@ -59,12 +58,14 @@ class MethodTrainer(SynchronousTrainer):
         super().on_init_end()
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        """verl's metrics of the step, less what our methods do not have; the outcome is that of all first responses."""
+        """verl's metrics of the step, less what our methods do not have.
+
+        The scores are what the verifier said of all first responses, the rewards what was trained on.
+        """
         super()._compute_metrics(batch, metrics, *args, **kwargs)
-        if draws_more(self.config) or filters_groups(self.config):
-            sampled = self.grading.sampled(self.grades)
-            metrics.update(outcome(sampled.scores[sampled.first], "score"))
-            metrics.update(outcome(self.grades.rewards[self.grades.first], "rewards"))
+        sampled = self.grading.sampled(self.grades)
+        metrics.update(outcome(sampled.scores[sampled.first], "score"))
+        metrics.update(outcome(self.grades.rewards[self.grades.first], "rewards"))
         for name in [name for name in metrics if name.startswith(("critic/advantages/", "critic/returns/"))]:
             del metrics[name]
 
