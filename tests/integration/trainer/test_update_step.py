@@ -11,6 +11,7 @@ from hydra import compose, initialize_config_dir
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.algorithm import Pacs, row_columns
 from pacs.base.paths import config_dir
@@ -19,6 +20,7 @@ from pacs.integration import exchange
 from pacs.integration.strategy import choose
 from pacs.integration.trainer import arrangement as arrangements
 from pacs.integration.trainer.arrangement import Arrangement, arrange
+from pacs.integration.trainer.grading import Grades
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step import wants_old_log_probs
 from pacs.integration.trainer.update import log, reset, update
@@ -289,3 +291,31 @@ def test_uneven_groups_share_blocks_and_the_budget_decides_on_them(
         places = [place for place, key in enumerate(batch.keys) if key.startswith(f"{uid}_")]
         assert len(places) == size
         assert strategy == "cached" or len({place // 6 for place in places}) == 1
+
+
+def test_scores_are_the_verifiers_and_rewards_what_is_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With parts added to a reward; of first responses, without padding."""
+
+    def verls(self: PPOTrainerSync, batch: Any, metrics: dict[str, Any]) -> None:
+        metrics |= {"critic/score/mean": 9.0, "critic/rewards/mean": 9.0, "critic/advantages/mean": 0.0}
+
+    monkeypatch.setattr(PPOTrainerSync, "_compute_metrics", verls)
+    made, metrics = make_trainer(tmp_path), {}
+    rows = torch.tensor([0.0, 0.0, 1.0, 1.0, 2.0])
+    made.grades = Grades(
+        rewards=torch.tensor([0.5, 0.0, 0.75, 0.0, 7.0]),
+        scores=torch.tensor([1.0, 0.0, 1.0, 1.0, 7.0]),
+        group_ids=rows.long(),
+        sampled=rows < 2,
+        first=torch.tensor([True, True, True, False, False]),
+        tokens=rows,
+        truncated=rows < 0,
+        fingerprints=rows.long(),
+        infos=[{}] * 4,
+    )
+    made._compute_metrics(SimpleNamespace(), metrics)
+    assert metrics["critic/score/mean"] == pytest.approx(2 / 3)
+    assert metrics["critic/rewards/mean"] == pytest.approx(1.25 / 3)
+    assert not any("advantages" in name for name in metrics)
