@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.real_run import REPEATABLE, RealRun, equal
+from tests.integration.test_dynamic_sampling import steps
 from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
@@ -38,10 +39,6 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
     run = RealRun(task, tmp_path / "broken", *REPEATABLE, *SETTINGS)
     yield run
     run.end()
-
-
-def steps(run: RealRun) -> list[dict]:
-    return [line for line in run.steps() if "timing_s/step" in line]
 
 
 def samples(run: RealRun, step: int) -> list[dict]:
