@@ -17,7 +17,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def process_group() -> Iterator[None]:
-    """FSDP state dicts hold DTensors, which need one to be read."""
+    """One for every test of this process that needs it, since a second cannot be opened: state dicts hold DTensors."""
     torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
     yield
     torch.distributed.destroy_process_group()

@@ -1,8 +1,6 @@
 """The probe allows for what a model rounds in 16 bits, even where kernels round rows together and alone alike."""
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,11 +15,7 @@ from pacs.integration.exactness.layout_check import TOLERANCES, LayoutError, che
 LOGITS = 16.0
 
 
-@pytest.fixture(autouse=True)
-def process_group(tmp_path: Path) -> Iterator[None]:
-    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
-    yield
-    torch.distributed.destroy_process_group()
+pytestmark = pytest.mark.usefixtures("process_group")
 
 
 class Engine:
