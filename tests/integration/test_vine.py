@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import REPEATABLE, RealRun, equal
+from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal
 from tests.integration.test_dars import graded, samples, steps, unmeasured
 from tests.integration.test_faults import failed
 from tests.metrics.page import find
@@ -14,7 +14,7 @@ from tests.metrics.page import find
 #: A run takes a minute or two.
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
 
-STEPS, PROMPTS, N, K = 3, 8, 4, 3
+STEPS, N, K = 3, 4, 3
 VINE = (
     f"trainer.total_training_steps={STEPS}",
     "trainer.val_before_train=false",
@@ -29,7 +29,7 @@ VINE = (
 def make_run(task: Path, folder: Path, *overrides: str) -> RealRun:
     """A run whose reward notes which problem it grades."""
     log = f"+reward.custom_reward_function.reward_kwargs.log={folder}.log"
-    return RealRun(task, folder, *REPEATABLE, *VINE, log, *overrides, algorithm="vineppo")
+    return RealRun(task, folder, *REPEATABLE_BASELINE, *VINE, log, *overrides, algorithm="vineppo")
 
 
 @pytest.fixture(scope="module")
