@@ -45,11 +45,14 @@ class Loop:
     """An agent loop with known responses."""
 
     turns: ClassVar[int] = 1
+    order: ClassVar[random.Random] = random.Random(0)
 
     def __init__(self, **_: Any) -> None:
         pass
 
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> Any:
+        for _ in range(self.order.randrange(20)):
+            await asyncio.sleep(0)
         response = RESPONSES[kwargs["session_id"]]
         mask = [1] * len(response)
         mask[1:2] = [0 if self.turns > 1 else 1]
@@ -166,13 +169,14 @@ def test_a_step_has_the_mean_reward_of_completions_of_what_stands_before_it(queu
     assert worker._sampling == {}
 
 
-def test_the_same_run_draws_the_same_completions_in_any_order(queue: Queue) -> None:
+def test_the_same_run_draws_the_same_completions_in_any_order(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds = []
-    for uids in (("3-0", "3-1"), ("3-1", "3-0")):
+    for number, uids in enumerate((("3-0", "3-1"), ("3-1", "3-0"), ("3-0", "3-1"))):
+        monkeypatch.setattr(Loop, "order", random.Random(number))
         engines = Engines()
         run(make_worker(engines)[0], *uids)
         seeds.append(Counter((tuple(prompt), params["seed"]) for _, prompt, params in engines.asked))
-    assert seeds[0] == seeds[1]
+    assert seeds[0] == seeds[1] == seeds[2]
 
 
 def test_what_completions_took_is_said_of_the_rows_and_counted_once(
