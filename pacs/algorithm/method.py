@@ -101,6 +101,11 @@ class Method(Settings, ABC):
         return False
 
     @property
+    def loss_by_credit_alone(self) -> bool:
+        """Of a method that gives credit: whether a row of which no token has any has no loss."""
+        return True
+
+    @property
     def whole_mini_batch(self) -> bool:
         """Whether a row's loss depends on other groups of its mini-batch, too: then only `cached` is exact."""
         return False

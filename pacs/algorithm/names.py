@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import PydanticUserError
 
 from pacs.algorithm.disco import Disco
+from pacs.algorithm.distillation import Distillation, PacsDistilled
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.method import Method
 from pacs.algorithm.nft import Nft
@@ -30,6 +31,8 @@ METHODS: dict[str, type[Method]] = {
     "reinforce_rej": ReinforceRej,
     "pass_at_k": PassAtK,
     "vineppo": VinePpo,
+    "distillation": Distillation,
+    "pacs_distilled": PacsDistilled,
 }
 
 

@@ -65,6 +65,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         policy=policy,
         critic=None,
         reference="model",
+        teacher=None,
         policy_passes=1,
         strategy="cached",
         engine=replace(

@@ -26,6 +26,7 @@ class Workload:
             (VinePPO); else 0.
         response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
         lengths: of the rows, which time depends on.
+        teacher: whose log-probabilities are the rows' reference ones, if it is another model (distillation); else None.
         policy_passes: of the policy over all rows without a gradient: verl's old log-probabilities, `cached`'s scores.
         reference: what the rows' reference log-probabilities are of: a `model` of its own, or the `policy` before a
             step's first update (in one epoch only those of the other mini-batches take a pass); None: there is no such
@@ -52,11 +53,20 @@ class Workload:
     policy: Trained
     critic: Trained | None
     reference: Literal["model", "policy"] | None
+    teacher: tuple[Architecture, Trained] | None
     policy_passes: int
     strategy: Literal["grouped", "cached"] | None
     engine: Engine
     steps: int | None
     save_every: int
+
+    @property
+    def of_reference(self) -> tuple["Workload", Trained]:
+        """The step and the model of the reference's pass."""
+        if self.teacher is None:
+            return self, self.policy
+        architecture, model = self.teacher
+        return replace(self, architecture=architecture), model
 
     @property
     def sampled(self) -> Lengths:

@@ -6,9 +6,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.distillation import TEACHER
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
+from pacs.integration.checks.teacher import teacher_problem
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
@@ -32,8 +34,8 @@ VERLS = {
 }
 #: The values of a response's steps (`run.rollouts.vine`).
 VALUED = (STEP, STEP_VALUE)
-#: What may be read of each token (`Method.reads`): by vLLM, by verl's pass of log pi_old, and by completions.
-STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED)
+#: What may be read of each token (`Method.reads`): of vLLM, of verl's pass of log pi_old, of completions, of a teacher.
+STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED, TEACHER)
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
     "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
@@ -93,6 +95,8 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
             f"@method.reference.reset_at_saturation=: {config.method.name} has no scores that could be saturated, so "
             "that it would never reset: leave it out, or use method.reference.reset_at_log_ratio."
         )
+    if (problem := teacher_problem(method)) is not None:
+        yield problem
     yield from _token_problems(config, method)
     yield from _reference_problems(config)
     named = [name for name, value in VERLS.items() if OmegaConf.select(config, full_name(name)) != value]
