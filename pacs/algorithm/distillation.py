@@ -64,6 +64,8 @@ class PacsDistilled(Taught, Pacs):
     The policy that sampled is the reference, and the teacher's term has no clip: it is REINFORCE's.
     """
 
+    LOSS_BY_CREDIT_ALONE = False
+
     @property
     def tokenwise(self) -> bool:
         """For the teacher's credit."""
@@ -73,11 +75,6 @@ class PacsDistilled(Taught, Pacs):
     def compares_with_sampler(self) -> bool:
         """The teacher stands where another reference would."""
         return True
-
-    @property
-    def loss_by_credit_alone(self) -> bool:
-        """A response without credit has PACS's loss."""
-        return False
 
     def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B, T) of the teacher."""

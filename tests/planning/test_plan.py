@@ -101,6 +101,18 @@ def test_completions_that_value_steps_take_time_and_are_not_trained_on(config: D
     assert "8,192 responses (and 32,768 completions of their steps, assumed) of up to" in heading(valued.work)
 
 
+def test_a_teacher_has_a_pass_by_its_own_size() -> None:
+    """In the place of a reference model."""
+    config = compose_run("distillation", ["recipe=qwen3_8b", "method.teacher=Qwen/Qwen3-8B"])[0]
+    larger, smaller = plan(config), plan(config, "method.teacher=Qwen/Qwen3-4B")
+    assert larger.work.reference == smaller.work.reference == "model"
+    assert larger.seconds["reference pass"] > 1.6 * smaller.seconds["reference pass"]
+    assert phase(larger, "reference pass").total > phase(smaller, "reference pass").total
+    for name in ("policy pass", "update", "generation"):
+        assert larger.seconds[name] == smaller.seconds[name]
+        assert phase(larger, name).total == phase(smaller, name).total
+
+
 def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig) -> None:
     cached = plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73727")
     grouped = plan(config)
