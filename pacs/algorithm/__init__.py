@@ -8,6 +8,7 @@ where the inputs are.
 from pacs.algorithm.conformance import check_method
 from pacs.algorithm.constants import batch_constants, credit_means
 from pacs.algorithm.correction import CorrectionConfig, correction_weights, scale_gradient
+from pacs.algorithm.drift import drift_penalty
 from pacs.algorithm.groups import check_whole_groups
 from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
 from pacs.algorithm.method import Method, MetricsConfig, UpdateConfig
@@ -42,6 +43,7 @@ __all__ = [
     "correction_weights",
     "credit_means",
     "credited_objectives",
+    "drift_penalty",
     "method_loss",
     "method_of",
     "row_columns",

@@ -55,7 +55,8 @@ def batch_constants(
     active = method.active(targets, groups)
     sizes, active_groups = active.of_rows(active.sizes).double(), (active.sizes > 0).sum().clamp(min=1)
     weights = torch.where(active.rows, active.rows.sum() / active_groups / sizes.clamp(min=1), 0)
-    return replace(constants, shares=constants.shares * weights, weights=weights)
+    penalties = None if constants.penalties is None else constants.penalties * weights[:, None]
+    return replace(constants, shares=constants.shares * weights, weights=weights, penalties=penalties)
 
 
 def constants_of(
@@ -92,7 +93,10 @@ def constants_of(
     mask = mask & active.rows[:, None]
     advantages = partial(_advantages_at_reference, method, targets, groups, active, mask, constants, read)
     weights = weight.weights(mask, read, advantages).to(targets.dtype)
-    return replace(constants, token_weights=torch.where(mask, weights, 1))
+    penalties = weight.penalties(mask, read, advantages)
+    if penalties is not None:
+        penalties = torch.where(mask, penalties, 0).to(targets.dtype)
+    return replace(constants, token_weights=torch.where(mask, weights, 1), penalties=penalties)
 
 
 def _advantages_at_reference(

@@ -73,7 +73,8 @@ class Method(Settings, ABC):
     @property
     def compares_with_sampler(self) -> bool:
         """Whether the reference has to be the policy that sampled, so that `reference.reset_every` is 1."""
-        return False
+        weight = self.token_weight.chosen
+        return weight is not None and weight.PENALIZES
 
     @property
     def soft_labels(self) -> bool:

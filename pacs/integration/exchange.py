@@ -68,6 +68,7 @@ class RowFields(Packed):
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
         weights: (B,) float64, factors of the rows' losses; None: 1.
         token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
+        penalties: jagged (B, T) float, c of `drift_penalty`; None without one.
     """
 
     row: torch.Tensor
@@ -81,14 +82,15 @@ class RowFields(Packed):
     credit: torch.Tensor | None = None
     weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
+    penalties: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""
-        credit, token_weights = (
+        credit, token_weights, penalties = (
             values.to_padded_tensor(0) if values is not None and values.is_nested else values
-            for values in (self.credit, self.token_weights)
+            for values in (self.credit, self.token_weights, self.penalties)
         )
-        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights)
+        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights, penalties)
 
 
 @dataclass(frozen=True)

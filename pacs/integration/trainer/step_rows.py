@@ -55,7 +55,7 @@ def step_rows(
         streams=streams,
         equal_groups=equal_groups,
     )
-    by_token = {"credit": constants.credit, "token_weights": constants.token_weights}
+    by_token = {name: getattr(constants, name) for name in ("credit", "token_weights", "penalties")}
     if tokens is not None:
         for name, values in by_token.items():
             if values is not None and values.dim() == 2:
