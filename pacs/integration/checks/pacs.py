@@ -80,8 +80,11 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         )
         return
     if method.compares_with_sampler and reference.reset_every != 1:
+        weight, who = method.token_weight, str(config.method.name)
+        if weight.chosen is not None and weight.chosen.PENALIZES:
+            who = f"method.token_weight.name={weight.name}"
         yield (
-            f"@method.reference.reset_every=: {config.method.name} compares with the policy that sampled, which is the "
+            f"@method.reference.reset_every=: {who} compares with the policy that sampled, which is the "
             "reference where it is reset in every step: leave it out, so that it is 1."
         )
     if reference.reset_at_saturation is not None and not isinstance(method, Pacs):

@@ -186,6 +186,7 @@ def test_what_a_method_reads_of_tokens_is_fetched_and_its_credit_is_written(
         ("position", ["response_mask"], False, [[1.0, 1.0, 0.5], [1.0]]),
         ("probability", ["response_mask", "rollout_log_probs"], False, [[0.2, 1.0, 0.46211717], [0.9640276]]),
         ("entropy_top", ["response_mask", "entropy"], True, [[0.0, 1.0, 0.0], [1.0]]),
+        ("kl_cov", ["response_mask", "old_log_probs"], True, [[1.0, 1.0, 1.0], [1.0]]),
     ],
 )
 def test_a_token_weight_is_made_of_what_it_reads(
@@ -200,6 +201,7 @@ def test_a_token_weight_is_made_of_what_it_reads(
     rows = {
         "response_mask": jagged([[1.0, 0.0, 1.0], [1.0]]),
         "entropy": jagged([[0.5, 9.0, 2.0], [3.0]]),
+        "old_log_probs": jagged([[-9.0, 0.0, -1.0], [0.0]]),
         "rollout_log_probs": jagged([[-9.0, 0.0, math.log(0.25)], [0.0]]),
     }
 
@@ -213,6 +215,9 @@ def test_a_token_weight_is_made_of_what_it_reads(
     assert fetched == asked
     found = [row.tolist() for row in put["pacs_token_weights"].unbind()]
     assert found == [pytest.approx(row, rel=1e-6) for row in weights]
+    assert ("pacs_penalties" in put) == (name == "kl_cov")
+    if name == "kl_cov":  # one token, of the response of 1 or 0 that its log-probability goes with
+        assert sum(float(row.sum()) for row in put["pacs_penalties"].unbind()) == 1
 
 
 def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:
