@@ -103,7 +103,8 @@ ON_A_CPU = {
     ],
 )
 def test_recipes_on_a_cpu_are_sound(algorithm: str, recipe: str) -> None:
-    sound(composed(algorithm, *ON_A_CPU[recipe]))
+    fewer = ("trainer.critic_warmup=1",) if algorithm == "vcppo" else ()  # a smoke run has few steps
+    sound(composed(algorithm, *ON_A_CPU[recipe], *fewer))
 
 
 @pytest.mark.parametrize("algorithm", ["pacs", "grpo"])

@@ -33,6 +33,8 @@ class MetricsConfig(Settings):
 
     #: Calculate the entropy, in the update's own passes, every so many steps; None (null) never does.
     entropy_every: Annotated[int, Field(ge=1)] | None = Field(default=1, description=NEVER)
+    #: Calculate the effective rank of each response's hidden states, in a pass of its own, every so many steps.
+    effective_rank_every: Annotated[int, Field(ge=1)] | None = Field(default=None, description=NEVER)
     #: Run verl's old-log-probability pass, for its metrics alone, every so many steps; None (null) never does.
     old_log_prob_every: Annotated[int, Field(ge=1)] | None = Field(default=None, description=NEVER)
 
@@ -73,8 +75,7 @@ class Method(Settings, ABC):
     @property
     def compares_with_sampler(self) -> bool:
         """Whether the reference has to be the policy that sampled, so that `reference.reset_every` is 1."""
-        weight = self.token_weight.chosen
-        return weight is not None and weight.PENALIZES
+        return (weight := self.token_weight.chosen) is not None and weight.PENALIZES
 
     @property
     def soft_labels(self) -> bool:

@@ -10,6 +10,7 @@ from pacs.base.typed_settings import Settings
 
 Streams = Mapping[str, torch.Tensor]
 Advantages = Callable[[], torch.Tensor]
+Memory = Mapping[str, float]
 
 
 class TokenWeight(Settings, ABC):
@@ -21,6 +22,8 @@ class TokenWeight(Settings, ABC):
     ASCENDING: ClassVar[tuple[tuple[str, str], ...]] = ()
     #: Whether it has `penalties`, which are of the way from the policy that sampled.
     PENALIZES: ClassVar[bool] = False
+    #: Numbers that `remember` carries from step to step: among the streams, 0-dimensional, NaN in a run's first step.
+    REMEMBERS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -38,3 +41,7 @@ class TokenWeight(Settings, ABC):
     def penalties(self, mask: torch.Tensor, streams: Streams, advantages: Advantages) -> torch.Tensor | None:
         """(B, T) c of `drift_penalty`, from the same; None: the loss has no such term."""
         return None
+
+    def remember(self, mask: torch.Tensor, streams: Streams, memory: Memory) -> dict[str, float]:
+        """What a next step reads of those that `REMEMBERS` names, from this step's and what was before it."""
+        return {}

@@ -9,12 +9,13 @@ import torch
 from pydantic import Field, model_validator
 
 from pacs.algorithm.covariance_weights import ClipCov, KlCov
+from pacs.algorithm.era import Era
 from pacs.algorithm.pooled_entropy import PooledEntropy
 from pacs.algorithm.token_weight import Advantages, Streams, TokenWeight
 from pacs.base.typed_settings import Settings
 
 Name = Literal[
-    "steer", "entropy_top", "probability", "surprisal_band", "position", "clip_cov", "kl_cov", "pooled_entropy"
+    "steer", "entropy_top", "probability", "surprisal_band", "position", "clip_cov", "kl_cov", "pooled_entropy", "era"
 ]
 
 
@@ -112,6 +113,7 @@ class TokenWeightConfig(Settings):
     clip_cov: ClipCov = ClipCov()
     kl_cov: KlCov = KlCov()
     pooled_entropy: PooledEntropy = PooledEntropy()
+    era: Era = Era()
 
     @property
     def chosen(self) -> TokenWeight | None:
