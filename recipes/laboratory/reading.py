@@ -6,6 +6,7 @@ import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
+from pacs.algorithm.effective_rank import prefix_ranks
 from recipes.laboratory.sampling import Samples
 
 #: Responses that a pass reads at a time.
@@ -32,6 +33,22 @@ def mean_entropy_slopes(model: PreTrainedModel, samples: Samples) -> torch.Tenso
         return slopes
 
     return before_each_token(model.base_model, samples, of)
+
+
+@torch.no_grad()
+def effective_ranks(model: PreTrainedModel, samples: Samples, stride: int) -> torch.Tensor:
+    """(B, T) `prefix_ranks` of the last hidden states that each response's tokens were drawn from; 0 after its end."""
+    width = samples.response_mask.shape[1]
+    found = torch.zeros(samples.response_mask.shape)
+    positions = (samples.attention_mask.cumsum(1) - 1).clamp(min=0)
+    for rows in torch.arange(len(samples)).split(PASS_ROWS):
+        hidden = model.base_model(
+            input_ids=samples.ids[rows], attention_mask=samples.attention_mask[rows], position_ids=positions[rows]
+        ).last_hidden_state[:, -width - 1 : -1]
+        for row, states in zip(rows.tolist(), hidden, strict=True):
+            mask = samples.response_mask[row]
+            found[row, mask] = prefix_ranks(states[mask], stride)
+    return found
 
 
 def before_each_token(

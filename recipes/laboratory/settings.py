@@ -26,6 +26,8 @@ LEAST = {
 
 #: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
 SLOPES = "mean_entropy_slope"
+#: Of the policy's own hidden states, too.
+RANKS = "effective_rank"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,11 @@ class Settings:
             raise UserError(
                 "method.token_weight.steer.form=exact with staleness: its sum over the vocabulary would be another "
                 "policy's than the one that sampled: set form to public, or staleness to 0"
+            )
+        if self.staleness and RANKS in method.reads:
+            raise UserError(
+                "method.token_weight.name=era with staleness: its ranks would be of another policy's states than of "
+                "those of the one that sampled: set staleness to 0, or choose another weight"
             )
         self._check_dars(method)
         self._check_pool()

@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.memory import rank_stride
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
 from pacs.integration.checks.wording import full_name, spelled
@@ -17,6 +18,7 @@ from pacs.verl_keys.config import (
     most_responses,
     prompts_per_step,
     prompts_per_update,
+    sequence_parallel_size,
 )
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
@@ -160,6 +162,15 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         yield (
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
             "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
+        )
+    shared = sequence_parallel_size(config)
+    if rank_stride(method) is not None and shared > 1:
+        who = "@method.metrics.effective_rank_every="
+        if "effective_rank" in of_weight:
+            who = "@method.token_weight.name="
+        yield (
+            f"{who} takes the rank of a response's hidden states, of which each GPU would have a part "
+            f"(@actor.ulysses_sequence_parallel_size={shared}): set that to 1, or leave it out."
         )
     for stream in method.READS:
         reads = f"method.name={name} reads {stream}"

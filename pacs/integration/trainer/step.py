@@ -93,7 +93,7 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     fields = fields_read(method)
     tokens = tq.kv_batch_get(select_fields=[name for name in fields if name != RANKS], **where) if fields else None
     measured = ranks_of(trainer, where)
-    if RANKS in fields:
+    if tokens is not None and measured is not None and RANKS in fields:
         tokens[RANKS] = measured[0]
     rows, alone = step_rows(
         grades.group_ids,
