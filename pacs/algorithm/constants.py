@@ -142,8 +142,11 @@ def credit_means(credit: torch.Tensor | None, mask: torch.Tensor) -> torch.Tenso
 def _stream(name: str, streams: Mapping[str, torch.Tensor], mask: torch.Tensor | None, method: Method) -> torch.Tensor:
     if name not in streams or mask is None:
         raise ValueError(f"{type(method).__name__} reads {name} of each token, which is not there")
-    check_shape(name, streams[name], mask.shape)
-    values = torch.where(mask, streams[name].detach(), 0)
+    given = streams[name].detach()
+    check_shape(name, given if given.dim() < 3 else given[..., 0], mask.shape)
+    values = torch.where(mask if given.dim() < 3 else mask[..., None], given, 0)
     if not values.isfinite().all():
-        raise ValueError(f"{name} is not finite in {int((~values.isfinite()).any(dim=1).sum())} of {len(mask)} rows")
+        raise ValueError(
+            f"{name} is not finite in {int((~values.isfinite()).flatten(1).any(dim=1).sum())} of {len(mask)} rows"
+        )
     return values

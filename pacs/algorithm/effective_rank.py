@@ -55,8 +55,8 @@ def growth(ranks: torch.Tensor, mask: torch.Tensor, stride: int) -> tuple[torch.
     """
     places = mask.cumsum(dim=1)
     lengths = places[:, -1:]
-    whole = torch.where(mask & (places == lengths), ranks, 0).sum(dim=1)
-    velocities, accelerations = torch.zeros_like(whole), torch.zeros_like(whole)
+    last = torch.where(mask & (places == lengths), ranks, 0).sum(dim=1)
+    velocities, accelerations = torch.zeros_like(last), torch.zeros_like(last)
     for row in range(len(ranks)):
         m = ranks[row][mask[row] & (places[row] % stride == 0)]
         before = m.cumsum(0)[:-1] / torch.arange(1, len(m), device=m.device) if len(m) > 1 else m[:0]
@@ -65,4 +65,4 @@ def growth(ranks: torch.Tensor, mask: torch.Tensor, stride: int) -> tuple[torch.
             velocities[row] = d.mean()
         if len(d) > 1:
             accelerations[row] = d.diff().mean()
-    return whole, velocities, accelerations
+    return last, velocities, accelerations

@@ -34,8 +34,8 @@ class TokenWeight(Settings, ABC):
     def weights(self, mask: torch.Tensor, streams: Streams, advantages: Advantages) -> torch.Tensor:
         """(B, T) lambda, float or bool; outside the (B, T) mask of the tokens that count in N it is not read.
 
-        `streams` are (B, T) of the policy that sampled, 0 outside the mask; `advantages()` is (B, T), -N dL/dlog pi of
-        each token where policy and reference agree.
+        `streams` are (B, T) of the policy that sampled, hidden states (B, T, H), 0 outside the mask; `advantages()` is
+        (B, T), -N dL/dlog pi of each token where policy and reference agree.
         """
 
     def penalties(self, mask: torch.Tensor, streams: Streams, advantages: Advantages) -> torch.Tensor | None:

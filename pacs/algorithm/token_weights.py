@@ -9,13 +9,23 @@ import torch
 from pydantic import Field, model_validator
 
 from pacs.algorithm.covariance_weights import ClipCov, KlCov
+from pacs.algorithm.delta import Delta
 from pacs.algorithm.era import Era
 from pacs.algorithm.pooled_entropy import PooledEntropy
 from pacs.algorithm.token_weight import Advantages, Streams, TokenWeight
 from pacs.base.typed_settings import Settings
 
 Name = Literal[
-    "steer", "entropy_top", "probability", "surprisal_band", "position", "clip_cov", "kl_cov", "pooled_entropy", "era"
+    "steer",
+    "entropy_top",
+    "probability",
+    "surprisal_band",
+    "position",
+    "clip_cov",
+    "kl_cov",
+    "pooled_entropy",
+    "era",
+    "delta",
 ]
 
 
@@ -114,6 +124,7 @@ class TokenWeightConfig(Settings):
     kl_cov: KlCov = KlCov()
     pooled_entropy: PooledEntropy = PooledEntropy()
     era: Era = Era()
+    delta: Delta = Delta()
 
     @property
     def chosen(self) -> TokenWeight | None:

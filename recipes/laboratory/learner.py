@@ -10,11 +10,11 @@ from pacs.algorithm import Method, ReferenceSchedule, batch_constants, method_lo
 from pacs.algorithm.aggregated import Aggregated
 from pacs.algorithm.memory import rank_stride, remembered
 from recipes.laboratory.ppo import ADVANTAGES, Ppo, Values
-from recipes.laboratory.reading import effective_ranks, log_probs, mean_entropy_slopes
+from recipes.laboratory.reading import effective_ranks, hidden_states, log_probs, mean_entropy_slopes
 from recipes.laboratory.rollouts import Batch
 from recipes.laboratory.sampling import Samples
 from recipes.laboratory.seconds import Clock
-from recipes.laboratory.settings import RANKS, SLOPES, Settings
+from recipes.laboratory.settings import RANKS, SLOPES, STATES, Settings
 from recipes.laboratory.signals import Updated
 
 #: |sigma(psi) - R| below which a row counts as saturated, as in a run of `pacs train`.
@@ -109,6 +109,8 @@ class Learner:
                 streams[SLOPES] = mean_entropy_slopes(self._policy, samples)
         if (stride := rank_stride(self._method)) is not None:
             streams[RANKS] = effective_ranks(self._policy, samples, stride)
+        if STATES in self._method.reads:
+            streams[STATES] = hidden_states(self._policy, samples)
         if self._values is not None:
             streams[ADVANTAGES] = self._values.judge(samples, batch.labels)
         return streams

@@ -38,17 +38,23 @@ def mean_entropy_slopes(model: PreTrainedModel, samples: Samples) -> torch.Tenso
 @torch.no_grad()
 def effective_ranks(model: PreTrainedModel, samples: Samples, stride: int) -> torch.Tensor:
     """(B, T) `prefix_ranks` of the last hidden states that each response's tokens were drawn from; 0 after its end."""
-    width = samples.response_mask.shape[1]
     found = torch.zeros(samples.response_mask.shape)
+    for row, (states, mask) in enumerate(zip(hidden_states(model, samples), samples.response_mask, strict=True)):
+        found[row, mask] = prefix_ranks(states[mask], stride)
+    return found
+
+
+@torch.no_grad()
+def hidden_states(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+    """(B, T, H) the last hidden state that each response token was drawn from; anything after the response's end."""
+    width, parts = samples.response_mask.shape[1], []
     positions = (samples.attention_mask.cumsum(1) - 1).clamp(min=0)
     for rows in torch.arange(len(samples)).split(PASS_ROWS):
-        hidden = model.base_model(
+        read = model.base_model(
             input_ids=samples.ids[rows], attention_mask=samples.attention_mask[rows], position_ids=positions[rows]
-        ).last_hidden_state[:, -width - 1 : -1]
-        for row, states in zip(rows.tolist(), hidden, strict=True):
-            mask = samples.response_mask[row]
-            found[row, mask] = prefix_ranks(states[mask], stride)
-    return found
+        )
+        parts.append(read.last_hidden_state[:, -width - 1 : -1])
+    return torch.cat(parts)
 
 
 def before_each_token(

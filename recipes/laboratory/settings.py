@@ -27,7 +27,7 @@ LEAST = {
 #: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
 SLOPES = "mean_entropy_slope"
 #: Of the policy's own hidden states, too.
-RANKS = "effective_rank"
+RANKS, STATES = "effective_rank", "hidden_states"
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class Settings:
                 "method.token_weight.steer.form=exact with staleness: its sum over the vocabulary would be another "
                 "policy's than the one that sampled: set form to public, or staleness to 0"
             )
-        if self.staleness and RANKS in method.reads:
+        if self.staleness and not {RANKS, STATES}.isdisjoint(method.reads):
             raise UserError(
-                "method.token_weight.name=era with staleness: its ranks would be of another policy's states than of "
-                "those of the one that sampled: set staleness to 0, or choose another weight"
+                f"method.token_weight.name={method.token_weight.name} with staleness: it would read another policy's "
+                "hidden states than those of the one that sampled: set staleness to 0, or choose another weight"
             )
         self._check_dars(method)
         self._check_pool()

@@ -63,8 +63,8 @@ def test_tokens_are_clipped_and_held(task: Path, tmp_path: Path) -> None:
     """By Clip-Cov under PACS; by KL-Cov, whose penalty is of the second of a step's updates."""
     for name in ("clip_cov", "kl_cov"):
         share = f"method.token_weight.{name}.share=0.1"
-        words = ("trainer.total_training_steps=2", "trainer.val_before_train=false", f"method.token_weight.name={name}")
-        run = RealRun(task, tmp_path / name, *words, share)
+        words = ("trainer.total_training_steps=2", "trainer.val_before_train=false", "method.reference.reset_every=1")
+        run = RealRun(task, tmp_path / name, *words, f"method.token_weight.name={name}", share)
         run.train("trainer.test_freq=2")
         lines = [line for line in run.steps() if "timing_s/step" in line]
         assert {key for line in lines for key in line if key != "step" and find(key) is None} == set()

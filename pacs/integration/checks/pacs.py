@@ -163,6 +163,11 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
             "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
         )
+    if "hidden_states" in of_weight:
+        yield (
+            "@method.token_weight.name= needs the hidden state of each token of the batch, several times over, which "
+            "none of verl's passes gives: choose another weight (the laboratory has this one)."
+        )
     shared = sequence_parallel_size(config)
     if rank_stride(method) is not None and shared > 1:
         who = "@method.metrics.effective_rank_every="
