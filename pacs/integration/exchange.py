@@ -18,6 +18,9 @@ PREFIX = "pacs_"
 REFERENCE = "ref_log_prob"
 #: log pi of each response token as vLLM gave it (jagged); verl's name.
 ROLLOUT = "rollout_log_probs"
+#: `prefix_ranks` of each response's hidden states in the output of verl's pass of log pi_old, jagged over prompt and
+#: response like verl's log-probabilities there.
+RANKS = "effective_rank"
 #: (B, C), `row_columns`: what is known of each row before the gradient pass of `cached`, written by the worker.
 SCORED = f"{PREFIX}scored"
 #: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its
@@ -70,6 +73,7 @@ class RowFields(Packed):
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
         weights: (B,) float64, factors of the rows' losses; None: 1.
         token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
+        penalties: jagged (B, T) float, c of `drift_penalty`; None without one.
     """
 
     row: torch.Tensor
@@ -83,14 +87,15 @@ class RowFields(Packed):
     credit: torch.Tensor | None = None
     weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
+    penalties: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""
-        credit, token_weights = (
+        credit, token_weights, penalties = (
             values.to_padded_tensor(0) if values is not None and values.is_nested else values
-            for values in (self.credit, self.token_weights)
+            for values in (self.credit, self.token_weights, self.penalties)
         )
-        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights)
+        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights, penalties)
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ METRICS = (
     Metric("pacs/token_weight/per_token", "token_weight", ACTIVE),
     Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", ACTIVE),
     Metric("pacs/token_weight/least_min", "token_weight_least", ACTIVE),
+    Metric("pacs/token_weight/penalized_per_token", "penalized_tokens", ACTIVE),
     # Groups and responses.
     Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
     Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),

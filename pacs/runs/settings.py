@@ -141,6 +141,8 @@ class RunSettings(_RunSection):
     dir: str
     #: Groups of training responses that each step writes.
     sample_groups: int = Field(default=4, ge=0, description="a whole number of groups")
+    #: The mini-batches of a step have like rewards.
+    balance_rewards: bool = False
     reasoning: ReasoningSettings = ReasoningSettings()
     reward: RewardSettings = RewardSettings()
     rollouts: RolloutSettings = RolloutSettings()

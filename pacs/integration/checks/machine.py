@@ -182,3 +182,11 @@ def _number_problems(config: DictConfig, files: list[Path]) -> Iterator[str]:
         rows, named = most, f"data.train_max_samples={most}"
     if rows < wanted:
         yield f"{named}, fewer than data.train_batch_size={wanted}: lower the batch size or add data."
+    elif config.trainer.total_training_steps is None:
+        steps, first = rows // wanted * config.trainer.total_epochs, config.trainer.critic_warmup
+        if first > steps:
+            yield (
+                f"trainer.critic_warmup={first} is the first step that updates the policy, but {named}, so that there "
+                f"are at most {steps} steps (trainer.total_epochs={config.trainer.total_epochs}): lower the one, or "
+                "raise the other."
+            )

@@ -17,7 +17,7 @@ from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact, redacted
 from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
-from pacs.integration.checks.batch import rollout_problems
+from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.dars import dars_problems
@@ -56,7 +56,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    for check in (*checks, vine_problems, composite_problems, switch_problems):
+    for check in (*checks, vine_problems, balance_problems, composite_problems, switch_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

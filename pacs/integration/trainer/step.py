@@ -24,8 +24,10 @@ from tensordict import TensorDict
 from verl.utils.debug import marked_timer
 
 from pacs.algorithm.distillation import TEACHER
+from pacs.integration.exchange import RANKS
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
+from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
 from pacs.integration.trainer.step_rows import fields_read, step_rows
 from pacs.integration.trainer.teacher import teach, teacher_metrics
 from pacs.integration.trainer.update import log, reset, update
@@ -82,6 +84,7 @@ def wants_old_log_probs(trainer: Any) -> bool:
     """Whether verl's pass of log pi_old is due: at its interval, for verl's metrics, or for what `Method.reads`."""
     every = trainer.method.metrics.old_log_prob_every
     due = every is not None and trainer.global_steps % every == 0
+    due = due or ranks_are_due(trainer)
     return due or not OF_OLD_LOG_PROBS.isdisjoint(trainer.method.reads)
 
 
@@ -92,7 +95,10 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     if TEACHER in method.reads:
         metrics.update(teach(trainer, batch))
     fields = fields_read(method)
-    tokens = tq.kv_batch_get(select_fields=list(fields), **where) if fields else None
+    tokens = tq.kv_batch_get(select_fields=[name for name in fields if name != RANKS], **where) if fields else None
+    measured = ranks_of(trainer, where)
+    if tokens is not None and measured is not None and RANKS in fields:
+        tokens[RANKS] = measured[0]
     rows, alone = step_rows(
         grades.group_ids,
         ~grades.sampled,
@@ -101,7 +107,9 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
         grades.tokens,
         tokens,
         equal_groups=draws_more(trainer.config) and trainer.config.run.rollouts.dars.scale,
+        memory=trainer.memory,
     )
+    metrics.update(rank_metrics(trainer, measured, rows))
     metrics.update(trainer.grading.metrics(grades, alone) | trainer.prompts.learn_rates(batch, grades))
     metrics.update(teacher_metrics(tokens, grades.sampled))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
