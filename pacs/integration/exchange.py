@@ -27,6 +27,8 @@ TABLES = f"{PREFIX}tables"
 MERGED = f"{PREFIX}merged"
 #: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
+#: Likewise, of a response of several turns: `pacs.metrics.turns.Turns` as a dict.
+TURNS = f"{PREFIX}turns"
 
 
 class Packed:

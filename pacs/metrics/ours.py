@@ -123,6 +123,12 @@ METRICS = (
     Metric("pacs/truncated_fraction", "truncated", FIRST),
     Metric("pacs/truncated/correct_fraction", "truncated", CORRECT_RESPONSES),
     Metric("pacs/reasoning/unfinished_fraction", "unfinished", FIRST),
+    # Several turns.
+    Metric("pacs/turns/response_mean", "turns", FIRST),
+    Metric("pacs/turns/response_max", "turns", FIRST),
+    Metric("pacs/turns/cut_fraction", "cut", FIRST),
+    Metric("pacs/turns/calls_mean", "calls", FIRST),
+    Metric("pacs/turns/failed_calls_mean", "failed", FIRST),
     # The verifier.
     *(Metric(f"pacs/verifier/{status}_fraction", f"status_{status}", FIRST) for status in (*STATUSES, OTHER)),
 )

@@ -149,6 +149,7 @@ def batch_metrics(
     status: Sequence[str] | None,
     unfinished: Sequence[float] | None = None,
     first: torch.Tensor | None = None,
+    turns: Mapping[str, torch.Tensor] | None = None,
 ) -> dict[str, float]:
     """The metrics of a step's sampled batch, before any update.
 
@@ -166,6 +167,7 @@ def batch_metrics(
         status: B statuses of the verifier; None if it gives none.
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
+        turns: columns of (B,) each, `turn_columns`; None or empty where every response has one turn.
 
     Returns:
         Metric -> value.
@@ -173,7 +175,7 @@ def batch_metrics(
     kept = alone == 0
     right = score == 1
     graded = ~right & (score != 0)
-    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens}
+    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens, **(turns or {})}
     if status is not None:
         known = [word if word in STATUSES else OTHER for word in status]
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}

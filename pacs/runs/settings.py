@@ -102,6 +102,17 @@ class RolloutSettings(_RunSection):
     pool: PoolSettings = PoolSettings()
 
 
+class TurnSettings(_RunSection):
+    """Responses of several turns, between which tools answer: the keys under `run.turns.`."""
+
+    #: What our verifiers read: the last turn, or the whole conversation.
+    graded: Literal["last", "conversation"] = "last"
+    #: The most tokens of one turn, which ends the response; None (null): as many as the response has left.
+    tokens: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="a whole number of at least 1, or null for what data.max_response_length leaves"
+    )
+
+
 class CriticSettings(_RunSection):
     """What a critic learns (`pacs.integration.trainer.critic_returns`)."""
 
@@ -130,6 +141,7 @@ class RunSettings(_RunSection):
     reasoning: ReasoningSettings = ReasoningSettings()
     reward: RewardSettings = RewardSettings()
     rollouts: RolloutSettings = RolloutSettings()
+    turns: TurnSettings = TurnSettings()
     critic: CriticSettings = CriticSettings()
     faults: FaultSettings = FaultSettings()
     resume: ResumeSettings = ResumeSettings()

@@ -109,6 +109,11 @@ def draws_more(config: DictConfig) -> bool:
     return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
 
 
+def has_turns(config: DictConfig) -> bool:
+    """Whether responses may have several turns: verl's loop with tools makes them, or one of the user's own."""
+    return str(config.actor_rollout_ref.rollout.agent.default_agent_loop) != "single_turn_agent"
+
+
 def filters_groups(config: DictConfig) -> bool:
     """Whether groups whose responses have all earned the same are sampled anew."""
     return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))

@@ -26,6 +26,7 @@ from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.switches import switch_problems, untried
+from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
 from pacs.rewards.reasoning import check_named
@@ -55,7 +56,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    for check in (*checks, composite_problems, switch_problems):
+    for check in (*checks, composite_problems, switch_problems, turns_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem
@@ -233,7 +234,7 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     # Its own import takes seconds.
     from pacs.integration.checks.verl_classes import class_problems
 
-    if problems := list(class_problems(config)):
+    if problems := [*class_problems(config), *format_problems(config)]:
         yield from problems
         return
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))

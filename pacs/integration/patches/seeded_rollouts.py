@@ -6,19 +6,49 @@ that was cut off goes on with other responses. With a seed of its own for each r
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextvars import ContextVar
+from itertools import count
 from typing import Any
 
 import ray
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
+from verl.workers.rollout.llm_server import LLMServerClient
 
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.verl_keys.config import filters_groups
 
+#: Numbers the calls of an engine for the response that is being made.
+_CALLS: ContextVar[Iterator[int]] = ContextVar("calls")
+
+
+class TurnSeeds(LLMServerClient):  # type: ignore[misc]
+    """verl's client, or another, whose calls for one response have a seed each: an agent loop gives all the same.
+
+    Args:
+        client: that is called.
+    """
+
+    def __init__(self, client: Any) -> None:
+        vars(self).update(vars(client))
+        self._client = client
+
+    async def generate(self, request_id: str, *, sampling_params: dict[str, Any], **others: Any) -> Any:
+        """The client's, with the turn's seed."""
+        turn = next(_CALLS.get())
+        if turn:
+            sampling_params = {**sampling_params, "seed": _hashed([sampling_params["seed"], turn])}
+        return await self._client.generate(request_id, sampling_params=sampling_params, **others)
+
 
 class Seeds:
-    """Of an agent-loop worker: gives each response's sampling parameters a seed."""
+    """Of an agent-loop worker: gives each response's sampling parameters a seed, and another in each further turn."""
 
     config: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.llm_client = TurnSeeds(self.llm_client)
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
         run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
@@ -27,6 +57,7 @@ class Seeds:
         place = int(kwargs["uid"].rsplit("-", 1)[1]) if repeats else None
         seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session, place)
         seeded = {**sampling_params, "seed": seed}
+        _CALLS.set(count())  # in the context of the response's own task
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
 
 
@@ -54,4 +85,8 @@ def response_seed(seed: int, step: int, validate: bool, messages: Any, session: 
         place: the prompt's among those of the step; None where no prompt comes twice.
     """
     about = [seed, int(step), bool(validate), list(messages), int(session), *([] if place is None else [place])]
+    return _hashed(about)
+
+
+def _hashed(about: list[Any]) -> int:
     return int.from_bytes(hashlib.sha256(json.dumps(about, default=str).encode()).digest()[:8], "little") >> 1

@@ -10,11 +10,12 @@ import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
-from pacs.integration.exchange import FINGERPRINT
+from pacs.integration.exchange import FINGERPRINT, TURNS
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
+from pacs.metrics.turns import turn_columns
 from pacs.rewards.composite import PARTS
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded, verdict_score
@@ -38,7 +39,7 @@ class Grades:
         tokens: float, of the response.
         truncated: bool, the response is as long as one may be.
         fingerprints: int64, the same of responses of the same tokens.
-        infos: what the verifier said beside the score, of each sampled row.
+        infos: what the verifier said beside the score of each sampled row, and the loop of its turns (`TURNS`).
     """
 
     rewards: torch.Tensor
@@ -53,8 +54,7 @@ class Grades:
 
     def rows(self, first: int, last: int) -> "Grades":
         """Those of rows that follow each other, where no row is padding."""
-        cut = slice(first, last)
-        return replace(self, **{name: values[cut] for name, values in vars(self).items()})
+        return replace(self, **{name: values[first:last] for name, values in vars(self).items()})
 
     def responses(self) -> "Grades":
         """Those of the rows that are no padding."""
@@ -109,9 +109,8 @@ class Grading:
             when = f"step {self.trainer.global_steps}"
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
         extra_fields = data.get("extra_fields").tolist()
-        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
+        infos = [extra.get("reward_extra_info", {}) | {TURNS: extra.get(TURNS)} for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
-        longest = config.data.max_response_length
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
             rewards=rewards,
@@ -120,7 +119,7 @@ class Grading:
             sampled=torch.tensor(sampled),
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
-            truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
+            truncated=torch.tensor([tag["response_len"] >= config.data.max_response_length for tag in batch.tags]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             infos=list(compress(infos, sampled)),
         )
@@ -151,6 +150,7 @@ class Grading:
             status=said_of_all(sampled.infos, "status", str),
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
             first=sampled.first if draws_more(self.trainer.config) else None,
+            turns=turn_columns([info.get(TURNS) for info in sampled.infos]),
         )
         self._warn_of_graded_scores(metrics)
         trained = grades.tokens[grades.sampled].double().sum().item()
