@@ -63,13 +63,13 @@ def _informed(name: str) -> type:
             named = config.run.reasoning.delimiters
             self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
             self.composite = composite_in(config)
-            self.whole = config.run.turns.graded == "conversation"
+            self.all_turns = config.run.turns.graded == "conversation"
 
         async def run_single(self, data: DataProto) -> dict[str, Any]:
             """verl's, for the last sequence of `data`, with `ANSWER_BEGINS` in its `extra_info`; and other parts."""
             prompt, response = self._tokens(data)
             text = self.tokenizer.decode(response, skip_special_tokens=True)
-            begins = self._answer_begins(prompt, response, text, 0 if self.whole else _last_turn(data))
+            begins = self._answer_begins(prompt, response, text, 0 if self.all_turns else _last_turn(data))
             infos = data.non_tensor_batch.setdefault("extra_info", np.array([{}] * len(data), dtype=object))
             infos[-1] = {**(infos[-1] or {}), ANSWER_BEGINS: UNENDED if begins is None else begins}
             result: dict[str, Any] = await super().run_single(data)

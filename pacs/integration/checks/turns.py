@@ -4,7 +4,9 @@ Which agent loop makes a response says `rollout.agent.default_agent_loop` (or th
 `rollout.multi_turn.enable` is of verl's older trainer. What the chosen loop would not read is refused.
 """
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from omegaconf import DictConfig
@@ -22,7 +24,7 @@ OF_TOOLS: Final[dict[str, object]] = {
     "max_parallel_calls": 1, "max_tool_response_length": 256, "tool_response_truncate_side": "middle",
     "format": "hermes",
 }  # fmt: skip
-COUNTED: Final = ("max_assistant_turns", "max_user_turns", "max_parallel_calls", "max_tool_response_length")
+NUMBERS: Final = ("max_assistant_turns", "max_user_turns", "max_parallel_calls", "max_tool_response_length")
 TOOL_LOOP: Final = "tool_agent"
 #: What a conversation may end with when a tool answers, or one's own loop asks again.
 _ANSWERS: Final = {"tool": "1", "user": "Go on."}
@@ -51,7 +53,7 @@ def turns_problems(config: DictConfig) -> Iterator[str]:
                     "tool_agent, or leave this out."
                 )
         return
-    for name in COUNTED:
+    for name in NUMBERS:
         value = turns[name]
         if value != OF_TOOLS[name] and (type(value) is not int or value < 1):
             least = " or null for no limit" if OF_TOOLS[name] is None else ""
@@ -99,20 +101,29 @@ def template_problems(config: DictConfig, tokenizer: Any, tools: list[dict[str, 
         return
     from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
-    builder = create_continuous_token_builder(tokenizer, chat_template_kwargs=chat_template_options(config))
+    builder = create_continuous_token_builder(
+        tokenizer, hf_model_type=_model_type(config), chat_template_kwargs=chat_template_options(config)
+    )
     asked = [{"role": "user", "content": "1"}, {"role": "assistant", "content": "1"}]
     role = "tool" if tools else "user"
     try:
         builder.merge_context_tokens(
             asked, [*asked, {"role": role, "content": _ANSWERS[role]}], [], tools=tools or None
         )
-    except Exception as error:  # a template's own, or verl's, whose text says which roles do not fit
+    except Exception as error:  # a template's own, or verl's; verl tries another form then, which fails otherwise
+        first = error.__context__ or error
         yield spell(
             f"@rollout.agent.default_agent_loop=: the chat template of {tokenizer.name_or_path} cannot go on with a "
-            f"message of the role {role} ({one_line(error)}): use a model whose template can, or give one that can "
+            f"message of the role {role} ({one_line(first)}): use a model whose template can, or give one that can "
             "(@model.custom_chat_template).",
             config,
         )
+
+
+def _model_type(config: DictConfig) -> str | None:
+    """By which verl chooses how turns are joined; None where the model is not here."""
+    file = Path(str(config.actor_rollout_ref.model.path)).expanduser() / "config.json"
+    return json.loads(file.read_text()).get("model_type") if file.is_file() else None
 
 
 def tool_files(config: DictConfig) -> list[tuple[str, str, None]]:
