@@ -29,6 +29,9 @@ MERGED = f"{PREFIX}merged"
 FINGERPRINT = f"{PREFIX}fingerprint"
 #: Likewise, of a response of several turns: `pacs.metrics.turns.Turns` as a dict.
 TURNS = f"{PREFIX}turns"
+#: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
+#: its place (`rescued`), and the `tokens` of the other tries.
+GUIDED = f"{PREFIX}guided"
 
 
 class Packed:
@@ -70,6 +73,7 @@ class RowFields(Packed):
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
         weights: (B,) float64, factors of the rows' losses; None: 1.
         token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
+        guided: (B,) bool, the response was sampled with guidance that its prompt does not have; None: none was.
     """
 
     row: torch.Tensor
@@ -83,6 +87,7 @@ class RowFields(Packed):
     credit: torch.Tensor | None = None
     weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
+    guided: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""

@@ -15,6 +15,7 @@ from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
+from pacs.integration.checks.guided import guidance_problems
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
@@ -61,6 +62,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
         yield from rates_problems(config)
+        yield from guidance_problems(config, train)
     first = None if data_problems else train[0]
     of_own_code = list(own_code_problems(config, first, note))
     if not problems:

@@ -20,6 +20,8 @@ from pacs.verl_keys.config import filters_groups
 
 #: Numbers the calls of an engine for the response that is being made.
 _CALLS: ContextVar[Iterator[int]] = ContextVar("calls")
+#: Which retry of a response is being sampled (`guided_rollouts`); 0: the response itself.
+RETRY: ContextVar[int] = ContextVar("retry", default=0)
 
 
 class TurnSeeds(LLMServerClient):  # type: ignore[misc]
@@ -55,7 +57,8 @@ class Seeds:
         # A step that draws until it has enough groups may come to a prompt again, when all of the data were drawn.
         repeats = filters_groups(self.config) and not trajectory["validate"]
         place = int(kwargs["uid"].rsplit("-", 1)[1]) if repeats else None
-        seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session, place)
+        about = run, trajectory["step"], trajectory["validate"], prompt, session, place
+        seed = response_seed(*about) if not RETRY.get() else _hashed([response_seed(*about), "retry", RETRY.get()])
         seeded = {**sampling_params, "seed": seed}
         _CALLS.set(count())  # in the context of the response's own task
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]

@@ -10,12 +10,12 @@ import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
-from pacs.integration.exchange import FINGERPRINT, TURNS
+from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
+from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
-from pacs.metrics.turns import turn_columns
 from pacs.rewards.composite import PARTS
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded, verdict_score
@@ -39,7 +39,7 @@ class Grades:
         tokens: float, of the response.
         truncated: bool, the response is as long as one may be.
         fingerprints: int64, the same of responses of the same tokens.
-        infos: what the verifier said beside the score of each sampled row, and the loop of its turns (`TURNS`).
+        infos: what the verifier said beside the score of each sampled row, and the loop of it (`TURNS`, `GUIDED`).
     """
 
     rewards: torch.Tensor
@@ -109,7 +109,7 @@ class Grading:
             when = f"step {self.trainer.global_steps}"
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
         extra_fields = data.get("extra_fields").tolist()
-        infos = [extra.get("reward_extra_info", {}) | {TURNS: extra.get(TURNS)} for extra in extra_fields]
+        infos = [with_told(extra) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
@@ -150,11 +150,11 @@ class Grading:
             status=said_of_all(sampled.infos, "status", str),
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
             first=sampled.first if draws_more(self.trainer.config) else None,
-            turns=turn_columns([info.get(TURNS) for info in sampled.infos]),
+            told=told_columns(sampled.infos, self.trainer.config),
         )
         self._warn_of_graded_scores(metrics)
-        trained = grades.tokens[grades.sampled].double().sum().item()
-        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens
+        tokens = grades.tokens[grades.sampled].double().sum().item() + tokens_of_other_tries(grades.infos)
+        metrics["pacs/response_tokens/generated_sum"] = tokens + self.trainer.prompts.discarded_tokens
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
