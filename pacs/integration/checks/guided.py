@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.wording import spelled
 from pacs.rewards.guidance import PLACE, guidance_of
@@ -56,14 +56,13 @@ def guided_warnings(config: DictConfig) -> Iterator[str]:
     if not guides(config):
         return
     if method(config) == "pacs":
-        corrected, mend = config.method.update.correction.kind, "method.update.correction.kind=truncate"
+        weight, value = "method.update.correction.kind", "truncate"
     else:
-        corrected = (config.algorithm.get("rollout_correction") or {}).get("rollout_is")
-        mend = "algorithm.rollout_correction.rollout_is=token"
-    if corrected is None:
+        weight, value = "algorithm.rollout_correction.rollout_is", "token"
+    if OmegaConf.select(config, weight) is None:
         yield (
             f"{_SECTION}after=: retries are sampled with guidance and trained without it, at the weight of any other "
-            f"response, which is biased; {mend} weighs their tokens by the ratio of the two (docs/turns.md)."
+            f"response, which is biased; {weight}={value} weighs their tokens by the ratio of the two (docs/turns.md)."
         )
 
 

@@ -32,7 +32,7 @@ class TurnSeeds(LLMServerClient):  # type: ignore[misc]
     """
 
     def __init__(self, client: Any) -> None:
-        vars(self).update(vars(client))
+        self.__dict__.update(vars(client))
         self._client = client
 
     async def generate(self, request_id: str, *, sampling_params: dict[str, Any], **others: Any) -> Any:
@@ -47,6 +47,7 @@ class Seeds:
     """Of an agent-loop worker: gives each response's sampling parameters a seed, and another in each further turn."""
 
     config: Any
+    llm_client: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
