@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.wording import spelled
-from pacs.rewards.guidance import PLACE, guidance_of
+from pacs.rewards.guidance import PLACE, Kind, guidance_of
 from pacs.runs.settings import GuidedSettings
 from pacs.verl_keys.config import draws_more, filters_groups, guides, method
 
@@ -68,7 +68,7 @@ def guided_warnings(config: DictConfig) -> Iterator[str]:
 
 def guidance_problems(config: DictConfig, train_files: list[Path]) -> Iterator[str]:
     """Whether the data hold the guidance that is to be told; a sentence with the setting and the mend."""
-    kind = config.run.rollouts.guided.guidance if guides(config) else "error"
+    kind: Kind = config.run.rollouts.guided.guidance if guides(config) else "error"
     if kind == "error":
         return
     for file in train_files:
