@@ -27,14 +27,17 @@ def split_problems(seed: int) -> Split:
     rng = random.Random(seed)
     pairs = list(permutations(DIGITS, 2))
     every = [(broken, right, at) for broken, right in permutations(EXPRESSIONS, 2) for at in pairs]
-    every = [(broken, right, at) for broken, right, at in every if value(broken, at) != value(right, at)]
-    drawn = [_problem(*each, rng) for each in rng.sample(every, TRAINING + 2 * HELD_OUT)]
+    rng.shuffle(every)
+    # Of several right programs that give the same in the shown test one is drawn: to the policy it is one problem.
+    distinct = {asked(broken, at, value(right, at)): (broken, right, at) for broken, right, at in every}
+    failing = [each for each in distinct.values() if value(each[0], each[2]) != value(each[1], each[2])]
+    drawn = [_problem(*each, rng) for each in failing[: TRAINING + 2 * HELD_OUT]]
     return Split(drawn[2 * HELD_OUT :], drawn[HELD_OUT : 2 * HELD_OUT], drawn[:HELD_OUT])
 
 
 def _problem(broken: str, right: str, shown: Arguments, rng: random.Random) -> Problem:
     """One whose hidden tests tell its right program from all others; its band says whether the shown test does."""
-    pairs = list(permutations(DIGITS, 2))
+    pairs = [pair for pair in permutations(DIGITS, 2) if pair != shown]
     while True:
         tests = [shown, *rng.sample(pairs, TESTS - 1)]
         if all(any(value(other, at) != value(right, at) for at in tests) for other in EXPRESSIONS if other != right):

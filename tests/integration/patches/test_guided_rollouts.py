@@ -110,7 +110,8 @@ def run(worker: Any, *, validate: bool = False, **row: Any) -> None:
         "extra_info": {"hint": "it is even", "solution": "one\ntwo\nthree"},
     }
     about = {"step": 3, "sample_index": 0, "rollout_n": 0, "validate": validate}
-    asyncio.run(worker._run_prompt(prompt | row, {"top_p": 1.0}, trajectory=about))
+    # A session that waits for ever is to fail.
+    asyncio.run(asyncio.wait_for(worker._run_prompt(prompt | row, {"top_p": 1.0}, trajectory=about), 20))
 
 
 def told(queue: Rows, session: int) -> SimpleNamespace:
