@@ -13,6 +13,7 @@ from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import Pacs, PacsAuthors, PacsPaper
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
+from pacs.algorithm.vineppo import VinePpo
 from pacs.base.errors import did_you_mean
 
 METHODS: dict[str, type[Method]] = {
@@ -28,6 +29,7 @@ METHODS: dict[str, type[Method]] = {
     "raft": Raft,
     "reinforce_rej": ReinforceRej,
     "pass_at_k": PassAtK,
+    "vineppo": VinePpo,
 }
 
 

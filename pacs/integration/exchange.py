@@ -32,6 +32,8 @@ TURNS = f"{PREFIX}turns"
 #: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
 #: its place (`rescued`), and the `tokens` of the other tries.
 GUIDED = f"{PREFIX}guided"
+#: The same: how many steps a response has, and tokens of completions that were sampled for their values.
+VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 
 
 class Packed:

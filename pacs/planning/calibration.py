@@ -56,6 +56,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         sequence_parallel=1,
         rows=rows,
         kept_share=None,
+        completions=0,
         mini_batches=step.prompts // step.mini_batch,
         epochs=1,
         response_tokens=step.response_tokens,

@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from pacs.algorithm import ReferenceSchedule
 from pacs.base.errors import UserError
 from pacs.planning.architecture import find_architecture
-from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE
+from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE, VALUED_STEPS
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Sample, step_lengths
 from pacs.planning.workload import Workload
@@ -54,6 +54,7 @@ def read_workload(
         rows=prompts * group,
         assumed_group=group if keys.draws_more(config) else None,
         kept_share=KEPT_SHARE.value if keys.filters_groups(config) else None,
+        completions=_completions(config),
         mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
         response_tokens=longest,
@@ -68,6 +69,12 @@ def read_workload(
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
     )
+
+
+def _completions(config: DictConfig) -> int:
+    """As `Workload.completions` has it; those of the prompt, which its responses share, are not in it."""
+    vine = config.run.rollouts.vine
+    return int((min(VALUED_STEPS.value, vine.most_steps) - 1) * vine.completions) if keys.values_steps(config) else 0
 
 
 def _policy_passes(config: DictConfig, strategy: Literal["grouped", "cached"] | None) -> int:

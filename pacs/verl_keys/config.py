@@ -119,6 +119,11 @@ def has_turns(config: DictConfig) -> bool:
     return str(config.actor_rollout_ref.rollout.agent.default_agent_loop) != "single_turn_agent"
 
 
+def values_steps(config: DictConfig) -> bool:
+    """Whether the steps of responses are valued by completions (VinePPO)."""
+    return bool(OmegaConf.select(config, "run.rollouts.vine.completions"))
+
+
 def filters_groups(config: DictConfig) -> bool:
     """Whether groups whose responses have all earned the same are sampled anew."""
     return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))

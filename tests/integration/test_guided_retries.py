@@ -98,7 +98,7 @@ def test_right_retries_are_trained_behind_prompts_without_guidance(left_alone: R
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: start.training(after_step=1))
-    start.find("ray::_SeededGuidedWorker").kill()
+    start.find("ray::GuidedRollouts").kill()
     failed(start, "agent-loop worker 0 died")
     broken.train()
     for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.integration.checks.wording import spelled
 from pacs.rewards.guidance import PLACE, Kind, guidance_of
 from pacs.runs.settings import GuidedSettings
-from pacs.verl_keys.config import draws_more, filters_groups, guides, method
+from pacs.verl_keys.config import draws_more, filters_groups, guides, method, values_steps
 
 _SECTION = "@run.rollouts.guided."
 
@@ -35,6 +35,8 @@ def guided_problems(config: DictConfig) -> Iterator[str]:
         yield f"{_SECTION}characters= is of guidance=error alone: leave it out, or set that."
     if draws_more(config):
         yield f"{given}: @run.rollouts.dars.schedule= draws more responses to the same prompts: leave out either."
+    if values_steps(config):
+        yield f"{given}: @run.rollouts.vine.completions= values steps of first responses: leave out either."
     if filters_groups(config) and config.algorithm.filter_groups.metric == "score":
         yield (
             f"{given}: a filter by @algorithm.filter_groups.metric=score sees first responses alone, and would drop "

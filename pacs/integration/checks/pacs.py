@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
 from pacs.integration.checks.wording import full_name, spelled
@@ -17,6 +18,7 @@ from pacs.verl_keys.config import (
     most_responses,
     prompts_per_step,
     prompts_per_update,
+    values_steps,
 )
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
@@ -28,8 +30,10 @@ VERLS = {
     "actor.policy_loss.loss_mode": "vanilla",
     "actor.loss_agg_mode": "token-mean",
 }
-#: What may be read of each token (`Method.reads`): by vLLM, and by verl's pass of log pi_old.
-STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
+#: The values of a response's steps (`run.rollouts.vine`).
+VALUED = (STEP, STEP_VALUE)
+#: What may be read of each token (`Method.reads`): by vLLM, by verl's pass of log pi_old, and by completions.
+STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED)
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
     "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
@@ -157,6 +161,11 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         yield (
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
             "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
+        )
+    if set(VALUED) <= set(method.READS) and not values_steps(config):
+        yield (
+            f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
+            "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."
         )
     for stream in method.READS:
         reads = f"method.name={name} reads {stream}"

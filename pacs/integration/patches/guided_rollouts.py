@@ -12,12 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-import ray
-from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
-
 from pacs.integration.exchange import GUIDED
-from pacs.integration.patches.lean_rollouts import LeanWorker
-from pacs.integration.patches.seeded_rollouts import RETRY, SeededWorker
+from pacs.integration.patches.seeded_rollouts import RETRY
 from pacs.rewards.guidance import guidance_of, guided_messages
 from pacs.rewards.verdict import verdict_score
 from pacs.verl_keys.config import chat_template_options
@@ -41,8 +37,11 @@ class _Group:
             self.all_ended.set()
 
 
-class _GuidedWorker(LeanWorker):
-    """Ours, with another try at training's prompts."""
+class GuidedRollouts:
+    """Of an agent-loop worker: another try at training's prompts."""
+
+    config: Any
+    tokenizer: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -54,14 +53,14 @@ class _GuidedWorker(LeanWorker):
             # A prompt of the data may have a number of its own, by verl's key.
             self._groups[uid] = _Group(int(prompt.get("__rollout_n__", self.config.actor_rollout_ref.rollout.n)))
         try:
-            await super()._run_prompt(prompt, *args, trajectory=trajectory, **kwargs)
+            await super()._run_prompt(prompt, *args, trajectory=trajectory, **kwargs)  # type: ignore[misc]
         finally:
             self._groups.pop(uid, None)
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> None:
         group = self._groups.get(kwargs["uid"])
         if group is None:
-            await super()._run_agent_loop(sampling_params, trajectory, **kwargs)
+            await super()._run_agent_loop(sampling_params, trajectory, **kwargs)  # type: ignore[misc]
             return
         right = False
         try:
@@ -76,7 +75,7 @@ class _GuidedWorker(LeanWorker):
                 await group.all_ended.wait()
             if settings.after == "failed" or not group.solved:
                 output = await self._guided(output, sampling_params, trajectory, kwargs)
-        await super()._agent_loop_postprocess(output, False, **about)
+        await super()._agent_loop_postprocess(output, False, **about)  # type: ignore[misc]
 
     async def _guided(
         self, first: Any, sampling_params: dict[str, Any], trajectory: dict[str, Any], kwargs: dict[str, Any]
@@ -126,18 +125,18 @@ class _GuidedWorker(LeanWorker):
         caught: list[tuple[Any, dict[str, Any]]] = []
         tokens = _CAUGHT.set(caught), RETRY.set(retry)
         try:
-            await super()._run_agent_loop(dict(sampling_params), trajectory, **kwargs)
+            await super()._run_agent_loop(dict(sampling_params), trajectory, **kwargs)  # type: ignore[misc]
         finally:
             _CAUGHT.reset(tokens[0])
             RETRY.reset(tokens[1])
         ((output, about),) = caught
-        await self._compute_score([output], kwargs=about)
+        await self._compute_score([output], kwargs=about)  # type: ignore[attr-defined]
         return output, about
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         caught = _CAUGHT.get()
         if caught is None:
-            await super()._agent_loop_postprocess(output, validate, **kwargs)
+            await super()._agent_loop_postprocess(output, validate, **kwargs)  # type: ignore[misc]
             return
         if isinstance(output, list):
             raise ValueError(
@@ -145,19 +144,6 @@ class _GuidedWorker(LeanWorker):
                 "knows what a retry stands for: use one that returns one, or set run.rollouts.guided.after=null."
             )
         caught.append((output, kwargs))
-
-
-class _SeededGuidedWorker(_GuidedWorker, SeededWorker):
-    """The same with a seed for each response and each retry."""
-
-
-class GuidedAgentLoopManager(AgentLoopManagerTQ):
-    """verl's manager with workers that try again."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        worker = _SeededGuidedWorker if self.config.run.rollouts.seeded else _GuidedWorker
-        self.agent_loop_workers_class = ray.remote(worker)
 
 
 def _is_right(output: Any) -> bool:

@@ -11,15 +11,12 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any
 
-import ray
-from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.workers.rollout.llm_server import LLMServerClient
 
-from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.verl_keys.config import filters_groups
 
-#: Numbers the calls of an engine for the response that is being made.
-_CALLS: ContextVar[Iterator[int]] = ContextVar("calls")
+#: The seed of the response that is being made, and numbers for the calls of an engine with it.
+_CALLS: ContextVar[tuple[int, Iterator[int]] | None] = ContextVar("calls", default=None)
 #: Which retry of a response is being sampled (`guided_rollouts`); 0: the response itself.
 RETRY: ContextVar[int] = ContextVar("retry", default=0)
 
@@ -37,9 +34,11 @@ class TurnSeeds(LLMServerClient):  # type: ignore[misc]
 
     async def generate(self, request_id: str, *, sampling_params: dict[str, Any], **others: Any) -> Any:
         """The client's, with the turn's seed."""
-        turn = next(_CALLS.get())
+        seed, calls = _CALLS.get() or (None, iter(()))
+        # A call with a seed of its own, as of a step's completions, is none of the response's turns.
+        turn = next(calls) if sampling_params.get("seed") == seed else 0
         if turn:
-            sampling_params = {**sampling_params, "seed": _hashed([sampling_params["seed"], turn])}
+            sampling_params = {**sampling_params, "seed": _hashed([seed, turn])}
         return await self._client.generate(request_id, sampling_params=sampling_params, **others)
 
 
@@ -61,20 +60,8 @@ class Seeds:
         about = run, trajectory["step"], trajectory["validate"], prompt, session, place
         seed = response_seed(*about) if not RETRY.get() else _hashed([response_seed(*about), "retry", RETRY.get()])
         seeded = {**sampling_params, "seed": seed}
-        _CALLS.set(count())  # in the context of the response's own task
+        _CALLS.set((seed, count()))  # in the context of the response's own task
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
-
-
-class SeededWorker(Seeds, LeanWorker):
-    """Ours with a seed for each response."""
-
-
-class SeededAgentLoopManager(AgentLoopManagerTQ):
-    """verl's manager with workers that seed each response."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.agent_loop_workers_class = ray.remote(SeededWorker)
 
 
 def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int, place: int | None = None) -> int:
@@ -90,6 +77,19 @@ def response_seed(seed: int, step: int, validate: bool, messages: Any, session: 
     """
     about = [seed, int(step), bool(validate), list(messages), int(session), *([] if place is None else [place])]
     return _hashed(about)
+
+
+def completion_seed(seed: int, step: int, messages: Any, uid: str, session: int | None, start: int, number: int) -> int:
+    """A seed of 63 bits for a completion of a prefix.
+
+    Args:
+        seed, step, messages: as above.
+        uid: the prompt's id, which has its place in the step.
+        session: the response's number within its group; None of a completion of the prompt alone.
+        start: tokens of the prefix.
+        number: of the completion among those of the prefix.
+    """
+    return _hashed([seed, int(step), list(messages), int(uid.rsplit("-", 1)[1]), session, start, number, "completion"])
 
 
 def _hashed(about: list[Any]) -> int:

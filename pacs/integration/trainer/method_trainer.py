@@ -13,7 +13,8 @@ from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
-from pacs.integration.trainer.grading import Grades, outcome
+from pacs.integration.trainer.grades import Grades
+from pacs.integration.trainer.grading import outcome
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.method_loss import MethodLoss

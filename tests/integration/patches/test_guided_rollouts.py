@@ -11,8 +11,9 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.v1 import agent_loop_tq, replay_buffer
 
 from pacs.integration.exchange import GUIDED
-from pacs.integration.patches import guided_rollouts
-from pacs.integration.patches.seeded_rollouts import response_seed
+from pacs.integration.patches.agent_loops import worker_class
+from pacs.integration.patches.guided_rollouts import GuidedRollouts
+from pacs.integration.patches.seeded_rollouts import Seeds, response_seed
 from pacs.runs.settings import GuidedSettings
 from tests.integration.patches.test_dars_rollouts import Queue
 from tests.integration.tool_task import tool_tokenizer
@@ -94,7 +95,7 @@ def make_worker(*, seeded: bool = False, longest: int = 200, **guided: Any) -> A
         "data": {},
         "run": {"rollouts": {"seeded": seeded, "guided": settings}},
     }
-    worker = object.__new__(guided_rollouts._SeededGuidedWorker if seeded else guided_rollouts._GuidedWorker)
+    worker = object.__new__(worker_class((GuidedRollouts, Seeds) if seeded else (GuidedRollouts,)))
     worker.config, worker._groups, worker.tokenizer = OmegaConf.create(config), {}, TOKENIZER
     worker.llm_client = worker.processor = worker.hf_model_type = worker.dataset_cls = None
     worker.reward_loop_worker_handles, worker.tools, worker.distillation_enabled = None, [], False

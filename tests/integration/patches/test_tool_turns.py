@@ -170,7 +170,7 @@ def test_each_turn_has_its_seed_and_repeats() -> None:
     said = (call_of(7, 5) + END, call_of(7, 5) + END, "12" + END)
 
     def seeds() -> list[int]:
-        engine, token = Engine(*said), _CALLS.set(count())
+        engine, token = Engine(*said), _CALLS.set((4, count()))
         run(TurnSeeds(engine), config_of())
         _CALLS.reset(token)
         return [asked["seed"] for asked in engine.asked]
