@@ -42,6 +42,7 @@ class GuidedRollouts:
 
     config: Any
     tokenizer: Any
+    tools: list[Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -114,6 +115,9 @@ class GuidedRollouts:
         response = self.tokenizer.decode(before.response_ids, skip_special_tokens=True)
         messages = guided_messages(kwargs["raw_prompt"], settings.guidance, guidance, settings.text, response)
         options = chat_template_options(self.config)
+        if self.tools:
+            schemas = [tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True) for tool in self.tools]
+            options["tools"] = schemas
         text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **options)
         tokens = len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         return messages if tokens <= self.config.actor_rollout_ref.rollout.prompt_length else None
