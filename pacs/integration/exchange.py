@@ -30,6 +30,11 @@ TABLES = f"{PREFIX}tables"
 MERGED = f"{PREFIX}merged"
 #: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
+#: Likewise, of a response of several turns: `pacs.metrics.turns.Turns` as a dict.
+TURNS = f"{PREFIX}turns"
+#: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
+#: its place (`rescued`), and the `tokens` of the other tries.
+GUIDED = f"{PREFIX}guided"
 #: The same: how many steps a response has, and tokens of completions that were sampled for their values.
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 
@@ -74,6 +79,7 @@ class RowFields(Packed):
         weights: (B,) float64, factors of the rows' losses; None: 1.
         token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
         penalties: jagged (B, T) float, c of `drift_penalty`; None without one.
+        guided: (B,) bool, the response was sampled with guidance that its prompt does not have; None: none was.
     """
 
     row: torch.Tensor
@@ -88,6 +94,7 @@ class RowFields(Packed):
     weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
     penalties: torch.Tensor | None = None
+    guided: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""

@@ -12,6 +12,7 @@ from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT, VINE_STEPS, VINE_TOKENS
 from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
+from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
@@ -63,9 +64,8 @@ class Grading:
             when = f"step {self.trainer.global_steps}"
             raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
         extra_fields = data.get("extra_fields").tolist()
-        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
+        infos = [with_told(extra) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
-        longest = config.data.max_response_length
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
             rewards=rewards,
@@ -74,7 +74,7 @@ class Grading:
             sampled=torch.tensor(sampled),
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
-            truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
+            truncated=torch.tensor([tag["response_len"] >= config.data.max_response_length for tag in batch.tags]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             infos=list(compress(infos, sampled)),
             vine=_vine(extra_fields) if values_steps(config) else None,
@@ -107,11 +107,13 @@ class Grading:
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
             first=sampled.first if draws_more(self.trainer.config) else None,
             vine=sampled.vine,
+            told=told_columns(sampled.infos, self.trainer.config),
         )
         self._warn_of_graded_scores(metrics)
         trained = grades.tokens[grades.sampled].double().sum().item()
         completions = 0.0 if sampled.vine is None else sampled.vine[:, 1].sum().item()
-        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens + completions
+        others = self.trainer.prompts.discarded_tokens + completions + tokens_of_other_tries(grades.infos)
+        metrics["pacs/response_tokens/generated_sum"] = trained + others
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 

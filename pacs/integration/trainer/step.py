@@ -16,6 +16,7 @@ verl's loop does the rest: it draws the prompts before the step, and after it sa
 new weights. Where verl's own step (`PPOTrainer._step_once`) has a critic, a KL term and advantages, ours has none.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -30,8 +31,9 @@ from pacs.integration.trainer.arrangement import arrange
 from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
 from pacs.integration.trainer.step_rows import fields_read, step_rows
 from pacs.integration.trainer.teacher import teach, teacher_metrics
+from pacs.integration.trainer.told import guided_rows
 from pacs.integration.trainer.update import log, reset, update
-from pacs.verl_keys.config import draws_more
+from pacs.verl_keys.config import draws_more, guides
 
 
 def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float], prompts: int) -> Any:
@@ -110,6 +112,8 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
         memory=trainer.memory,
     )
     metrics.update(rank_metrics(trainer, measured, rows))
+    if guides(trainer.config):
+        rows = replace(rows, guided=guided_rows(grades.sampled, grades.infos))
     metrics.update(trainer.grading.metrics(grades, alone) | trainer.prompts.learn_rates(batch, grades))
     metrics.update(teacher_metrics(tokens, grades.sampled))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.

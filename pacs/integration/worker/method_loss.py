@@ -87,6 +87,8 @@ class MethodLoss:
         loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
         table = rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
         table |= self._token_columns(model_output, data, log_probs.detach(), mask, constants)
+        if fields.guided is not None:
+            table["guided"] = fields.guided
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
         return loss * data["dp_size"], {TABLES: (tuple(table), values)}
