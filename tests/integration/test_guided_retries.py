@@ -109,12 +109,11 @@ def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: 
 
 
 def test_grpo_trains_on_them_and_the_weight_changes_what_it_learns(hinted: Path, tmp_path: Path) -> None:
-    one = "trainer.total_training_steps=1"
+    given = ("trainer.total_training_steps=1", "run.rollouts.guided.after=failed")
     runs = {}
     for name, weight in (("without", "null"), ("with", "token")):
-        run = make_run(
-            hinted, tmp_path / name, one, f"++algorithm.rollout_correction.rollout_is={weight}", algorithm="grpo"
-        )
+        corrected = f"++algorithm.rollout_correction.rollout_is={weight}"
+        run = make_run(hinted, tmp_path / name, *given, corrected, algorithm="grpo")
         run.train()
         runs[name] = run
     (plain,), (weighted,) = steps(runs["without"]), steps(runs["with"])
