@@ -27,6 +27,9 @@ TABLES = f"{PREFIX}tables"
 MERGED = f"{PREFIX}merged"
 #: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
+#: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
+#: that, and behind its last.
+REFERENCE_SPAN = f"{PREFIX}reference_span"
 
 
 class Packed:
@@ -92,6 +95,24 @@ class RowFields(Packed):
 
 
 @dataclass(frozen=True)
+class ReferenceSpans(Packed):
+    """Of B rows, written by the trainer where reference answers are trained in the place of sampled ones.
+
+    Attributes:
+        reference_first: (B,) int64, the place in the response of the reference answer's first token.
+        reference_end: (B,) int64, the place behind its last; the same where the response ends in none.
+    """
+
+    reference_first: torch.Tensor
+    reference_end: torch.Tensor
+
+    def mask(self, tokens: int) -> torch.Tensor:
+        """(B, T) bool, the tokens of the reference answers in responses that are padded to T tokens."""
+        places = torch.arange(tokens, device=self.reference_first.device)
+        return (places >= self.reference_first[:, None]) & (places < self.reference_end[:, None])
+
+
+@dataclass(frozen=True)
 class StepSettings(Packed):
     """Of a step, the same for all rows, written by the trainer.
 
@@ -99,11 +120,13 @@ class StepSettings(Packed):
         strategy: how the gradient is taken.
         reference_is_policy: the reference is the policy as it is when the step begins.
         learning_rate_factor: of `ReferenceSchedule`.
+        answer_weight: factor of the gradient of the reference answers' probabilities; 0: the rows have none.
     """
 
     strategy: Literal["grouped", "cached"]
     reference_is_policy: bool
     learning_rate_factor: float = 1.0
+    answer_weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -112,11 +135,13 @@ class MiniBatch(Packed):
 
     Attributes:
         denominator: N over all ranks.
+        rows: responses that take part, over all ranks.
         update: which of the step's updates it is for, from 0.
         self_reference: whether its reference is the policy as it is now.
     """
 
     denominator: float
+    rows: float
     update: int
     self_reference: bool
 

@@ -18,6 +18,7 @@ from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
+from pacs.integration.checks.rlpr import note_measured_model, reference_problems
 from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.user_code import own_code_problems
 from pacs.rewards.registry import PATH as VERIFIERS
@@ -41,6 +42,7 @@ def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
     yield from _machine_problems(config)
     if not (problems := list(input_problems(config, note))):
         note_rated_model(config, note)
+        note_measured_model(config, data_files(config), note)
     yield from problems
 
 
@@ -61,6 +63,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
         yield from rates_problems(config)
+        yield from reference_problems(config, files)
     if not problems:
         yield from list(prompt_problems(config, train, val)) or reasoning_problems(config)
     yield from own_code_problems(config, None if data_problems else train[0], note)

@@ -25,7 +25,7 @@ from verl.utils.debug import marked_timer
 
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
-from pacs.integration.trainer.step_rows import fields_read, step_rows
+from pacs.integration.trainer.step_rows import fields_read, reference_spans, step_rows
 from pacs.integration.trainer.update import log, reset, update
 from pacs.verl_keys.config import draws_more
 
@@ -102,4 +102,6 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
     none = torch.zeros(len(batch), 1)
     written = rows.pack() | {"advantages": none, "returns": none}
+    if trainer.config.run.rlpr.answer_weight:
+        written |= reference_spans(batch).pack()
     return tq.kv_batch_put(fields=TensorDict(written, batch_size=len(batch)), **where)
