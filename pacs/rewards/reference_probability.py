@@ -3,6 +3,7 @@
 RLPR (arXiv 2506.18254). The run measures (`pacs.integration.patches.reference_answers`); this gives the score.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,8 +33,9 @@ def compute_score(
         baseline: subtract p_0, which `pacs data baseline` has written beside the data; read by the run.
 
     Returns:
-        The `verdict`, of the status `graded`; `no_answer` where the response opens no answer behind its reasoning, or
-        the reference answer has no room there; `error` where a number is none.
+        The `verdict`, of the status `graded`, with p as `probability` and p_0 as `baseline`; `no_answer` where the
+        response opens no answer behind its reasoning, or the reference answer has no room there; `error` where a number
+        is none.
 
     Raises:
         ValueError: nothing was measured, as outside of a run.
@@ -44,13 +46,13 @@ def compute_score(
             f"extra_info.verifier={NAME}: a training run alone measures what it grades by (pacs train, with its own "
             "agent loops): name a verifier that reads the answer, as exact_match, in the rows of this file"
         )
+    numbers = {"probability": measured["probability"] or 0.0, "baseline": measured["baseline"]}
     if measured["probability"] is None:
-        return verdict("no_answer")
+        return verdict("no_answer") | numbers
     score = measured["probability"] - measured["baseline"]
-    if score != score:
-        return verdict("error", f"probability {measured['probability']}, baseline {measured['baseline']}")
-    said = f"p = {measured['probability']:.4g}, p_0 = {measured['baseline']:.4g}"
-    return verdict("graded", said) | {"score": min(max(score, 0.0), 1.0)}
+    if not math.isfinite(score):
+        return verdict("error", str(numbers))
+    return verdict("graded") | {"score": min(max(score, 0.0), 1.0)} | numbers
 
 
 def settings_of(reward_kwargs: Mapping[str, Any]) -> dict[str, Any]:
