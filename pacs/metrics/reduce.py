@@ -19,7 +19,7 @@ UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "token_weight_least", "weighted_tokens"}
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update", "merged_tokens"}
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update", "merged_tokens", "answer_probability", "answered"}
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -70,6 +70,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
+            answer_probability   mean probability of the reference answer's tokens (`run.rlpr.answer_weight`), or 0
+            answered             1 if it ends in a reference answer
             merged_tokens        tokens that had no pass of their own (`method.update.merge_duplicates`)
             row                  the row's place in the train batch; not reduced
             update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
