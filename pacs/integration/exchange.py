@@ -27,6 +27,8 @@ TABLES = f"{PREFIX}tables"
 MERGED = f"{PREFIX}merged"
 #: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
+#: Among them: tokens that the policy wrote, and that carry no gradient.
+MASKED = f"{PREFIX}masked"
 #: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
 #: that, and behind its last.
 REFERENCE_SPAN = f"{PREFIX}reference_span"

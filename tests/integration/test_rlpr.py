@@ -165,8 +165,5 @@ def test_verls_grpo_trains_on_it_too(start: Path, tmp_path: Path) -> None:
     lines = steps(run)
     assert sum(line["pacs/std_filter/dropped_count"] for line in lines) > 0
     assert not equal(run.policy(STEPS), run.policy(1))
-    # An answer has no gradient: the tokens that are trained are those of the reasoning, as long as it is at most.
-    trained = lines[0]["pacs/response_tokens/generated_sum"] / len(rows)
-    assert trained == pytest.approx(
-        sum(len(row["output"].rpartition(OPENS)[0]) + len(OPENS) for row in rows) / len(rows)
-    )
+    # An answer without a gradient was generated, too; each response has a token that ends it.
+    assert lines[0]["pacs/response_tokens/generated_sum"] == sum(len(row["output"]) + 1 for row in rows)

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 
 from pacs.data.baseline import read_baselines
 from pacs.data.rates import problem_key
-from pacs.integration.exchange import REFERENCE_SPAN
+from pacs.integration.exchange import MASKED, REFERENCE_SPAN
 from pacs.integration.schema import reference_settings_in
 from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reference_answer import NAME, Measured, Spliced, mean_probability, splice
@@ -97,6 +97,7 @@ class ReferenceAnswers:
         if not rlpr.mask_answer:
             return
         masked = len(output.response_mask) - spliced.sampled
+        output.extra_fields[MASKED] = masked
         output.response_mask = [*output.response_mask[: spliced.sampled], *[0] * masked]
         before = spliced.tokens[: spliced.first]
         # Where the tokenizer makes other tokens of what opens the answer than the policy did, nothing is replaced.

@@ -10,7 +10,7 @@ import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
-from pacs.integration.exchange import FINGERPRINT
+from pacs.integration.exchange import FINGERPRINT, MASKED
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
@@ -35,7 +35,7 @@ class Grades:
         group_ids: int64, the number of the row's prompt.
         sampled: bool, the row is a response and not padding.
         first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
-        tokens: float, of the response.
+        tokens, masked: float, of the response, those that may carry a gradient, and those of the policy that do not.
         truncated: bool, the response is as long as one may be.
         fingerprints: int64, the same of responses of the same tokens.
         infos: what the verifier said beside the score, of each sampled row.
@@ -49,6 +49,7 @@ class Grades:
     tokens: torch.Tensor
     truncated: torch.Tensor
     fingerprints: torch.Tensor
+    masked: torch.Tensor
     infos: list[dict[str, Any]]
 
     def rows(self, first: int, last: int) -> "Grades":
@@ -106,12 +107,11 @@ class Grading:
         if not rewards.isfinite().all():
             asked, decode = _columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
-            when = f"step {self.trainer.global_steps}"
-            raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
+            sources, step = asked.get("data_source").tolist(), self.trainer.global_steps
+            raise not_finite(rewards.tolist(), sources, prompts, f"step {step}")
         extra_fields = data.get("extra_fields").tolist()
         infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
-        longest = config.data.max_response_length
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
             rewards=rewards,
@@ -120,8 +120,9 @@ class Grading:
             sampled=torch.tensor(sampled),
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
-            truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
+            truncated=torch.tensor([tag["response_len"] >= config.data.max_response_length for tag in batch.tags]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
+            masked=torch.tensor([float(extra.get(MASKED, 0)) for extra in extra_fields]),
             infos=list(compress(infos, sampled)),
         )
 
@@ -144,7 +145,7 @@ class Grading:
         metrics = batch_metrics(
             group=sampled.group_ids,
             score=sampled.scores,
-            tokens=sampled.tokens,
+            tokens=sampled.tokens + sampled.masked,
             truncated=sampled.truncated,
             alone=left_out,
             fingerprints=sampled.fingerprints,
@@ -153,8 +154,8 @@ class Grading:
             first=sampled.first if draws_more(self.trainer.config) else None,
         )
         self._warn_of_graded_scores(metrics)
-        trained = grades.tokens[grades.sampled].double().sum().item()
-        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens
+        written = (grades.tokens + grades.masked)[grades.sampled].double().sum().item()
+        metrics["pacs/response_tokens/generated_sum"] = written + self.trainer.prompts.discarded_tokens
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
@@ -165,9 +166,8 @@ class Grading:
         """
         if not self.trainer.config.run.reward.total:
             return {}
-        infos = [
-            extra.get("reward_extra_info", {}) for extra in _columns(batch, "extra_fields").get("extra_fields").tolist()
-        ]
+        extra_fields = _columns(batch, "extra_fields").get("extra_fields").tolist()
+        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         return {
             key: {"correctness": info.get("score", info.get("acc"))}
             | {name: info[name] for name in PARTS if name in info}

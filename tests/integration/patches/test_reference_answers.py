@@ -15,7 +15,7 @@ from verl.workers.rollout.replica import TokenOutput
 
 from pacs.data.baseline import Baseline, Baselines, baseline_file, write_baselines
 from pacs.data.rates import problem_key
-from pacs.integration.exchange import FINGERPRINT, REFERENCE_SPAN
+from pacs.integration.exchange import FINGERPRINT, MASKED, REFERENCE_SPAN
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.metrics.duplicates import fingerprint
 from pacs.rewards.reference_answer import MEASURED, OPENS
@@ -169,6 +169,7 @@ def test_the_answer_and_what_follows_it_are_not_trained(
     trained = len(KEPT + OPENS)
     mask = [1] * len(response) if validate else [1] * trained + [0] * (len(response) - trained)
     assert row["response_mask"] == mask
+    assert row["extra"].get(MASKED, 0) == mask.count(0)
     assert row["rollout_log_probs"] == [-float(i) for i in range(len(response))]
 
 

@@ -69,7 +69,7 @@ def graded(scores: dict[str, list[float]], first: int = 8) -> tuple[Any, Grades]
     sampled = torch.tensor([True] * len(rows) + [False])
     numbers = torch.zeros(len(keys))
     grades = Grades(torch.tensor(values), torch.tensor(values), numbers.long(), sampled, torch.tensor(firsts), numbers,
-                    numbers.bool(), numbers.long(), [])  # fmt: skip
+                    numbers.bool(), numbers.long(), numbers, [])  # fmt: skip
     return SimpleNamespace(keys=keys), grades
 
 

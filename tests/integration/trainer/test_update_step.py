@@ -311,6 +311,7 @@ def test_scores_are_the_verifiers_and_rewards_what_is_trained_on(
         sampled=rows < 2,
         first=torch.tensor([True, True, True, False, False]),
         tokens=rows,
+        masked=0 * rows,
         truncated=rows < 0,
         fingerprints=rows.long(),
         infos=[{}] * 4,
