@@ -158,6 +158,14 @@ def test_what_cannot_be_measured_is_refused(baseline: Any, engine: Engine, file:
     assert "no such folder" in refused("--data", file, of=tmp_path / "no" / "such" / "model")
 
 
+def test_an_evaluation_of_such_rows_is_refused(
+    engine: Engine, file: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", str(model), "--tasks", f"words={file}", "--max-tokens", "24", "--out", str(tmp_path / "out")]
+    assert cli.main(words) == 2
+    assert "a training run alone measures what it grades by" in capsys.readouterr().err
+
+
 def test_a_damaged_file_is_told_of(file: Path) -> None:
     from pacs.base.errors import UserError
 

@@ -24,6 +24,8 @@ from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 FILTER: Final = "@run.rlpr.std_filter.share="
 WEIGHT: Final = "@run.rlpr.answer_weight="
+#: How our agent-loop managers' names begin.
+OURS: Final = "pacs.integration."
 ARGUMENTS: Final = f"{REWARD_ARGUMENTS}.{NAME}"
 
 
@@ -97,9 +99,10 @@ def reference_problems(config: DictConfig, files: Sequence[tuple[str, Path]]) ->
         return
     assert settings is not None
     of = f"{graded[0][0]}={graded[0][1]} has rows with the verifier {NAME}"
-    manager = "@rollout.agent.agent_loop_manager_class="
-    if config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class") is not None:
-        yield f"{of}, for which our agent loops measure, and {manager} has others: leave it out."
+    manager = config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class")
+    if manager is not None and not str(manager).startswith(OURS):  # seeds and DARS have set ours
+        named = "@rollout.agent.agent_loop_manager_class="
+        yield f"{of}, for which our agent loops measure, and {named} has others: leave it out."
     yield from _label_problems(config, of)
     if not settings["baseline"]:
         return
@@ -128,8 +131,8 @@ def _label_problems(config: DictConfig, of: str) -> Iterator[str]:
         )
     elif ours.reference.reset_at_saturation is not None:
         yield (
-            f"{of}, whose scores lie between 0 and 1, so that no residual says how much is learned: leave out "
-            "@method.reference.reset_at_saturation=."
+            f"{of}, whose scores lie between 0 and 1, so that no residual says how much is learned, by which "
+            "@method.reference.reset_at_saturation= resets: leave it out."
         )
 
 

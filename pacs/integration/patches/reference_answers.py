@@ -22,8 +22,6 @@ from pacs.verl_keys.config import chat_template_options, data_files, longest_res
 
 #: One token, which vLLM cannot do without, and of the prompt each token's own log-probability.
 SAMPLING = {"max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0}
-#: Among an output's extra fields: what is done with it once it is graded.
-_TRAINED = "reference_trained"
 
 
 class ReferenceAnswers:
@@ -44,6 +42,8 @@ class ReferenceAnswers:
         self._longest = longest_response(config)
         files = [Path(file).expanduser() for file in data_files(config)] if self._subtracts else []
         self._baselines = read_baselines(files)
+        #: By an output's id, as long as it is graded: the output itself, so that no other gets its id; and its answers.
+        self._graded: dict[int, tuple[Any, Spliced, list[float]]] = {}
 
     async def measured(self, output: Any, fields: Mapping[str, Any], *, training: bool) -> dict[str, Any]:
         """The fields of a row as its verifier is to have them, with what was measured for an output.
@@ -65,7 +65,7 @@ class ReferenceAnswers:
             log_probs = await self._log_probs(list(output.prompt_ids), spliced)
             found = Measured(mean_probability(log_probs), baseline)
             if training:
-                output.extra_fields[_TRAINED] = (spliced, log_probs)
+                self._graded[id(output)] = (output, spliced, log_probs)
         return {**fields, "extra_info": {**(fields.get("extra_info") or {}), **found.info()}}
 
     def _baseline(self, fields: Mapping[str, Any], answer: str) -> float:
@@ -89,13 +89,10 @@ class ReferenceAnswers:
 
     def choose_trained(self, output: Any) -> None:
         """Leave of a graded output what is trained on: no answer, or the reference answer in its place."""
-        trained = output.extra_fields.pop(_TRAINED, None)
-        if trained is None:
+        graded, rlpr = self._graded.pop(id(output), None), self._config.run.rlpr
+        if graded is None or not rlpr.mask_answer:
             return
-        spliced, log_probs = trained
-        rlpr = self._config.run.rlpr
-        if not rlpr.mask_answer:
-            return
+        _, spliced, log_probs = graded
         masked = len(output.response_mask) - spliced.sampled
         output.extra_fields[MASKED] = masked
         output.response_mask = [*output.response_mask[: spliced.sampled], *[0] * masked]

@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from pacs.base.files import file_sha256
 from pacs.data.baseline import Baseline, Baselines, baseline_file, write_baselines
 from pacs.data.rates import problem_key
+from pacs.data.sources import INSTRUCTIONS
 from pacs.evaluation.model import model_sha256
 from pacs.integration.checks.grading import Grading
 from pacs.integration.checks.rlpr import note_measured_model, reference_problems, rlpr_problems
@@ -157,6 +158,11 @@ def test_what_trains_on_numbers_or_has_a_threshold_is_not_refused(data: Path) ->
         assert problems(data, **changes) == []
 
 
+def test_our_own_managers_are_not_refused(data: Path) -> None:
+    manager = "pacs.integration.patches.seeded_rollouts.SeededAgentLoopManager"
+    assert problems(data, **{"actor_rollout_ref.rollout.agent.agent_loop_manager_class": manager}) == []
+
+
 def test_settings_that_no_row_reads_are_refused(tmp_path: Path) -> None:
     other = write(tmp_path / "sums.parquet", ANSWERS, verifier="math")
     assert problems(other) == []
@@ -192,7 +198,7 @@ def test_baselines_of_another_model_are_told_of(data: Path, tmp_path: Path) -> N
 
 
 def test_a_prompt_is_to_ask_for_what_opens_an_answer() -> None:
-    asks = "Put your answer within \\boxed{}."
+    asks = INSTRUCTIONS[NAME]
     found = Grading({}).ask(NAME, asks, "a lot", {})
     assert found is not None
     assert found.read
