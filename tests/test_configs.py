@@ -75,7 +75,8 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    assert options("recipe") == {"arithmetic", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", *TASKS}
+    others = {"arithmetic", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", "spelled_sums"}
+    assert options("recipe") == {*others, *TASKS}
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
     assert options("data") == {"arithmetic", "gsm8k", "math"}
     assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}

@@ -107,21 +107,21 @@ def check_first_step(run: RealRun, start: Path) -> None:
     """What is measured in the first step, by the model that the run begins with; and what is made of it."""
     plain, rows = Plain(start), samples(run, 1)
     assert len(rows) == PROMPTS * 4
+    probabilities = []
     for row in rows:
-        question, reasoning = row["input"].strip(), row["output"].rpartition(OPENS)[0]
-        if row["status"] == "no_answer":
-            assert (row["probability"], row["correctness"]) == (0, 0)
-            continue
-        assert row["probability"] == pytest.approx(plain.probability(question, reasoning, row["gts"]), abs=1e-4)
-        assert row["baseline"] == pytest.approx(plain.probability(question, "", row["gts"]), abs=1e-4)
-        assert row["correctness"] == pytest.approx(max(row["probability"] - row["baseline"], 0), abs=1e-6)
-    assert sum(row["status"] == "graded" for row in rows) > 0.9 * len(rows)
+        question, (reasoning, opens, _) = row["input"].strip(), row["output"].rpartition(OPENS)
+        probabilities.append(plain.probability(question, reasoning, row["gts"]) if opens else 0.0)
+        score = max(probabilities[-1] - plain.probability(question, "", row["gts"]), 0)
+        assert row["correctness"] == pytest.approx(score, abs=1e-4)
+    assert sum(OPENS in row["output"] for row in rows) > 0.9 * len(rows)
+    mean = sum(probabilities) / len(rows)
+    assert steps(run)[0]["pacs/reward/probability/mean"] == pytest.approx(mean, abs=1e-4)
 
 
 def test_vllm_measures_what_a_plain_forward_pass_does(left_alone: RealRun, start: Path) -> None:
     check_first_step(left_alone, start)
     # The reference answer stands in the place of the sampled one.
-    rows = [row for row in samples(left_alone, 1) if row["status"] == "graded"]
+    rows = [row for row in samples(left_alone, 1) if OPENS in row["output"]]
     assert sum(row["output"].endswith(OPENS + row["gts"]) for row in rows) == len(rows)
 
 

@@ -39,6 +39,7 @@ WITHOUT_PAPER = {
     "methods",
     "objectives",
     "smoke",
+    "spelled_sums",
     "theory",
 }
 
