@@ -82,7 +82,8 @@ def constants_of(
             check_shape("credit", credit, mask.shape)
             credit = torch.where(mask & active.rows[:, None], credit, 0)
             credited = (credit != 0).any(dim=1)
-        coefficients = torch.where(credited, coefficients, 0)
+        if method.LOSS_BY_CREDIT_ALONE:
+            coefficients = torch.where(credited, coefficients, 0)
     constants = Constants(active.rows, method.shares(lengths, active), coefficients, credit)
     weight = method.token_weight.chosen
     if weight is None:

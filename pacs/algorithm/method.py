@@ -58,6 +58,8 @@ class Method(Settings, ABC):
     COLUMNS: ClassVar[tuple[str, ...]] = ()
     #: Names of the (B, T) streams that `credit` reads, as `rollout_log_probs`, `entropy` or `values`.
     READS: ClassVar[tuple[str, ...]] = ()
+    #: Of a method that gives credit: whether a row of which no token has any has no loss.
+    LOSS_BY_CREDIT_ALONE: ClassVar[bool] = True
 
     @property
     def reads(self) -> tuple[str, ...]:

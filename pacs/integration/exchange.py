@@ -32,6 +32,8 @@ MASKED = f"{PREFIX}masked"
 #: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
 #: that, and behind its last.
 REFERENCE_SPAN = f"{PREFIX}reference_span"
+#: The same: how many steps a response has, and tokens of completions that were sampled for their values.
+VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 
 
 class Packed:

@@ -100,6 +100,7 @@ SWITCHES = {
     "run.rollouts.dars": "run.rollouts.dars.schedule",
     "run.rollouts.pool": "run.rollouts.pool.weights",
     "run.rlpr.std_filter": "run.rlpr.std_filter.share",
+    "run.rollouts.vine": "run.rollouts.vine.completions",
     "method.update.correction": "method.update.correction.kind",
 }
 #: Where the run ends counts only where the learning rate depends on it.

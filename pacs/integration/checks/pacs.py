@@ -6,8 +6,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.distillation import TEACHER
+from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
+from pacs.integration.checks.teacher import teacher_problem
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
@@ -17,6 +20,7 @@ from pacs.verl_keys.config import (
     most_responses,
     prompts_per_step,
     prompts_per_update,
+    values_steps,
 )
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
@@ -28,8 +32,10 @@ VERLS = {
     "actor.policy_loss.loss_mode": "vanilla",
     "actor.loss_agg_mode": "token-mean",
 }
-#: What may be read of each token (`Method.reads`): by vLLM, and by verl's pass of log pi_old.
-STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
+#: The values of a response's steps (`run.rollouts.vine`).
+VALUED = (STEP, STEP_VALUE)
+#: What may be read of each token (`Method.reads`): of vLLM, of verl's pass of log pi_old, of completions, of a teacher.
+STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED, TEACHER)
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
     "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
@@ -89,6 +95,8 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
             f"@method.reference.reset_at_saturation=: {config.method.name} has no scores that could be saturated, so "
             "that it would never reset: leave it out, or use method.reference.reset_at_log_ratio."
         )
+    if (problem := teacher_problem(method)) is not None:
+        yield problem
     yield from _token_problems(config, method)
     yield from _reference_problems(config)
     named = [name for name, value in VERLS.items() if OmegaConf.select(config, full_name(name)) != value]
@@ -157,6 +165,11 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         yield (
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
             "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
+        )
+    if set(VALUED) <= set(method.READS) and not values_steps(config):
+        yield (
+            f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
+            "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."
         )
     for stream in method.READS:
         reads = f"method.name={name} reads {stream}"

@@ -19,7 +19,14 @@ from pacs.integration.schema import method_in, reference_settings_in
 from pacs.rewards.reference_answer import NAME
 from pacs.runs.settings import RlprSettings, StdFilterSettings
 from pacs.verl_keys.algorithm_changes import plain
-from pacs.verl_keys.config import chat_template_options, filters_groups, method, policy_path, responses_per_prompt
+from pacs.verl_keys.config import (
+    chat_template_options,
+    filters_groups,
+    method,
+    policy_path,
+    responses_per_prompt,
+    values_steps,
+)
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 FILTER: Final = "@run.rlpr.std_filter.share="
@@ -103,6 +110,8 @@ def reference_problems(config: DictConfig, files: Sequence[tuple[str, Path]]) ->
     if manager is not None and not str(manager).startswith(OURS):  # seeds and DARS have set ours
         named = "@rollout.agent.agent_loop_manager_class="
         yield f"{of}, for which our agent loops measure, and {named} has others: leave it out."
+    if values_steps(config):
+        yield f"{of}, by which no completion is graded: leave out @run.rollouts.vine.completions=, or set it to null."
     yield from _label_problems(config, of)
     if not settings["baseline"]:
         return

@@ -65,7 +65,7 @@ class GroupsThatDiffer:
             self.trainer.group_filter.dropped = of_dropped
             if self.trainer.prompts.pool is not None:
                 self.trainer.prompts.pool.observe(keys, of_dropped)
-            self.trainer.prompts.discarded_tokens += int((of_dropped.tokens + of_dropped.masked).sum())
+            self.trainer.prompts.discarded_tokens += int(of_dropped.written.sum())
             tq.kv_clear(partition_id=partition_id, keys=keys)
             batch = batch.select_keys([key for key, keep in zip(batch.keys, kept, strict=True) if keep])
         metrics["pacs/std_filter/dropped_count"] = float((~of_groups).sum())

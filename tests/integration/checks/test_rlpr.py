@@ -137,6 +137,7 @@ def test_baselines_of_others_are_refused(data: Path) -> None:
     ("changes", "said"),
     [
         ({"actor_rollout_ref.rollout.agent.agent_loop_manager_class": "my.Manager"}, ["my.Manager", "leave it out"]),
+        ({"run.rollouts.vine.completions": 9}, ["run.rollouts.vine.completions=9", "set it to null"]),
         ({"method.weight_scope": "batch"}, ["lie between 0 and 1", "set run.reward.total=threshold"]),
         ({"method.name": "nft"}, ["nft trains on right and wrong", "a method that takes numbers"]),
         ({"method.reference": {"reset_every": None, "reset_at_saturation": 0.9}}, ["reset_at_saturation=0.9"]),

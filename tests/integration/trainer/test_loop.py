@@ -19,7 +19,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
 from pacs.integration.trainer import step as step_module
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.update import log
 from tests.integration.trainer.test_baseline_trainer import jagged
@@ -122,7 +122,6 @@ def test_rewards_are_trained_on_and_scores_are_counted(tmp_path: Path, monkeypat
         sampled=torch.tensor([True] * 3),
         first=torch.tensor([True] * 3),
         tokens=torch.tensor([3.0, 3.0, 3.0]),
-        masked=0 * torch.tensor([3.0, 3.0, 3.0]),
         truncated=torch.tensor([False] * 3),
         fingerprints=torch.tensor([1, 2, 3]),
         infos=[{}] * 3,
@@ -143,7 +142,6 @@ TWO = Grades(
     sampled=torch.tensor([True, True]),
     first=torch.tensor([True, True]),
     tokens=torch.tensor([2.0, 1.0]),
-    masked=0 * torch.tensor([2.0, 1.0]),
     truncated=torch.tensor([False] * 2),
     fingerprints=torch.tensor([1, 2]),
     infos=[{}] * 2,

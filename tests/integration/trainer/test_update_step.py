@@ -20,7 +20,7 @@ from pacs.integration import exchange
 from pacs.integration.strategy import choose
 from pacs.integration.trainer import arrangement as arrangements
 from pacs.integration.trainer.arrangement import Arrangement, arrange
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step import wants_old_log_probs
 from pacs.integration.trainer.update import log, reset, update
@@ -311,7 +311,6 @@ def test_scores_are_the_verifiers_and_rewards_what_is_trained_on(
         sampled=rows < 2,
         first=torch.tensor([True, True, True, False, False]),
         tokens=rows,
-        masked=0 * rows,
         truncated=rows < 0,
         fingerprints=rows.long(),
         infos=[{}] * 4,
