@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-#: `unevaluated`: an answer that still has to be calculated where a value was asked for; it scores 0.
-Status = Literal["correct", "wrong", "unevaluated", "no_answer", "timeout", "error"]
+#: `unevaluated`: an answer that still has to be calculated where a value was asked for; it scores 0. `graded`: a score
+#: between right and wrong.
+Status = Literal["correct", "wrong", "unevaluated", "graded", "no_answer", "timeout", "error"]
 
 #: The most of an answer that is reported.
 PREDICTED_CHARS: Final = 256
