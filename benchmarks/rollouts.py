@@ -35,7 +35,7 @@ NAMES = ("uid", "metrics")
 #: Class of an actor -> what it is.
 KINDS = {
     "VerlWorker": "agent-loop worker",
-    "SeededWorker": "agent-loop worker",
+    "SeedsLeanWorker": "agent-loop worker",
     "Engine": "engine's calls",
     "RewardLoopWorker": "grader",
     "GlobalRequestLoadBalancer": "balancer",
@@ -121,8 +121,9 @@ class Stack:
         from verl.workers.rollout.llm_server import GlobalRequestLoadBalancer, LLMServerClient
 
         from pacs.integration import reward_manager
+        from pacs.integration.patches.agent_loops import worker_class
         from pacs.integration.patches.many_at_once import generate_each
-        from pacs.integration.patches.seeded_rollouts import SeededWorker, Seeds
+        from pacs.integration.patches.seeded_rollouts import Seeds
 
         class VerlWorker(Seeds, AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
             """verl's own with the same seeds."""
@@ -138,7 +139,7 @@ class Stack:
         client = LLMServerClient(config, balancer)
         self.workers = {
             way: ray.remote(worker).remote(config, client, None, [grader])
-            for way, worker in zip(WAYS, (VerlWorker, SeededWorker), strict=True)
+            for way, worker in zip(WAYS, (VerlWorker, worker_class((Seeds,))), strict=True)
         }
 
     def round(self, prompts: list[dict[str, Any]], way: str, number: int) -> dict[str, float]:

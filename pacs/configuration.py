@@ -15,7 +15,9 @@ FILES = {
     "shared/base.yaml": ("run", "all"), "shared/method.yaml": ("method", "methods"), "pacs.yaml": ("method", "pacs"),
 }  # fmt: skip
 #: Methods that have settings of their own besides.
-METHODS_WITH_SETTINGS = ("gvpo", "real", "disco", "nft", "maxrl", "raft", "reinforce_rej", "pass_at_k")
+METHODS_WITH_SETTINGS = (
+    "gvpo", "real", "disco", "nft", "maxrl", "raft", "reinforce_rej", "pass_at_k", "vineppo", "distillation",
+)  # fmt: skip
 
 
 def key_table() -> str:

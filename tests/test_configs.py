@@ -103,7 +103,8 @@ ON_A_CPU = {
     ],
 )
 def test_recipes_on_a_cpu_are_sound(algorithm: str, recipe: str) -> None:
-    fewer = ("trainer.critic_warmup=1",) if algorithm == "vcppo" else ()  # a smoke run has few steps
+    # The smoke run has fewer steps than VC-PPO trains the critic alone.
+    fewer = ["trainer.critic_warmup=2"] if (algorithm, recipe) == ("vcppo", "math_smoke") else []
     sound(composed(algorithm, *ON_A_CPU[recipe], *fewer))
 
 

@@ -12,6 +12,7 @@ from pacs.algorithm.log_ratio import credited_objectives
 from pacs.algorithm.method import Method
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, row_losses
 from pacs.algorithm.rows import Constants, Rows, TrainBatch
+from pacs.algorithm.streams import read_stream
 from pacs.algorithm.token_weight import Memory
 
 
@@ -73,7 +74,7 @@ def constants_of(
 ) -> Constants:
     """`batch_constants` of (B,) labels that are checked, and of the groups of the rows that take part."""
     active = method.active(targets, groups)
-    read = {name: _stream(name, streams, mask, method) for name in method.reads}
+    read = {name: read_stream(name, streams, mask, type(method).__name__) for name in method.reads}
     coefficients = method.coefficients(targets, active)
     credit = method.credit(TrainBatch(targets, active, mask, read))
     if credit is not None:
@@ -87,7 +88,8 @@ def constants_of(
             check_shape("credit", credit, mask.shape)
             credit = torch.where(mask & active.rows[:, None], credit, 0)
             credited = (credit != 0).any(dim=1)
-        coefficients = torch.where(credited, coefficients, 0)
+        if method.LOSS_BY_CREDIT_ALONE:
+            coefficients = torch.where(credited, coefficients, 0)
     constants = Constants(active.rows, method.shares(lengths, active), coefficients, credit)
     weight = method.token_weight.chosen
     if weight is None:
@@ -137,16 +139,3 @@ def credit_means(credit: torch.Tensor | None, mask: torch.Tensor) -> torch.Tenso
     if credit is None or credit.dim() == 1:
         return credit
     return torch.where(mask, credit, 0).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-
-
-def _stream(name: str, streams: Mapping[str, torch.Tensor], mask: torch.Tensor | None, method: Method) -> torch.Tensor:
-    if name not in streams or mask is None:
-        raise ValueError(f"{type(method).__name__} reads {name} of each token, which is not there")
-    given = streams[name].detach()
-    check_shape(name, given if given.dim() < 3 else given[..., 0], mask.shape)
-    values = torch.where(mask if given.dim() < 3 else mask[..., None], given, 0)
-    if not values.isfinite().all():
-        raise ValueError(
-            f"{name} is not finite in {int((~values.isfinite()).flatten(1).any(dim=1).sum())} of {len(mask)} rows"
-        )
-    return values

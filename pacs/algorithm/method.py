@@ -1,20 +1,18 @@
 """What a method is: settings, and one function from what is known of each response to its loss."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
-from pydantic import Field
 
 from pacs.algorithm.checks import LabelKind
 from pacs.algorithm.correction import CorrectionConfig
 from pacs.algorithm.groups import Groups
+from pacs.algorithm.metrics_config import MetricsConfig
 from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.rows import Rows, TrainBatch
 from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.typed_settings import Settings
-
-NEVER = "a whole number of steps, or null for never"
 
 
 class UpdateConfig(Settings):
@@ -26,17 +24,6 @@ class UpdateConfig(Settings):
     merge_duplicates: bool = False
     #: Of the gap between the policy and the engine that sampled.
     correction: CorrectionConfig = CorrectionConfig()
-
-
-class MetricsConfig(Settings):
-    """Signals that cost something: the keys under `method.metrics.`."""
-
-    #: Calculate the entropy, in the update's own passes, every so many steps; None (null) never does.
-    entropy_every: Annotated[int, Field(ge=1)] | None = Field(default=1, description=NEVER)
-    #: Calculate the effective rank of each response's hidden states, in a pass of its own, every so many steps.
-    effective_rank_every: Annotated[int, Field(ge=1)] | None = Field(default=None, description=NEVER)
-    #: Run verl's old-log-probability pass, for its metrics alone, every so many steps; None (null) never does.
-    old_log_prob_every: Annotated[int, Field(ge=1)] | None = Field(default=None, description=NEVER)
 
 
 class Method(Settings, ABC):
@@ -60,6 +47,8 @@ class Method(Settings, ABC):
     COLUMNS: ClassVar[tuple[str, ...]] = ()
     #: Names of the (B, T) streams that `credit` reads, as `rollout_log_probs`, `entropy` or `values`.
     READS: ClassVar[tuple[str, ...]] = ()
+    #: Of a method that gives credit: whether a row of which no token has any has no loss.
+    LOSS_BY_CREDIT_ALONE: ClassVar[bool] = True
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -7,12 +7,14 @@ from typing import Any
 from pydantic import PydanticUserError
 
 from pacs.algorithm.disco import Disco
+from pacs.algorithm.distillation import Distillation, PacsDistilled
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.method import Method
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import Pacs, PacsAuthors, PacsPaper
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
+from pacs.algorithm.vineppo import VinePpo
 from pacs.base.errors import did_you_mean
 
 METHODS: dict[str, type[Method]] = {
@@ -28,6 +30,9 @@ METHODS: dict[str, type[Method]] = {
     "raft": Raft,
     "reinforce_rej": ReinforceRej,
     "pass_at_k": PassAtK,
+    "vineppo": VinePpo,
+    "distillation": Distillation,
+    "pacs_distilled": PacsDistilled,
 }
 
 

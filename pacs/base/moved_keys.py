@@ -24,6 +24,9 @@ _OF_THE_RUN = {
 
 #: A package of ours that a run's config names (`rollout.agent.agent_loop_manager_class`).
 _OLD_PACKAGE, _NEW_PACKAGE = "pacs.integration.compatibility.", "pacs.integration.patches."
+#: Classes that it names in the same way, and the one that stands for them.
+_MANAGERS = ("seeded_rollouts.SeededAgentLoopManager", "dars_rollouts.DarsAgentLoopManager")
+_MANAGER = f"{_NEW_PACKAGE}agent_loops.Manager"
 #: What is said of a config that has the old section.
 SECTIONS_NOTE = (
     "the section `pacs` of your config goes with the next release: the run's keys (run_dir as `dir`, sample_groups, "
@@ -126,8 +129,8 @@ def _interpolations(node: Any) -> Any:
         return {key: _interpolations(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_interpolations(value) for value in node]
-    if isinstance(node, str) and node.startswith(_OLD_PACKAGE):
-        return node.replace(_OLD_PACKAGE, _NEW_PACKAGE)
+    if isinstance(node, str) and node.startswith((_OLD_PACKAGE, _NEW_PACKAGE)):
+        return _MANAGER if node.endswith(_MANAGERS) else node.replace(_OLD_PACKAGE, _NEW_PACKAGE)
     if isinstance(node, str) and f"{OLD}." in node:
         # A resolver of ours (`${pacs.sum:...}`) has a colon behind its name.
         return re.sub(r"(\$\{(?:oc\.select:)?)(pacs\.[\w.]+)(?=[},])", lambda m: m[1] + new_key(m[2]), node)

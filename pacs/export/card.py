@@ -21,6 +21,7 @@ METHODS = {
     **dict.fromkeys(("pacs", "pacs_paper", "pacs_authors"), ("PACS, RLVR as supervised learning", "2509.02522")),
     "ppo": ("PPO", "1707.06347"),
     "vcppo": ("VC-PPO", "2503.01491"),
+    "vineppo": ("VinePPO", "2410.01679"),
     "grpo": ("GRPO", "2402.03300"),
     "dr_grpo": ("Dr. GRPO", "2503.20783"),
     "dapo": ("DAPO", "2503.14476"),

@@ -30,6 +30,8 @@ TABLES = f"{PREFIX}tables"
 MERGED = f"{PREFIX}merged"
 #: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
+#: The same: how many steps a response has, and tokens of completions that were sampled for their values.
+VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 
 
 class Packed:

@@ -111,6 +111,8 @@ METRICS = (
     Metric("pacs/groups/all_wrong_fraction", "all_wrong", GROUPS),
     Metric("pacs/dars/rescued_count", "rescued", GROUPS),
     Metric("pacs/dars/further_count", "further", RESPONSES),
+    Metric("pacs/vine/steps_mean", "steps", RESPONSES),
+    Metric("pacs/vine/completions_per_token", "completion_tokens", RESPONSES),
     Metric("pacs/duplicates/responses_fraction", "duplicate", RESPONSES),
     Metric("pacs/duplicates/distinct_mean", "distinct", GROUPS),
     Metric("pacs/duplicates/repeated_per_token", "repeated_tokens", RESPONSES),

@@ -151,6 +151,7 @@ def batch_metrics(
     status: Sequence[str] | None,
     unfinished: Sequence[float] | None = None,
     first: torch.Tensor | None = None,
+    vine: torch.Tensor | None = None,
 ) -> dict[str, float]:
     """The metrics of a step's sampled batch, before any update.
 
@@ -168,6 +169,7 @@ def batch_metrics(
         status: B statuses of the verifier; None if it gives none.
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
+        vine: (B, 2) steps of the response, and tokens of the completions that value them; None without them.
 
     Returns:
         Metric -> value.
@@ -183,6 +185,8 @@ def batch_metrics(
         columns["unfinished"] = torch.tensor(unfinished)
     if first is not None:
         columns["further"] = ~first
+    if vine is not None:
+        columns |= {"steps": vine[:, 0], "completion_tokens": vine[:, 1]}
     begun = kept if first is None else kept & first
     selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept, ours.FIRST: begun}
     columns["duplicate"], repeated = duplicates(group, fingerprints)

@@ -47,6 +47,9 @@ FURTHER_SHARE = Assumption(
 KEPT_SHARE = Assumption(
     0.5, "share", "groups that are trained on, of those that are sampled (`algorithm.filter_groups`)"
 )
+VALUED_STEPS = Assumption(
+    8, "steps", "of a response, each valued by completions of half its length in the mean (`run.rollouts.vine`)"
+)
 SYNC_TENSOR_SECONDS = Assumption(
     5e-4, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader; fitted"
 )

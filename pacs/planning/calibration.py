@@ -56,6 +56,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         sequence_parallel=1,
         rows=rows,
         kept_share=None,
+        completions=0,
         mini_batches=step.prompts // step.mini_batch,
         epochs=1,
         response_tokens=step.response_tokens,
@@ -64,6 +65,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         policy=policy,
         critic=None,
         reference="model",
+        teacher=None,
         policy_passes=1,
         strategy="cached",
         engine=replace(

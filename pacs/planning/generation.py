@@ -44,14 +44,14 @@ class Generation:
 
 @lru_cache(maxsize=32)
 def generation(work: Workload) -> Generation:
-    """The rows of a step, filtered ones among them, are dealt to the engines in turn.
+    """The rows of a step, filtered ones and completions among them, are dealt to the engines in turn.
 
     An engine works on as many at a time as `max_num_seqs` allows and its KV cache holds at their mean length, one
     where it holds none. What it preempts, and waits for between two steps, is not in the plan, nor that groups
-    which take the place of filtered ones begin late.
+    which take the place of filtered ones begin late, and completions behind the response that they are of.
     """
-    if work.kept_share is not None:
-        return generation(replace(work, lengths=work.sampled, kept_share=None))
+    if work.kept_share is not None or work.completions:
+        return generation(replace(work, lengths=work.sampled, kept_share=None, completions=0))
     lengths, count = work.lengths, work.ranks // work.engine.tensor_parallel
     prompt_of_row = np.arange(len(lengths.responses)) // (len(lengths.responses) // len(lengths.prompts))
     at_once = max(1, min(work.engine.max_sequences, cache_tokens(work) // max(1, int(lengths.rows.mean()))))

@@ -92,7 +92,7 @@ def resident(work: Workload, *used: Trained, optimizer_of: Trained | None = None
         if model is optimizer_of or not model.optimizer_offloaded:
             parts[f"{name}Adam"] = 2 * shard_bytes(model)
     if work.on_cpu and work.reference == "model":
-        parts["reference"] = shard_bytes(work.policy)
+        parts["reference"] = shard_bytes(work.of_reference[1])
     return parts
 
 
@@ -150,8 +150,9 @@ def _passes(work: Workload) -> Iterator[Phase]:
         optimizer_of = model if name == "policy pass" and work.strategy == "cached" else None
         on_the_host = name == "reference pass" and work.reference == "model"
         held = resident(work) if on_the_host else resident(work, model, optimizer_of=optimizer_of)
-        activations = forward_activations(work.architecture, model, model.forward_tokens, work.row_tokens)
-        parts = held | _pass_parts(work, model, activations, gradient=False) | _others(work)
+        of_pass, model = work.of_reference if name == "reference pass" else (work, model)
+        activations = forward_activations(of_pass.architecture, model, model.forward_tokens, work.row_tokens)
+        parts = held | _pass_parts(of_pass, model, activations, gradient=False) | _others(work)
         yield Phase(name, parts, work.device.memory_bytes)
 
 

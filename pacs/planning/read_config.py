@@ -5,15 +5,16 @@ from typing import Literal
 from omegaconf import DictConfig
 
 from pacs.algorithm import ReferenceSchedule
+from pacs.algorithm.distillation import teacher_of
 from pacs.base.errors import UserError
-from pacs.planning.architecture import find_architecture
-from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE
+from pacs.planning.architecture import Architecture, find_architecture
+from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE, VALUED_STEPS
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Sample, step_lengths
 from pacs.planning.workload import Workload
 from pacs.verl_keys import config as keys
 from pacs.verl_keys.names import LONGEST_RESPONSE
-from pacs.verl_keys.workload import read_critic, read_engine, read_policy
+from pacs.verl_keys.workload import Trained, read_critic, read_engine, read_policy
 
 
 def read_workload(
@@ -54,6 +55,7 @@ def read_workload(
         rows=prompts * group,
         assumed_group=group if keys.draws_more(config) else None,
         kept_share=KEPT_SHARE.value if keys.filters_groups(config) else None,
+        completions=_completions(config),
         mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
         response_tokens=longest,
@@ -62,12 +64,29 @@ def read_workload(
         policy=read_policy(config, architecture.parameters, architecture.vocab_size),
         critic=critic,
         reference=_reference(config, algorithm, one_update=mini_batches * keys.epochs_per_step(config) == 1),
+        teacher=_teacher(config, algorithm),
         policy_passes=_policy_passes(config, strategy),
         strategy=strategy,
         engine=read_engine(config),
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
     )
+
+
+def _teacher(config: DictConfig, algorithm: str) -> tuple[Architecture, Trained] | None:
+    """As `Workload.teacher` has it: laid out and sharded as the policy is."""
+    from pacs.integration.schema import method_in
+
+    if algorithm != "pacs" or not (teacher := teacher_of(method_in(config))):
+        return None
+    architecture = find_architecture(teacher)
+    return architecture, read_policy(config, architecture.parameters, architecture.vocab_size)
+
+
+def _completions(config: DictConfig) -> int:
+    """As `Workload.completions` has it; those of the prompt, which its responses share, are not in it."""
+    vine = config.run.rollouts.vine
+    return int((min(VALUED_STEPS.value, vine.most_steps) - 1) * vine.completions) if keys.values_steps(config) else 0
 
 
 def _policy_passes(config: DictConfig, strategy: Literal["grouped", "cached"] | None) -> int:
@@ -87,6 +106,6 @@ def _reference(config: DictConfig, algorithm: str, *, one_update: bool) -> Liter
         return "model" if keys.has_kl(config) else None
     from pacs.integration.schema import method_in
 
-    if ReferenceSchedule(method_in(config).reference).needs_model:
+    if ReferenceSchedule(method_in(config).reference).needs_model or teacher_of(method_in(config)):
         return "model"
     return None if one_update else "policy"

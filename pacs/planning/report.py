@@ -62,7 +62,9 @@ def heading(work: Workload) -> str:
     nodes = f" on {work.nodes} nodes" if work.nodes > 1 else ""
     group = f" ({work.assumed_group} to a prompt in the mean, assumed)" if work.assumed_group else ""
     if work.kept_share is not None:
-        group += f" (of {len(work.sampled.responses):,} that are sampled, assumed)"
+        group += f" (of {round(work.rows / work.kept_share):,} that are sampled, assumed)"
+    if work.completions:
+        group += f" (and {work.completions * work.rows:,} completions of their steps, assumed)"
     tokens = f"{work.mean_response_tokens:,.0f} in the mean, {work.mean_prompt_tokens:,.0f} of a prompt"
     return (
         f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "

@@ -20,7 +20,7 @@ def seconds(work: Workload) -> dict[str, float]:
         on_the_host = work.reference == "model"
         # The first mini-batch's are those of the update's own pass, unless a further epoch reads them again.
         share = 1 - 1 / work.mini_batches if not on_the_host and work.epochs == 1 else 1
-        times["reference pass"] = share * pass_seconds(work, work.policy, from_host=on_the_host)
+        times["reference pass"] = share * pass_seconds(*work.of_reference, from_host=on_the_host)
     if work.policy_passes:
         times["policy pass"] = work.policy_passes * pass_seconds(work, work.policy)
     if work.critic:

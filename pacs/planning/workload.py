@@ -22,8 +22,11 @@ class Workload:
         assumed_group: responses to a prompt in the mean, where the rollouts decide (DARS); else None.
         kept_share: of the groups that are sampled those that are trained on, where a filter decides (dynamic sampling);
             else None.
+        completions: of a response's prefixes, which are sampled and not trained on, where these value its steps
+            (VinePPO); else 0.
         response_tokens, row_tokens: of a response, and of a prompt and its response, at most: memory depends on it.
         lengths: of the rows, which time depends on.
+        teacher: whose log-probabilities are the rows' reference ones, if it is another model (distillation); else None.
         policy_passes: of the policy over all rows without a gradient: verl's old log-probabilities, `cached`'s scores.
         reference: what the rows' reference log-probabilities are of: a `model` of its own, or the `policy` before a
             step's first update (in one epoch only those of the other mini-batches take a pass); None: there is no such
@@ -41,6 +44,7 @@ class Workload:
     rows: int
     assumed_group: int | None
     kept_share: float | None
+    completions: int
     mini_batches: int
     epochs: int
     response_tokens: int
@@ -49,6 +53,7 @@ class Workload:
     policy: Trained
     critic: Trained | None
     reference: Literal["model", "policy"] | None
+    teacher: tuple[Architecture, Trained] | None
     policy_passes: int
     strategy: Literal["grouped", "cached"] | None
     engine: Engine
@@ -56,16 +61,28 @@ class Workload:
     save_every: int
 
     @property
+    def of_reference(self) -> tuple["Workload", Trained]:
+        """The step and the model of the reference's pass."""
+        if self.teacher is None:
+            return self, self.policy
+        architecture, model = self.teacher
+        return replace(self, architecture=architecture), model
+
+    @property
     def sampled(self) -> Lengths:
-        """Of all rows that are sampled, as long as those that are trained on: only these are in `lengths`."""
-        if self.kept_share is None:
-            return self.lengths
-        prompts = round(len(self.lengths.prompts) / self.kept_share)
-        rows = prompts * (len(self.lengths.responses) // len(self.lengths.prompts))
+        """Of all rows that are sampled: beside those that are trained on, which alone are in `lengths`, filtered groups
+        as long as these, and completions of half their length."""
+        share = self.kept_share or 1.0
+        prompts, group = (
+            round(len(self.lengths.prompts) / share),
+            len(self.lengths.responses) // self.lengths.prompts.size,
+        )
+        responses = np.resize(self.lengths.responses, (prompts, group))
+        further = np.repeat(np.maximum(responses // 2, 1), self.completions, axis=1)
         return replace(
             self.lengths,
             prompts=np.resize(self.lengths.prompts, prompts),
-            responses=np.resize(self.lengths.responses, rows),
+            responses=np.concatenate([responses, further], axis=1).ravel(),
         )
 
     @property

@@ -4,12 +4,12 @@ The verifier's score stays what metrics and validations call right and wrong; th
 """
 
 import math
-import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal
 
+import regex
 from pydantic import Field, field_validator
 
 from pacs.base.typed_settings import Settings
@@ -22,6 +22,8 @@ PARTS: Final = ("format", "length", "repetition", "overlong")
 BUFFER_SHARE: Final = 0.2
 #: By how much a sum of weights may miss a bound, as 0.1 + 0.2 does 0.3.
 ROUNDING: Final = 1e-9
+#: After so long a response counts as one without the form: what a policy writes may make a pattern search for ever.
+FORM_SECONDS: Final = 1.0
 _BYTES: Final = array("i").itemsize
 
 #: None (null): the part is not calculated. 0: it is logged, and not in the sum.
@@ -33,7 +35,8 @@ class FormatSettings(Settings):
     """Whether the response has a form, 1 or 0: the keys under `run.reward.format.`."""
 
     weight: Weight = Field(default=None, description=_WEIGHT)
-    #: A regular expression that is found in the response, `.` for ends of lines, too. None (null): the reasoning has
+    #: A regular expression (of the package regex, whose syntax has Python's) that is found in the response within
+    #: `FORM_SECONDS`, `.` for ends of lines, too. None (null): the reasoning has
     #: ended, and the answer behind it is in a box; of a row with the verifier `code`, in a Python block.
     pattern: str | None = None
 
@@ -41,9 +44,9 @@ class FormatSettings(Settings):
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
         try:
-            re.compile(pattern or "", re.DOTALL)
-        except re.error as error:
-            told = f"run.reward.format.pattern={pattern} is no regular expression of Python's ({error})"
+            regex.compile(pattern or "", regex.DOTALL)
+        except regex.error as error:
+            told = f"run.reward.format.pattern={pattern} is no regular expression ({error})"
             raise ValueError(f"{told}: mend it, or leave it out for an answer in a box") from None
         return pattern
 
@@ -134,7 +137,9 @@ class Composite:
         self.settings, self.longest, self.weights = settings, longest, settings.weights
         self.budget = settings.length.budget or longest
         self.buffer = settings.overlong.buffer or max(1, int(BUFFER_SHARE * longest))
-        self._pattern = None if settings.format.pattern is None else re.compile(settings.format.pattern, re.DOTALL)
+        self._pattern = (
+            None if settings.format.pattern is None else regex.compile(settings.format.pattern, regex.DOTALL)
+        )
 
     def parts(self, response: Response) -> dict[str, float]:
         """The value of each part that has a weight, before the weight."""
@@ -154,7 +159,10 @@ class Composite:
 
     def _has_form(self, response: Response) -> bool:
         if self._pattern is not None:
-            return self._pattern.search(response.text) is not None
+            try:
+                return self._pattern.search(response.text, timeout=FORM_SECONDS) is not None
+            except TimeoutError:
+                return False
         if response.begins is None:
             return False
         answer = response.text[response.begins :]

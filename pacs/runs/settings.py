@@ -93,6 +93,19 @@ class PoolSettings(_RunSection):
         return {**settings, "curriculum_steps": self.curriculum_steps or 1, "responses": responses}
 
 
+class VineSettings(_RunSection):
+    """Values of a response's steps by completions of their prefixes (VinePPO): `run.rollouts.vine.`."""
+
+    #: Completions of each prefix; None (null): steps have no values.
+    completions: Annotated[int, Field(ge=1)] | None = Field(default=None, description="the authors use 9")
+    #: Text that ends a step.
+    delimiter: str = Field(default="\n\n", min_length=1, description='a text, as a blank line ("\\n\\n")')
+    #: A step that is shorter goes on to the next delimiter.
+    least_tokens: int = Field(default=1, ge=1, description="a whole number of tokens")
+    #: The last of so many steps goes on to the end.
+    most_steps: int = Field(default=25, ge=1, description="a whole number of steps")
+
+
 class RolloutSettings(_RunSection):
     """How responses are sampled, beside verl's settings."""
 
@@ -100,6 +113,7 @@ class RolloutSettings(_RunSection):
     seeded: bool = False
     dars: DarsSettings = DarsSettings()
     pool: PoolSettings = PoolSettings()
+    vine: VineSettings = VineSettings()
 
 
 class CriticSettings(_RunSection):

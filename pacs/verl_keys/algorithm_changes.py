@@ -99,6 +99,7 @@ SWITCHES = {
     "run.reward": "run.reward.total",
     "run.rollouts.dars": "run.rollouts.dars.schedule",
     "run.rollouts.pool": "run.rollouts.pool.weights",
+    "run.rollouts.vine": "run.rollouts.vine.completions",
     "method.update.correction": "method.update.correction.kind",
 }
 #: Where the run ends counts only where the learning rate depends on it.

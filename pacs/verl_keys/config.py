@@ -109,6 +109,11 @@ def draws_more(config: DictConfig) -> bool:
     return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
 
 
+def values_steps(config: DictConfig) -> bool:
+    """Whether the steps of responses are valued by completions (VinePPO)."""
+    return bool(OmegaConf.select(config, "run.rollouts.vine.completions"))
+
+
 def filters_groups(config: DictConfig) -> bool:
     """Whether groups whose responses have all earned the same are sampled anew."""
     return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))

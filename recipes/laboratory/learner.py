@@ -113,7 +113,7 @@ class Learner:
             streams[STATES] = hidden_states(self._policy, samples)
         if self._values is not None:
             streams[ADVANTAGES] = self._values.judge(samples, batch.labels)
-        return streams
+        return streams | batch.streams
 
     def _at_start(self, samples: Samples) -> torch.Tensor | None:
         """log pi of stale samples by the policy before the step's first update: the reference where `reset_every` is 1.

@@ -3,7 +3,7 @@
 import copy
 import random
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -14,6 +14,7 @@ from recipes.laboratory.beginning import Beginning
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.sampling import Samples, joined, sample
 from recipes.laboratory.settings import Settings
+from recipes.laboratory.vine import step_values
 from recipes.starts.read import Problems, grade
 
 
@@ -22,8 +23,9 @@ class Batch:
     """A step's B responses, a group of them to each prompt, and what sampling them took.
 
     `labels` (B,) float32, 0 or 1, and `groups` (B,) int64; rows of a group are consecutive. `first` (B,) bool are those
-    without a second stage's. `rollouts` and `tokens` were sampled: these are more than B where prompts were replaced.
-    `reward` is the share of right ones among all that were sampled, but for a second stage's.
+    without a second stage's. `rollouts` and `tokens` were sampled: these are more than B where prompts were replaced,
+    or steps valued by completions. `reward` is the share of right ones among all that were sampled, but for a second
+    stage's and completions. `streams` have (B, T) values of the steps.
     """
 
     samples: Samples
@@ -33,6 +35,7 @@ class Batch:
     rollouts: int
     tokens: int
     reward: float
+    streams: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
 class Rollouts:
@@ -90,7 +93,28 @@ class Rollouts:
         groups = torch.arange(self._settings.prompts).repeat_interleave(size)
         first = torch.ones_like(groups, dtype=torch.bool)
         batch = Batch(samples_kept, labels, groups, first, rollouts, tokens, right / rollouts)
+        if self._settings.valuing.completions is not None:
+            return self._with_values(batch, problems)
         return batch if self._settings.second_stage.schedule is None else self._with_second_stage(batch, problems)
+
+    def _with_values(self, batch: Batch, problems: Problems) -> Batch:
+        """The batch with the values of its steps (`pacs.algorithm.vineppo`)."""
+        valued = step_values(
+            self._sampler,
+            self._beginning.tokenizer,
+            batch.samples,
+            batch.groups,
+            problems,
+            self._settings.valuing,
+            max_tokens=self._beginning.max_response_tokens,
+            generator=self._generator,
+        )
+        return replace(
+            batch,
+            streams=valued.streams,
+            rollouts=batch.rollouts + valued.rollouts,
+            tokens=batch.tokens + valued.tokens,
+        )
 
     def _with_second_stage(self, batch: Batch, problems: Problems) -> Batch:
         """The batch with the further responses that its hard prompts get (`pacs.algorithm.dars`)."""

@@ -101,23 +101,42 @@ def sample(
         generator: of the random numbers; None: the likeliest token is taken.
     """
     prompts = max(1, CHUNK_ROWS // samples)
-    parts = [
-        _sample_chunk(model, tokenizer, messages[start : start + prompts], samples, max_tokens, generator)
-        for start in range(0, len(messages), prompts)
-    ]
+    chunks = [encode(tokenizer, messages[start : start + prompts]) for start in range(0, len(messages), prompts)]
+    return joined([_sample_chunk(model, tokenizer, *chunk, samples, max_tokens, generator) for chunk in chunks])
+
+
+@torch.no_grad()
+def complete(
+    model: "Qwen3ForCausalLM",
+    tokenizer: "PreTrainedTokenizerBase",
+    prefixes: Sequence[torch.Tensor],
+    *,
+    samples: int,
+    max_tokens: int,
+    generator: torch.Generator,
+) -> Samples:
+    """As `sample`, behind (N,) int64 tokens each: of a prompt, and of how its response begins."""
+    each = max(1, CHUNK_ROWS // samples)
+    parts = []
+    for start in range(0, len(prefixes), each):
+        chosen = prefixes[start : start + each]
+        width = max(map(len, chosen))
+        ids = torch.stack([pad(prefix, (width - len(prefix), 0), value=tokenizer.pad_token_id) for prefix in chosen])
+        mask = torch.stack([pad(torch.ones_like(prefix), (width - len(prefix), 0)) for prefix in chosen])
+        parts.append(_sample_chunk(model, tokenizer, ids, mask, samples, max_tokens, generator))
     return joined(parts)
 
 
 def _sample_chunk(
     model: "Qwen3ForCausalLM",
     tokenizer: "PreTrainedTokenizerBase",
-    messages: list[list[dict[str, str]]],
+    prompt_ids: torch.Tensor,
+    prompt_mask: torch.Tensor,
     samples: int,
     max_tokens: int,
     generator: torch.Generator | None,
 ) -> Samples:
-    prompt_ids, prompt_mask = encode(tokenizer, messages)
-    width, rows = prompt_ids.shape[1], len(messages) * samples
+    width, rows = prompt_ids.shape[1], len(prompt_ids) * samples
     first, read = read_prompts(model, prompt_ids, prompt_mask)
     decoder = Decoder(model, read, samples, max_tokens)
     logits = first.repeat_interleave(samples, 0)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pacs.algorithm import Method
+from pacs.algorithm.vineppo import STEP_VALUE
 from pacs.base.errors import UserError
-from pacs.runs.settings import DarsSettings, PoolSettings
+from pacs.runs.settings import DarsSettings, PoolSettings, VineSettings
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.methods import method_named
 
@@ -56,6 +57,7 @@ class Settings:
     )
     dars: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.dars: schedule, most, scale; {}: none
     pool: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.pool; {}: problems are drawn alike
+    vine: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.vine; {}: steps have no values
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
@@ -103,6 +105,7 @@ class Settings:
             )
         self._check_dars(method)
         self._check_pool()
+        self._check_vine(method)
         smallest = method.smallest_group
         if self.responses < smallest:
             raise UserError(
@@ -119,6 +122,24 @@ class Settings:
     def drawing(self) -> PoolSettings:
         """`pool`, with what it leaves out."""
         return PoolSettings.from_mapping(self.pool)
+
+    @property
+    def valuing(self) -> VineSettings:
+        """`vine`, with what it leaves out."""
+        return VineSettings.from_mapping(self.vine)
+
+    def _check_vine(self, method: Method) -> None:
+        try:
+            completions = self.valuing.completions
+        except ValueError as error:
+            raise UserError(str(error).replace(f"{VineSettings.SECTION}.", "vine.")) from error
+        if self.vine and completions is None:
+            raise UserError("vine has no completions, without which nothing of it is read: set how many value a step")
+        if (completions is not None) != (STEP_VALUE in method.reads):
+            mend = "leave it out" if completions else "set vine.completions, as 9"
+            raise UserError(f"vine.completions={completions} with method={self.method}: {mend}")
+        if completions and self.dars:
+            raise UserError("vine with dars is not tried: leave one of them out")
 
     def _check_pool(self) -> None:
         try:

@@ -9,12 +9,14 @@ import torch
 
 from pacs.algorithm import Method, Pacs, check_method, method_loss, score_responses
 from pacs.algorithm.disco import Disco
+from pacs.algorithm.distillation import Distillation, PacsDistilled
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.names import METHODS
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.pacs import PacsAuthors, PacsPaper
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real, RealBce
+from pacs.algorithm.vineppo import VinePpo
 
 from .naive import make_batch
 from .naive_family import NAIVE, groups_of
@@ -55,7 +57,8 @@ def test_the_kit_passes(method: Method, detached: bool) -> None:
 def test_each_has_a_primary_config_of_its_name() -> None:
     configs = {file.stem for file in (Path(__file__).parents[2] / "configs").glob("*.yaml")}
     assert set(METHODS) <= configs
-    assert {type(method) for method, _ in SETTINGS} | {Pacs, PacsPaper, PacsAuthors, RealBce} == set(METHODS.values())
+    elsewhere = {Pacs, PacsPaper, PacsAuthors, RealBce, VinePpo, Distillation, PacsDistilled}
+    assert {type(method) for method, _ in SETTINGS} | elsewhere == set(METHODS.values())
 
 
 @pytest.mark.parametrize("method", [method for method, _ in SETTINGS], ids=name)

@@ -14,7 +14,7 @@ from tests.metrics.page import find
 #: A run takes a minute or two.
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
 
-STEPS, PROMPTS, N, MOST = 4, 8, 4, 12
+STEPS, PROMPTS, N, MOST = 4, 4, 4, 12
 DARS = (
     f"trainer.total_training_steps={STEPS}",
     "trainer.val_before_train=false",
@@ -115,7 +115,7 @@ def test_a_run_that_is_killed_in_a_second_stage_goes_on_to_the_same_weights(
         return any(responses > N for responses in later.values())
 
     start.wait_for(in_a_second_stage)
-    start.find("ray::_SeededDarsWorker").kill()
+    start.find("ray::DarsRolloutsSeeds").kill()
     failed(start, "agent-loop worker 0 died")
     broken.train()
     assert unmeasured(left_alone) == unmeasured(broken)

@@ -54,6 +54,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
         status=["correct"] * 4,
         unfinished=[0.0] * 4,
         first=torch.ones(4, dtype=torch.bool),
+        vine=torch.ones(4, 2),
         **batch,
     )
     assert {re.sub(r"bin_\d+", "bin_*", name) for name in computed} == {metric.name for metric in METRICS}

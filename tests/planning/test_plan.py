@@ -88,6 +88,31 @@ def test_groups_that_are_filtered_are_sampled_and_not_trained_on(config: DictCon
     assert "8,192 responses (of 16,384 that are sampled, assumed) of up to" in heading(filtered.work)
 
 
+def test_completions_that_value_steps_take_time_and_are_not_trained_on(config: DictConfig) -> None:
+    plain, valued = plan(config), plan(config, "run.rollouts.vine.completions=2", "run.rollouts.vine.most_steps=3")
+    assert plain.work.rows == valued.work.rows == len(valued.work.lengths.responses)
+    # Two of three steps have a response's own completions, of half its length.
+    assert len(valued.work.sampled.responses) == 8192 * (1 + 2 * 2)
+    halves = int(valued.work.lengths.responses.sum()) * 3
+    assert int(valued.work.sampled.responses.sum()) == pytest.approx(halves, rel=1e-3)
+    assert valued.seconds["generation"] > 1.5 * plain.seconds["generation"]
+    others = [{name: time for name, time in of.seconds.items() if name != "generation"} for of in (plain, valued)]
+    assert others[0] == others[1]
+    assert "8,192 responses (and 32,768 completions of their steps, assumed) of up to" in heading(valued.work)
+
+
+def test_a_teacher_has_a_pass_by_its_own_size() -> None:
+    """In the place of a reference model."""
+    config = compose_run("distillation", ["recipe=qwen3_8b", "method.teacher=Qwen/Qwen3-8B"])[0]
+    larger, smaller = plan(config), plan(config, "method.teacher=Qwen/Qwen3-4B")
+    assert larger.work.reference == smaller.work.reference == "model"
+    assert larger.seconds["reference pass"] > 1.6 * smaller.seconds["reference pass"]
+    assert phase(larger, "reference pass").total > phase(smaller, "reference pass").total
+    for name in ("policy pass", "update", "generation"):
+        assert larger.seconds[name] == smaller.seconds[name]
+        assert phase(larger, name).total == phase(smaller, name).total
+
+
 def test_the_strategy_decides_whether_there_is_a_policy_pass(config: DictConfig) -> None:
     cached = plan(config, f"{ACTOR}.ppo_max_token_len_per_gpu=73727")
     grouped = plan(config)

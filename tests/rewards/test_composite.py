@@ -2,6 +2,7 @@
 
 import math
 import random
+import time
 from itertools import product
 from typing import Any
 
@@ -92,6 +93,16 @@ def test_dapos_punishment() -> None:
 def test_the_form(settings: dict[str, Any], text: str, more: dict[str, Any], holds: float) -> None:
     made = composite(format={"weight": 1.0, **settings})
     assert made.parts(response(text=text, **more)) == {"format": holds}
+
+
+def test_a_pattern_that_searches_for_too_long_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy writes what it likes, and a grader must not hang at it."""
+    monkeypatch.setattr("pacs.rewards.composite.FORM_SECONDS", 0.1)
+    made = composite(format={"weight": 1.0, "pattern": r"(a|aa)+$"})
+    before = time.process_time()
+    assert made.parts(response(text="a" * 40 + "!")) == {"format": 0.0}
+    assert time.process_time() - before < 5
+    assert made.parts(response(text="a" * 40)) == {"format": 1.0}
 
 
 def test_the_sum_and_what_is_made_of_it() -> None:

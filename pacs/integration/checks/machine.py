@@ -19,6 +19,7 @@ from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
 from pacs.integration.checks.rows import Note, row_problems, unite_problems
+from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
@@ -56,7 +57,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     files = data_files(config)
     train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
     data_problems = list(_data_problems(config, files, train, val))
-    problems = [*data_problems, *model_problems(config)]
+    problems = [*data_problems, *model_problems(config), *teacher_folder_problems(config)]
     yield from problems
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))

@@ -60,7 +60,7 @@ def _policy_problems(config: DictConfig) -> Iterator[str]:
     model = config.actor_rollout_ref.model
     path, tokenizer_path = str(model.path), model.get("tokenizer_path")
     folder = Path(path).expanduser()
-    if tokenizer_path and not Path(tokenizer_path).is_dir() and not _is_hub_name(str(tokenizer_path)):
+    if tokenizer_path and not Path(tokenizer_path).is_dir() and not is_hub_name(str(tokenizer_path)):
         yield "@model.tokenizer_path=: no such folder: leave it out, so that it is the model's."
         return
     if folder.is_dir():
@@ -68,7 +68,7 @@ def _policy_problems(config: DictConfig) -> Iterator[str]:
         if problems := list(folder_problems(folder, tokenizer=tokenizer, template=template)):
             yield from (f"@model.path= {problem}." for problem in problems)
             return
-    elif not _is_hub_name(path):
+    elif not is_hub_name(path):
         how = recipe_command(folder) or "make or download the model"
         yield f"@model.path=: no such folder: {how}, or give a Hugging Face id such as Qwen/Qwen3-8B."
         return
@@ -108,9 +108,10 @@ def _critic_problems(config: DictConfig) -> Iterator[str]:
         return
     if folder.is_dir():
         yield from (f"@critic.model.path= {problem}." for problem in folder_problems(folder, tokenizer=False))
-    elif not _is_hub_name(path):
+    elif not is_hub_name(path):
         yield "@critic.model.path=: no such folder: leave it out, so that it is the policy's, or name a model."
 
 
-def _is_hub_name(path: str) -> bool:
+def is_hub_name(path: str) -> bool:
+    """Whether a path may be the name of a model on the Hugging Face Hub."""
     return path.count("/") == 1 and not path.startswith((".", "/", "~"))

@@ -6,9 +6,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.distillation import TEACHER
 from pacs.algorithm.memory import rank_stride
+from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
+from pacs.integration.checks.teacher import teacher_problem
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
@@ -19,6 +22,7 @@ from pacs.verl_keys.config import (
     prompts_per_step,
     prompts_per_update,
     sequence_parallel_size,
+    values_steps,
 )
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
@@ -30,8 +34,10 @@ VERLS = {
     "actor.policy_loss.loss_mode": "vanilla",
     "actor.loss_agg_mode": "token-mean",
 }
-#: What may be read of each token (`Method.reads`): by vLLM, and by verl's pass of log pi_old.
-STREAMS = ("rollout_log_probs", "old_log_probs", "entropy")
+#: The values of a response's steps (`run.rollouts.vine`).
+VALUED = (STEP, STEP_VALUE)
+#: What may be read of each token (`Method.reads`): of vLLM, of verl's pass of log pi_old, of completions, of a teacher.
+STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED, TEACHER)
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
     "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
@@ -94,6 +100,8 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
             f"@method.reference.reset_at_saturation=: {config.method.name} has no scores that could be saturated, so "
             "that it would never reset: leave it out, or use method.reference.reset_at_log_ratio."
         )
+    if (problem := teacher_problem(method)) is not None:
+        yield problem
     yield from _token_problems(config, method)
     yield from _reference_problems(config)
     named = [name for name, value in VERLS.items() if OmegaConf.select(config, full_name(name)) != value]
@@ -176,6 +184,11 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         yield (
             f"{who} takes the rank of a response's hidden states, of which each GPU would have a part "
             f"(@actor.ulysses_sequence_parallel_size={shared}): set that to 1, or leave it out."
+        )
+    if set(VALUED) <= set(method.READS) and not values_steps(config):
+        yield (
+            f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
+            "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."
         )
     for stream in method.READS:
         reads = f"method.name={name} reads {stream}"

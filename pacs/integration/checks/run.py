@@ -26,6 +26,7 @@ from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.switches import switch_problems, untried
+from pacs.integration.checks.vine import vine_problems
 from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
 from pacs.rewards.reasoning import check_named
@@ -55,7 +56,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    for check in (*checks, balance_problems, composite_problems, switch_problems):
+    for check in (*checks, balance_problems, vine_problems, composite_problems, switch_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

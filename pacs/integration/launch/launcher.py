@@ -25,13 +25,12 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
-from pacs.verl_keys.config import draws_more
+from pacs.verl_keys.config import draws_more, values_steps
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
-#: verl's key of its agent-loop manager, and ours with `run.rollouts.seeded=true` and with `run.rollouts.dars`.
+#: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
-SEEDED_ROLLOUTS = "pacs.integration.patches.seeded_rollouts.SeededAgentLoopManager"
-DARS_ROLLOUTS = "pacs.integration.patches.dars_rollouts.DarsAgentLoopManager"
+MANAGER = "pacs.integration.patches.agent_loops.Manager"
 
 #: The module that the driver's process runs.
 DRIVER = "pacs.integration.launch.driver"
@@ -82,9 +81,8 @@ def check(config: DictConfig) -> None:
         checks.ConfigError: If the run cannot start as configured.
     """
     checks.check_run(config)
-    manager = DARS_ROLLOUTS if draws_more(config) else SEEDED_ROLLOUTS if config.run.rollouts.seeded else None
-    if manager is not None:
-        OmegaConf.update(config, AGENT_LOOP_MANAGER, manager, force_add=True)
+    if config.run.rollouts.seeded or draws_more(config) or values_steps(config):
+        OmegaConf.update(config, AGENT_LOOP_MANAGER, MANAGER, force_add=True)
 
 
 def _name_inputs_absolutely(config: DictConfig) -> None:

@@ -10,12 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-import ray
-from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
-
 from pacs.algorithm.dars import extra_responses
-from pacs.integration.patches.lean_rollouts import LeanWorker
-from pacs.integration.patches.seeded_rollouts import SeededWorker
 from pacs.rewards.verdict import verdict_score
 
 
@@ -28,8 +23,10 @@ class _FirstStage:
     ended: bool = False
 
 
-class _DarsWorker(LeanWorker):
-    """Ours, with a second stage of training's prompts. A prompt of which a first response failed has none."""
+class DarsRollouts:
+    """Of an agent-loop worker: a second stage of training's prompts; none where a first response has failed."""
+
+    config: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,12 +39,12 @@ class _DarsWorker(LeanWorker):
             n = prompt.get("__rollout_n__", self.config.actor_rollout_ref.rollout.n)
             self._first_stages[uid] = _FirstStage(int(n))
         try:
-            await super()._run_prompt(prompt, *args, trajectory=trajectory, **kwargs)
+            await super()._run_prompt(prompt, *args, trajectory=trajectory, **kwargs)  # type: ignore[misc]
         finally:
             self._first_stages.pop(uid, None)
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> None:
-        await super()._run_agent_loop(sampling_params, trajectory, **kwargs)
+        await super()._run_agent_loop(sampling_params, trajectory, **kwargs)  # type: ignore[misc]
         stage = self._first_stages.get(kwargs["uid"])
         if stage is None or stage.ended or len(stage.scores) < stage.n:
             return
@@ -71,20 +68,7 @@ class _DarsWorker(LeanWorker):
                 "has more rows than run.rollouts.dars.most: use one that returns one output, or set "
                 "run.rollouts.dars.schedule=null."
             )
-        await super()._agent_loop_postprocess(output, validate, **kwargs)
+        await super()._agent_loop_postprocess(output, validate, **kwargs)  # type: ignore[misc]
         if stage is not None and outputs and kwargs["session_id"] < stage.n:
             info = outputs[-1].extra_fields.get("reward_extra_info", {})
             stage.scores.append(verdict_score(info, outputs[-1].reward_score))
-
-
-class _SeededDarsWorker(_DarsWorker, SeededWorker):
-    """The same with a seed for each response."""
-
-
-class DarsAgentLoopManager(AgentLoopManagerTQ):
-    """verl's manager with workers that draw a second stage."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        worker = _SeededDarsWorker if self.config.run.rollouts.seeded else _DarsWorker
-        self.agent_loop_workers_class = ray.remote(worker)

@@ -8,10 +8,6 @@ import hashlib
 import json
 from typing import Any
 
-import ray
-from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
-
-from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.verl_keys.config import filters_groups
 
 
@@ -30,18 +26,6 @@ class Seeds:
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
 
 
-class SeededWorker(Seeds, LeanWorker):
-    """Ours with a seed for each response."""
-
-
-class SeededAgentLoopManager(AgentLoopManagerTQ):
-    """verl's manager with workers that seed each response."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.agent_loop_workers_class = ray.remote(SeededWorker)
-
-
 def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int, place: int | None = None) -> int:
     """A seed of 63 bits for one response.
 
@@ -54,4 +38,21 @@ def response_seed(seed: int, step: int, validate: bool, messages: Any, session: 
         place: the prompt's among those of the step; None where no prompt comes twice.
     """
     about = [seed, int(step), bool(validate), list(messages), int(session), *([] if place is None else [place])]
+    return _hashed(about)
+
+
+def completion_seed(seed: int, step: int, messages: Any, uid: str, session: int | None, start: int, number: int) -> int:
+    """A seed of 63 bits for a completion of a prefix.
+
+    Args:
+        seed, step, messages: as above.
+        uid: the prompt's id, which has its place in the step.
+        session: the response's number within its group; None of a completion of the prompt alone.
+        start: tokens of the prefix.
+        number: of the completion among those of the prefix.
+    """
+    return _hashed([seed, int(step), list(messages), int(uid.rsplit("-", 1)[1]), session, start, number, "completion"])
+
+
+def _hashed(about: list[Any]) -> int:
     return int.from_bytes(hashlib.sha256(json.dumps(about, default=str).encode()).digest()[:8], "little") >> 1

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, compress
+from itertools import compress
 from typing import Any, TypeVar
 
 import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
-from pacs.integration.exchange import FINGERPRINT
+from pacs.integration.exchange import FINGERPRINT, VINE_STEPS, VINE_TOKENS
+from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
@@ -18,57 +18,11 @@ from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.composite import PARTS
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded, verdict_score
-from pacs.verl_keys.config import draws_more, responses_per_prompt
+from pacs.verl_keys.config import draws_more, responses_per_prompt, values_steps
 
 T = TypeVar("T")
 #: Of a prompt, in an error.
 PROMPT_CHARS = 300
-
-
-@dataclass(frozen=True)
-class Grades:
-    """The graded rows of a train batch, padding among them; each tensor is (B,).
-
-    Attributes:
-        rewards: float, what the reward function gave, shaped or not: what is trained on.
-        scores: float, the verifier's own, without what was added for other parts of a reward, or for a length.
-        group_ids: int64, the number of the row's prompt.
-        sampled: bool, the row is a response and not padding.
-        first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
-        tokens: float, of the response.
-        truncated: bool, the response is as long as one may be.
-        fingerprints: int64, the same of responses of the same tokens.
-        infos: what the verifier said beside the score, of each sampled row.
-    """
-
-    rewards: torch.Tensor
-    scores: torch.Tensor
-    group_ids: torch.Tensor
-    sampled: torch.Tensor
-    first: torch.Tensor
-    tokens: torch.Tensor
-    truncated: torch.Tensor
-    fingerprints: torch.Tensor
-    infos: list[dict[str, Any]]
-
-    def rows(self, first: int, last: int) -> "Grades":
-        """Those of rows that follow each other, where no row is padding."""
-        cut = slice(first, last)
-        return replace(self, **{name: values[cut] for name, values in vars(self).items()})
-
-    def responses(self) -> "Grades":
-        """Those of the rows that are no padding."""
-        columns = {name: values[self.sampled] for name, values in vars(self).items() if name != "infos"}
-        return replace(self, **columns)
-
-
-def joined(parts: Sequence[Grades]) -> Grades:
-    """Those of several batches, whose groups are all different ones."""
-    columns = {name: torch.cat([getattr(part, name) for part in parts]) for name in vars(parts[0]) if name != "infos"}
-    groups = [part.group_ids.unique(return_inverse=True) for part in parts]
-    before = accumulate((len(ids) for ids, _ in groups), initial=0)
-    columns["group_ids"] = torch.cat([first + index for first, (_, index) in zip(before, groups, strict=False)])
-    return Grades(**columns, infos=[info for part in parts for info in part.infos])
 
 
 class Grading:
@@ -123,6 +77,7 @@ class Grading:
             truncated=torch.tensor([tag["response_len"] >= longest for tag in batch.tags]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             infos=list(compress(infos, sampled)),
+            vine=_vine(extra_fields) if values_steps(config) else None,
         )
 
     def sampled(self, grades: Grades) -> Grades:
@@ -151,10 +106,12 @@ class Grading:
             status=said_of_all(sampled.infos, "status", str),
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
             first=sampled.first if draws_more(self.trainer.config) else None,
+            vine=sampled.vine,
         )
         self._warn_of_graded_scores(metrics)
         trained = grades.tokens[grades.sampled].double().sum().item()
-        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens
+        completions = 0.0 if sampled.vine is None else sampled.vine[:, 1].sum().item()
+        metrics["pacs/response_tokens/generated_sum"] = trained + self.trainer.prompts.discarded_tokens + completions
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
@@ -215,6 +172,12 @@ def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[
     if len(of_all := [int(number) for number in noted if number is not None]) == len(noted):
         return of_all
     return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
+
+
+def _vine(extra_fields: list[dict[str, Any]]) -> torch.Tensor:
+    """(B, 2) of `Grades.vine`, of padding those of the row that it is a copy of, which are never read."""
+    said = [[float(extra[key]) for key in (VINE_STEPS, VINE_TOKENS)] for extra in extra_fields]
+    return torch.tensor(said, dtype=torch.float64)
 
 
 def outcome(values: torch.Tensor, name: str) -> dict[str, float]:

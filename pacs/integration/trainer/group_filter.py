@@ -15,7 +15,7 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
 
 from pacs.integration.trainer.failed_prompts import NONE_LEFT
-from pacs.integration.trainer.grading import Grades, joined
+from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.step_rows import prompt_uid
 from pacs.rewards.verdict import check_graded
 

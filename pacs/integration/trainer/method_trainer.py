@@ -9,17 +9,20 @@ from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from pacs.algorithm import ReferenceSchedule
+from pacs.algorithm.distillation import teacher_of
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
-from pacs.integration.trainer.grading import Grades, outcome
+from pacs.integration.trainer.grades import Grades
+from pacs.integration.trainer.grading import outcome
 from pacs.integration.trainer.ranks import logged_as
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.not_finite import SkippedUpdates
+from pacs.integration.worker.teacher import worker_of
 
 
 @register_trainer("pacs")
@@ -49,8 +52,9 @@ class MethodTrainer(SynchronousTrainer):
         # verl sees no reference policy, and so asks for no pass of it; the worker has one, and makes its own.
         pool = self.mapping.pop(Role.ActorRollout)
         del self.role_worker_mapping[Role.ActorRollout]
-        role = Role.ActorRolloutRef if self.reference.needs_model else Role.ActorRollout
-        self.role_worker_mapping[role] = ray.remote(MethodWorker)
+        teacher = teacher_of(self.method)
+        role = Role.ActorRolloutRef if self.reference.needs_model or teacher else Role.ActorRollout
+        self.role_worker_mapping[role] = ray.remote(worker_of(teacher) if teacher else MethodWorker)
         self.mapping[role] = pool
 
     def on_init_end(self) -> None:

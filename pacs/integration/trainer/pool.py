@@ -13,7 +13,7 @@ from pacs.algorithm.pool import Pool
 from pacs.algorithm.preference import Preference
 from pacs.base.terminal import print
 from pacs.data.rates import problem_key, rates_file, read_rates
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.step_rows import prompt_uid
 from pacs.runs.console import MARK
 from pacs.runs.settings import PoolSettings

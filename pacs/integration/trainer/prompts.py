@@ -10,7 +10,7 @@ import torch
 from omegaconf import DictConfig
 from verl.utils import tensordict_utils as tu
 
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.step_rows import prompt_uid
 from pacs.verl_keys.config import filters_groups, prompts_per_step

@@ -23,11 +23,13 @@ import transfer_queue as tq
 from tensordict import TensorDict
 from verl.utils.debug import marked_timer
 
+from pacs.algorithm.distillation import TEACHER
 from pacs.integration.exchange import RANKS
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
 from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
 from pacs.integration.trainer.step_rows import fields_read, step_rows
+from pacs.integration.trainer.teacher import teach, teacher_metrics
 from pacs.integration.trainer.update import log, reset, update
 from pacs.verl_keys.config import draws_more
 
@@ -90,6 +92,8 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     """Grade the whole batch and write what the workers need of each row."""
     method, where = trainer.method, {"keys": batch.keys, "partition_id": batch.partition_id}
     grades = trainer.grades = trainer.grading.grade(batch)
+    if TEACHER in method.reads:
+        metrics.update(teach(trainer, batch))
     fields = fields_read(method)
     tokens = tq.kv_batch_get(select_fields=[name for name in fields if name != RANKS], **where) if fields else None
     measured = ranks_of(trainer, where)
@@ -107,6 +111,7 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     )
     metrics.update(rank_metrics(trainer, measured, rows))
     metrics.update(trainer.grading.metrics(grades, alone) | trainer.prompts.learn_rates(batch, grades))
+    metrics.update(teacher_metrics(tokens, grades.sampled))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
     none = torch.zeros(len(batch), 1)
     written = rows.pack() | {"advantages": none, "returns": none}

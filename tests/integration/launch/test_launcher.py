@@ -12,7 +12,8 @@ from pacs.checkpoints.folder import METRICS, Checkpoint
 from pacs.composing import compose_run
 from pacs.integration.launch import launcher
 from pacs.integration.launch.task_runner import PacsTaskRunner
-from pacs.integration.patches.seeded_rollouts import SeededWorker
+from pacs.integration.patches.dars_rollouts import DarsRollouts
+from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.provenance import write_run_folder
 from pacs.runs.read import read_lines
 from pacs.runs.state import read_progress, read_state, write_state
@@ -73,7 +74,7 @@ def test_the_trainer_is_given_what_config_yaml_says(tmp_path: Path, monkeypatch:
     trainers.reward.reward_manager = written.reward.reward_manager
     assert trainers == written
     manager = written.actor_rollout_ref.rollout.agent.agent_loop_manager_class
-    assert resolve_name(manager).__name__ == "SeededAgentLoopManager"
+    assert resolve_name(manager).__name__ == "Manager"
 
 
 @pytest.mark.parametrize("seeded", ["true", "false"])
@@ -82,5 +83,5 @@ def test_a_second_stage_of_rollouts_has_workers_that_draw_it(seeded: str, tmp_pa
     config, _ = compose_run("pacs", ["recipe=arithmetic", f"run.dir={tmp_path}", *dars])
     manager = resolve_name(config.actor_rollout_ref.rollout.agent.agent_loop_manager_class)
     workers = manager(config, llm_client=None).agent_loop_workers_class.__ray_metadata__.modified_class
-    assert issubclass(workers, SeededWorker) == (seeded == "true")
-    assert workers.__name__.endswith("DarsWorker")
+    assert issubclass(workers, Seeds) == (seeded == "true")
+    assert issubclass(workers, DarsRollouts)

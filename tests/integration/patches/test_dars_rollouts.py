@@ -13,8 +13,9 @@ from verl.trainer.ppo.v1 import agent_loop_tq, replay_buffer
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from pacs.algorithm.dars import extra_responses
-from pacs.integration.patches import dars_rollouts
-from pacs.integration.patches.seeded_rollouts import response_seed
+from pacs.integration.patches.agent_loops import worker_class
+from pacs.integration.patches.dars_rollouts import DarsRollouts
+from pacs.integration.patches.seeded_rollouts import Seeds, response_seed
 
 N, MOST, SEED = 4, 14, 7
 #: Of each prompt: the rewards of all the responses that could be sampled, by session.
@@ -106,7 +107,7 @@ def make_worker(schedule: str = "hardness", *, seeded: bool = False) -> Any:
         "data": {},
         "run": {"rollouts": {"seeded": seeded, "dars": {"schedule": schedule, "most": MOST}}},
     }
-    worker = object.__new__(dars_rollouts._SeededDarsWorker if seeded else dars_rollouts._DarsWorker)
+    worker = object.__new__(worker_class((DarsRollouts, Seeds) if seeded else (DarsRollouts,)))
     worker.config, worker._first_stages = OmegaConf.create(config), {}
     worker.llm_client = worker.tokenizer = worker.processor = worker.hf_model_type = worker.dataset_cls = None
     worker.reward_loop_worker_handles, worker.tools, worker.distillation_enabled = None, [], False

@@ -14,9 +14,10 @@ from verl.workers.rollout.llm_server import LLMServerClient
 from benchmarks.rollouts import Engine, batch_of, make_task, plain, prompts_of
 from pacs.integration.exchange import FINGERPRINT
 from pacs.integration.patches import lean_rollouts
+from pacs.integration.patches.agent_loops import worker_class
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.many_at_once import compute_scores, generate_each
-from pacs.integration.patches.seeded_rollouts import SeededWorker, Seeds
+from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.together import Together
 from pacs.metrics.duplicates import fingerprint
 
@@ -25,6 +26,10 @@ PROMPTS, RESPONSES, TOKENS = 3, 8, 12
 
 class VerlWorker(Seeds, agent_loop_tq.AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
     """verl's own with the same seeds."""
+
+
+#: Our worker with seeds.
+OURS = worker_class((Seeds,))
 
 
 class Remote:
@@ -196,7 +201,7 @@ def without_times(rows: dict[str, dict[str, Any]], fingerprints: bool = False) -
 
 @pytest.mark.parametrize("servers", [1, 2])
 def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue]) -> None:
-    verl, ours = (sample(Setup(config, servers), kind, queues) for kind in (VerlWorker, SeededWorker))
+    verl, ours = (sample(Setup(config, servers), kind, queues) for kind in (VerlWorker, OURS))
     assert len(verl.queue.rows) >= PROMPTS * RESPONSES - 6
     assert without_times(ours.queue.rows, fingerprints=True) == without_times(verl.queue.rows)
     assert ours.queue.status == verl.queue.status
@@ -206,7 +211,7 @@ def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue
 
 def test_what_comes_within_a_moment_goes_together(config: Any, queues: list[Queue]) -> None:
     """24 responses at once: verl makes a call of each process for each."""
-    verl, ours = (sample(Setup(config), kind, queues) for kind in (VerlWorker, SeededWorker))
+    verl, ours = (sample(Setup(config), kind, queues) for kind in (VerlWorker, OURS))
     assert verl.servers[0].calls == ["generate"] * PROMPTS * RESPONSES
     assert set(ours.servers[0].calls) == {"generate_each"}
     assert len(ours.servers[0].calls) <= PROMPTS
@@ -217,7 +222,7 @@ def test_what_comes_within_a_moment_goes_together(config: Any, queues: list[Queu
 
 
 def test_graders_are_given_what_verl_gives_them(config: Any, queues: list[Queue]) -> None:
-    verl, ours = (sample(Setup(config, graders=1), kind, queues).given() for kind in (VerlWorker, SeededWorker))
+    verl, ours = (sample(Setup(config, graders=1), kind, queues).given() for kind in (VerlWorker, OURS))
 
     def said(data: Any) -> dict[str, Any]:
         tensors = {name: value.tolist() for name, value in data.batch.items()}
@@ -240,9 +245,9 @@ def test_a_request_that_fails_is_that_of_its_prompt_alone(
         return await generate(self, prompt_ids, sampling_params, **others)
 
     monkeypatch.setattr(Server, "generate", noting)
-    whole = sample(Setup(config), SeededWorker, queues).queue
+    whole = sample(Setup(config), OURS, queues).queue
     monkeypatch.setattr(Server, "fails", seeds[0])
-    verl, ours = (sample(Setup(config), kind, queues).queue for kind in (VerlWorker, SeededWorker))
+    verl, ours = (sample(Setup(config), kind, queues).queue for kind in (VerlWorker, OURS))
     assert without_times(ours.rows, fingerprints=True) == without_times(verl.rows)
     assert len(ours.rows) < len(whole.rows) or set(whole.status.values()) == {"failure"}
     assert ours.status == verl.status

@@ -6,6 +6,7 @@ from pkgutil import resolve_name
 import numpy as np
 
 from pacs.base.moved_keys import with_new_keys
+from pacs.integration.patches.agent_loops import Manager
 from pacs.integration.patches.seeded_rollouts import response_seed
 
 PROMPTS = [[{"role": "user", "content": "1+1"}], [{"role": "user", "content": "1+2"}]]
@@ -33,6 +34,9 @@ def test_verls_numbers_are_those_of_python() -> None:
 
 def test_a_class_of_ours_that_a_config_names_has_moved() -> None:
     """Else a run by the version before would have another agent-loop manager, and could not go on."""
-    named = "pacs.integration.compatibility.seeded_rollouts.SeededAgentLoopManager"
-    (now,) = with_new_keys({"manager": named}).values()
-    assert resolve_name(now).__name__ == "SeededAgentLoopManager"
+    folders = ("compatibility", "patches")
+    names = ("seeded_rollouts.SeededAgentLoopManager", "dars_rollouts.DarsAgentLoopManager", "agent_loops.Manager")
+    for named in (f"pacs.integration.{folder}.{name}" for folder in folders for name in names):
+        (now,) = with_new_keys({"manager": named}).values()
+        assert resolve_name(now) is Manager
+    assert with_new_keys({"manager": "my.rollouts.Manager"}) == {"manager": "my.rollouts.Manager"}

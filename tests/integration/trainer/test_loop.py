@@ -21,7 +21,7 @@ from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
 from pacs.integration.trainer import ranks as ranks_module
 from pacs.integration.trainer import step as step_module
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.update import log
 from tests.integration.trainer.test_baseline_trainer import jagged

@@ -14,7 +14,7 @@ from pacs.algorithm.preference import Preference
 from pacs.base.files import file_sha256
 from pacs.checkpoints.torch_file import read_torch_file
 from pacs.data.rates import Rate, Rates, problem_key, rates_file, write_rates
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.pool import PoolLoader
 from recipes.arithmetic.tokenizer import build_tokenizer

@@ -20,7 +20,7 @@ from pacs.integration import exchange
 from pacs.integration.strategy import choose
 from pacs.integration.trainer import arrangement as arrangements
 from pacs.integration.trainer.arrangement import Arrangement, arrange
-from pacs.integration.trainer.grading import Grades
+from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step import wants_old_log_probs
 from pacs.integration.trainer.update import log, reset, update

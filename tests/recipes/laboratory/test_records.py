@@ -27,6 +27,7 @@ OTHER: dict[str, Any] = {
     "responses": 4,
     "dars": {"schedule": "equal"},
     "pool": {"weights": "sqrt"},
+    "vine": {"completions": 2},
     "updates_per_step": 4,
     "train_problems": 64,
     "lr": 2e-4,
@@ -39,7 +40,10 @@ OTHER: dict[str, Any] = {
     "seed": 1,
 }
 #: What another value asks of the others.
-ASKS: dict[str, dict[str, Any]] = {"reference_is_sampler": {"method": "pacs_authors", "staleness": 1}}
+ASKS: dict[str, dict[str, Any]] = {
+    "reference_is_sampler": {"method": "pacs_authors", "staleness": 1},
+    "vine": {"method": "vineppo", "vine": {"completions": 9}},
+}
 
 
 @pytest.fixture

@@ -1,0 +1,35 @@
+"""verl's manager of agent loops, with workers that sample as `run.rollouts` says."""
+
+from functools import cache
+from typing import Any
+
+import ray
+from omegaconf import DictConfig
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
+
+from pacs.integration.patches.dars_rollouts import DarsRollouts
+from pacs.integration.patches.lean_rollouts import LeanWorker
+from pacs.integration.patches.seeded_rollouts import Seeds
+from pacs.integration.patches.vine_rollouts import VineRollouts
+from pacs.verl_keys.config import draws_more, values_steps
+
+
+class Manager(AgentLoopManagerTQ):
+    """verl's manager."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.agent_loop_workers_class = ray.remote(worker_class(parts_of(self.config)))
+
+
+def parts_of(config: DictConfig) -> tuple[type, ...]:
+    """What a config adds to our worker; each part goes on to the next. Seeds are given last, to every response."""
+    rollouts = config.run.rollouts
+    chosen = {DarsRollouts: draws_more(config), VineRollouts: values_steps(config), Seeds: rollouts.seeded}
+    return tuple(part for part, wanted in chosen.items() if wanted)
+
+
+@cache
+def worker_class(parts: tuple[type, ...]) -> type:
+    """Our worker with such parts."""
+    return type("".join(part.__name__ for part in parts) + LeanWorker.__name__, (*parts, LeanWorker), {})

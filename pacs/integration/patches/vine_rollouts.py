@@ -1,0 +1,124 @@
+"""Values of the states between a response's steps, by completions that are sampled from there (`run.rollouts.vine`).
+
+When a response is there, its worker cuts it into steps (`pacs.algorithm.vineppo`) and asks the engine for completions
+of each prefix, all at once: the engine has the prefix in its cache. They are graded as responses are, then forgotten. A
+row gets the number of each token's step and the value of the state before that. The value of the prompt itself is that
+of all its responses, and is sampled once.
+"""
+
+import asyncio
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_starts
+from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
+from pacs.integration.patches.seeded_rollouts import completion_seed
+
+
+class VineRollouts:
+    """Of an agent-loop worker: values for the steps of training's responses."""
+
+    config: Any
+    tokenizer: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._sampling: dict[tuple[str, int], tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._prompt_values: dict[str, asyncio.Future[tuple[float, int]]] = {}
+        self._texts: dict[int, str] = {}
+
+    async def _run_prompt(self, prompt: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        try:
+            await super()._run_prompt(prompt, *args, **kwargs)  # type: ignore[misc]
+        finally:
+            self._prompt_values.pop(prompt["uid"], None)
+
+    async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> None:
+        about = (kwargs["uid"], kwargs["session_id"])
+        self._sampling[about] = (sampling_params, trajectory)
+        try:
+            await super()._run_agent_loop(sampling_params, trajectory, **kwargs)  # type: ignore[misc]
+        finally:
+            del self._sampling[about]
+
+    async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+        if not validate:
+            if isinstance(output, list) or 0 in output.response_mask:
+                raise ValueError(
+                    "run.rollouts.vine: an agent loop returned several turns, of which no prefix can be completed by "
+                    "one call of the engine: use verl's single_turn_agent, or set run.rollouts.vine.completions=null."
+                )
+            kwargs |= await self._step_streams(output, kwargs)
+        await super()._agent_loop_postprocess(output, validate, **kwargs)  # type: ignore[misc]
+
+    async def _step_streams(self, output: Any, fields: dict[str, Any]) -> dict[str, torch.Tensor]:
+        """(T,) each of the streams, for the row; and in the output what sampling them took."""
+        vine, tokens, uid = self.config.run.rollouts.vine, output.response_ids, fields["uid"]
+        texts = [self._text(token) for token in tokens]
+        starts = step_starts(texts, vine.delimiter, vine.least_tokens, vine.most_steps)
+        first = self._prompt_values.get(uid)
+        if is_first := first is None:
+            first = self._prompt_values[uid] = asyncio.ensure_future(self._value(output, 0, fields))
+        others = (self._value(output, start, fields) for start in starts[1:])
+        # All of them settle before verl hears of a failure, so that none goes on after it.
+        values: list[tuple[float, int]] = []
+        for result in await asyncio.gather(first, *others, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+            values.append(result)
+        sampled = sum(number for _, number in values[0 if is_first else 1 :])
+        output.extra_fields |= {VINE_STEPS: len(starts), VINE_TOKENS: sampled}
+        lengths = torch.tensor([*starts[1:], len(tokens)]) - torch.tensor(starts)
+        return {
+            STEP: torch.arange(len(starts), dtype=torch.float32).repeat_interleave(lengths),
+            STEP_VALUE: torch.tensor([value for value, _ in values], dtype=torch.float32).repeat_interleave(lengths),
+        }
+
+    async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> tuple[float, int]:
+        """The mean reward of completions of the response's first `start` tokens, and how many tokens they have."""
+        number = self.config.run.rollouts.vine.completions
+        graded = await asyncio.gather(*(self._completion(output, start, k, fields) for k in range(number)))
+        return fmean(reward for reward, _ in graded), sum(tokens for _, tokens in graded)
+
+    async def _completion(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> tuple[float, int]:
+        """The reward of one, and its tokens."""
+        uid, session = fields["uid"], fields["session_id"]
+        sampling_params, trajectory = self._sampling[uid, session]
+        prefix = output.response_ids[:start]
+        given = {
+            **sampling_params,
+            "logprobs": False,
+            "max_tokens": self.config.actor_rollout_ref.rollout.response_length - start,
+        }
+        if self.config.run.rollouts.seeded:
+            # The prompt's own completions do not belong to the response that asked for them first.
+            place = (session, start, k) if start else (None, 0, k)
+            run, step = self.config.actor_rollout_ref.rollout.seed, trajectory["step"]
+            given["seed"] = completion_seed(run, step, fields["raw_prompt"], uid, *place)
+        completed = await self._engines().generate(
+            f"{uid}_{session}", prompt_ids=output.prompt_ids + prefix, sampling_params=given
+        )
+        response = output.model_copy(
+            update={
+                "response_ids": prefix + completed.token_ids,
+                "response_mask": [1] * (start + len(completed.token_ids)),
+                "response_logprobs": None,
+                "reward_score": None,
+                "metrics": output.metrics.model_copy(),
+                "extra_fields": {**output.extra_fields, **completed.extra_fields},
+            }
+        )
+        await self._compute_score([response], fields)  # type: ignore[attr-defined]
+        return float(response.reward_score), len(completed.token_ids)
+
+    def _engines(self) -> Any:
+        """The client through which the response came."""
+        loop = getattr(self, "_loop", None)
+        return self.llm_client if loop is None else loop.server_manager  # type: ignore[attr-defined]
+
+    def _text(self, token: int) -> str:
+        if token not in self._texts:
+            self._texts[token] = self.tokenizer.decode([token])
+        return self._texts[token]

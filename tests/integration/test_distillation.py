@@ -1,0 +1,95 @@
+"""A teacher for real, through Ray, vLLM and FSDP2: what it says, and a run that is killed and gone on with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pacs.checkpoints.folder import newest_checkpoint
+from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal
+from tests.integration.test_dars import samples, steps, unmeasured
+from tests.integration.test_faults import failed
+from tests.metrics.page import find
+
+#: A run takes a minute or two.
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
+
+STEPS = 4
+SHORT = ("trainer.val_before_train=false", "actor_rollout_ref.actor.optim.lr=3e-3")
+
+
+@pytest.fixture(scope="module")
+def teacher(task: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of other weights and other sizes with the policy's tokenizer."""
+    import torch
+    from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
+
+    folder = tmp_path_factory.mktemp("teacher")
+    tokenizer = AutoTokenizer.from_pretrained(task / "model")
+    config = Qwen3Config.from_pretrained(task / "model")
+    config.hidden_size, config.intermediate_size = 2 * config.hidden_size, 2 * config.intermediate_size
+    torch.manual_seed(1)
+    model = Qwen3ForCausalLM(config)
+    with torch.no_grad():
+        model.lm_head.weight.mul_(20)  # an opinion of its own
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def make_run(task: Path, folder: Path, teacher: Path, *overrides: str, algorithm: str = "distillation") -> RealRun:
+    words = (f"trainer.total_training_steps={STEPS}", *SHORT, f"method.teacher={teacher}", *overrides)
+    return RealRun(task, folder, *REPEATABLE_BASELINE, *words, algorithm=algorithm)
+
+
+@pytest.fixture(scope="module")
+def left_alone(task: Path, teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    run = make_run(task, tmp_path_factory.mktemp("taught") / "alone", teacher, "trainer.max_actor_ckpt_to_keep=null")
+    run.train()
+    return run
+
+
+@pytest.fixture
+def broken(task: Path, teacher: Path, tmp_path: Path) -> Iterator[RealRun]:
+    run = make_run(task, tmp_path / "broken", teacher)
+    yield run
+    run.end()
+
+
+def test_the_policy_comes_nearer_to_its_teacher(left_alone: RealRun) -> None:
+    lines = steps(left_alone)
+    assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
+    assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
+    gaps = [line["pacs/teacher/gap_per_token"] for line in lines]
+    assert gaps[0] > 0.01
+    assert gaps[-1] < gaps[0]
+    assert all(line["actor/grad_norm"] > 0 and line["timing_s/teacher"] > 0 for line in lines)
+    assert not equal(left_alone.policy(2), left_alone.policy(1))
+
+
+def test_a_teacher_that_is_the_policy_teaches_nothing(task: Path, tmp_path: Path) -> None:
+    """By the same weights its pass has the same numbers as the policy's: no gap, and no gradient."""
+    run = make_run(task, tmp_path / "itself", task / "model", "trainer.total_training_steps=1")
+    run.train()
+    (line,) = steps(run)
+    assert line["pacs/teacher/gap_per_token"] == 0
+    assert line["actor/grad_norm"] == 0
+
+
+def test_pacs_with_a_teacher_trains(task: Path, teacher: Path, tmp_path: Path) -> None:
+    run = make_run(task, tmp_path / "pacs", teacher, "trainer.total_training_steps=2", algorithm="pacs_distilled")
+    run.train()
+    lines = steps(run)
+    assert [line["step"] for line in lines] == [1, 2]
+    assert all(line["actor/grad_norm"] > 0 and line["pacs/teacher/gap_per_token"] > 0.01 for line in lines)
+
+
+def test_a_run_that_is_killed_goes_on_with_the_same_teacher(left_alone: RealRun, broken: RealRun) -> None:
+    start = broken.start()
+    start.wait_for(lambda: newest_checkpoint(broken.checkpoints)[0] is not None)
+    start.find("ray::WorkerDict").kill()
+    failed(start, "training worker 0 died")
+    broken.train()
+    assert unmeasured(left_alone) == unmeasured(broken)
+    assert samples(left_alone) == samples(broken)
+    assert equal(left_alone.policy(STEPS), broken.policy(STEPS))

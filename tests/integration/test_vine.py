@@ -1,0 +1,85 @@
+"""VinePPO for real, through Ray, vLLM and FSDP2: killed while it samples completions, gone on with to the bit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pacs.checkpoints.folder import newest_checkpoint
+from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal
+from tests.integration.test_dars import graded, samples, steps, unmeasured
+from tests.integration.test_faults import failed
+from tests.metrics.page import find
+
+#: A run takes a minute or two.
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
+
+STEPS, N, K = 3, 4, 3
+VINE = (
+    f"trainer.total_training_steps={STEPS}",
+    "trainer.val_before_train=false",
+    "reward.custom_reward_function.name=compute_rarely",
+    f"run.rollouts.vine.completions={K}",
+    # A byte of a tiny model that says anything: many steps.
+    "run.rollouts.vine.delimiter=e",
+    "run.rollouts.vine.most_steps=4",
+)
+
+
+def make_run(task: Path, folder: Path, *overrides: str) -> RealRun:
+    """A run whose reward notes which problem it grades."""
+    log = f"+reward.custom_reward_function.reward_kwargs.log={folder}.log"
+    return RealRun(task, folder, *REPEATABLE_BASELINE, *VINE, log, *overrides, algorithm="vineppo")
+
+
+@pytest.fixture(scope="module")
+def left_alone(task: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    run = make_run(task, tmp_path_factory.mktemp("vine") / "alone", "trainer.max_actor_ckpt_to_keep=null")
+    run.train()
+    return run
+
+
+@pytest.fixture
+def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
+    run = make_run(task, tmp_path / "broken")
+    yield run
+    run.end()
+
+
+def test_steps_are_valued_and_what_that_takes_is_counted(left_alone: RealRun) -> None:
+    lines = steps(left_alone)
+    assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
+    assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
+    completions = 0.0
+    for line in lines:
+        rows = line["pacs/rows/correct_count"] + line["pacs/rows/wrong_count"]
+        assert 1 < line["pacs/vine/steps_mean"] <= 4
+        trained = line["pacs/response_tokens/generated_sum"] / (1 + line["pacs/vine/completions_per_token"])
+        assert trained == pytest.approx(line["response_length/mean"] * rows)
+        # The prompt's value once for all its responses, and one for each later step.
+        completions += K * (rows / N + rows * (line["pacs/vine/steps_mean"] - 1)) + rows
+        assert line["actor/grad_norm"] > 0
+        assert line["pacs/gradient/skipped_count"] == 0
+        assert line["pacs/rollout_gap/worst_max"] < 1e-4
+    assert len(graded(left_alone)) == pytest.approx(completions)
+    assert not equal(left_alone.policy(2), left_alone.policy(1))
+
+
+def test_a_run_that_is_killed_among_completions_goes_on_to_the_same_weights(
+    left_alone: RealRun, broken: RealRun
+) -> None:
+    start = broken.start()
+
+    def valuing() -> bool:
+        if newest_checkpoint(broken.checkpoints)[0] is None:
+            return False
+        before = len(graded(broken))
+        return before > 1.5 * len(graded(left_alone)) / STEPS
+
+    start.wait_for(valuing)
+    start.find("ray::VineRollouts").kill()
+    failed(start, "agent-loop worker 0 died")
+    broken.train()
+    assert unmeasured(left_alone) == unmeasured(broken)
+    assert samples(left_alone) == samples(broken)
+    assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
