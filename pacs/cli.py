@@ -34,6 +34,7 @@ COMMANDS = {
     "evaluate show": ("evaluate_show", "page through an evaluation's samples"),
     "evaluate grade": ("evaluate_grade", "grade an evaluation's samples again"),
     "evaluate compare": ("evaluate_compare", "evaluations side by side, with their differences"),
+    "evaluate budgets": ("evaluate_budgets", "pass@1 by tokens of a response, from the same samples"),
     "diversity": ("diversity", "how different a model's responses to a problem are"),
     "support": ("support", "problems gained and lost by a trained model, or along a run"),
     "report": ("report", "plots and one HTML page from one or several runs"),

@@ -32,6 +32,7 @@ from pacs.planning.architecture import PUBLISHED
 from pacs.verl_keys.algorithm_changes import plain
 from recipes.arithmetic_mixed import problems as arithmetic_mixed
 from recipes.chain_sums import problems as chain_sums
+from recipes.code_repair import problems as code_repair
 from recipes.countdown import problems as countdown
 from recipes.laboratory import questions
 from recipes.laboratory.plan import fresh_run
@@ -75,8 +76,8 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    others = {"arithmetic", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", "spelled_sums"}
-    assert options("recipe") == {*others, *TASKS}
+    others = {"arithmetic", "code_repair", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", "spelled_sums"}
+    assert options("recipe") == others | TASKS.keys()
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
     assert options("data") == {"arithmetic", "gsm8k", "math"}
     assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}
@@ -104,8 +105,7 @@ ON_A_CPU = {
     ],
 )
 def test_recipes_on_a_cpu_are_sound(algorithm: str, recipe: str) -> None:
-    # The smoke run has fewer steps than VC-PPO trains the critic alone.
-    fewer = ["trainer.critic_warmup=2"] if (algorithm, recipe) == ("vcppo", "math_smoke") else []
+    fewer = ("trainer.critic_warmup=1",) if algorithm == "vcppo" else ()  # a smoke run has few steps
     sound(composed(algorithm, *ON_A_CPU[recipe], *fewer))
 
 
@@ -129,6 +129,17 @@ def test_a_task_s_recipe_is_the_task_s(task: Task, algorithm: str) -> None:
     assert (config.data.train_files, config.data.val_files) == (f"{made}/train.parquet", f"{made}/test.parquet")
     for path in (config.actor_rollout_ref.model.path, config.data.train_files):
         assert recipe_command(Path(path)) == f"`python -m recipes.{task.name}.make --out {made}`"
+
+
+@pytest.mark.parametrize("algorithm", ["pacs", "grpo"])
+def test_code_repair_has_room_for_what_fails(algorithm: str) -> None:
+    config = composed(algorithm, "recipe=code_repair")
+    sound(config)
+    task = code_repair.TASK
+    lengths = config.data.max_prompt_length, config.data.max_response_length
+    assert lengths == (task.max_prompt_tokens, task.max_response_tokens)
+    for path in (config.actor_rollout_ref.model.path, config.data.train_files):
+        assert recipe_command(Path(path)) == "`python -m recipes.code_repair.make --out outputs/code_repair`"
 
 
 def in_turn(*others: Sequence[str], first: int = 0) -> list[Any]:

@@ -9,9 +9,11 @@ from pacs.algorithm.answer_probability import mean_probabilities
 from pacs.algorithm.conformance import check_method
 from pacs.algorithm.constants import batch_constants, credit_means
 from pacs.algorithm.correction import CorrectionConfig, correction_weights, scale_gradient
+from pacs.algorithm.drift import drift_penalty
 from pacs.algorithm.groups import check_whole_groups
 from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
-from pacs.algorithm.method import Method, MetricsConfig, UpdateConfig
+from pacs.algorithm.method import Method
+from pacs.algorithm.method_settings import MetricsConfig, UpdateConfig
 from pacs.algorithm.names import METHODS, method_of
 from pacs.algorithm.pacs import Pacs
 from pacs.algorithm.reference import ReferenceConfig, ReferenceSchedule, ResetEvent
@@ -43,6 +45,7 @@ __all__ = [
     "correction_weights",
     "credit_means",
     "credited_objectives",
+    "drift_penalty",
     "mean_probabilities",
     "method_loss",
     "method_of",

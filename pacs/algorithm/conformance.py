@@ -3,6 +3,7 @@
 import torch
 
 from pacs.algorithm.constants import credit_means
+from pacs.algorithm.drift import drift_penalty
 from pacs.algorithm.kit_case import Case, random_case
 from pacs.algorithm.log_ratio import credited_objectives, sequence_log_ratios
 from pacs.algorithm.method import Method
@@ -104,6 +105,8 @@ def _cached(case: Case, method: Method) -> torch.Tensor:
     )
     given = {"denominator": constants.shares.sum(), "token_weights": constants.token_weights}
     loss = advantage_loss(leaf, objectives, case.mask, scored, **given)
+    drift = drift_penalty(leaf, case.ref_log_probs, case.mask, constants.penalties)
+    loss = loss + drift / constants.shares.sum()
     return torch.autograd.grad(loss, leaf)[0]
 
 

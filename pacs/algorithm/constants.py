@@ -12,6 +12,7 @@ from pacs.algorithm.log_ratio import credited_objectives
 from pacs.algorithm.method import Method
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, row_losses
 from pacs.algorithm.rows import Constants, Rows, TrainBatch
+from pacs.algorithm.token_weight import Memory
 
 
 def batch_constants(
@@ -24,6 +25,7 @@ def batch_constants(
     lengths: torch.Tensor | None = None,
     streams: Mapping[str, torch.Tensor] | None = None,
     equal_groups: bool = False,
+    memory: Memory | None = None,
 ) -> Constants:
     """Which rows of a whole train batch count in N, what each adds to it, their coefficients, credit and token weights.
 
@@ -37,6 +39,7 @@ def batch_constants(
         streams: (B, T) each, those that `Method.reads` names; what they hold outside the mask is not read.
         equal_groups: weigh a row by 1/G, G its group's rows that count, so that no group pulls more for being larger:
             L is then the mean over groups of the mean over each group's rows. The weights are 1 in the mean over rows.
+        memory: what `remembered` gave after the step before, for a token weight that has some; None: the first step.
 
     Returns:
         `Constants`: coefficients, credit and token weights in float32 or float64.
@@ -49,13 +52,14 @@ def batch_constants(
     mask = None if response_mask is None else (response_mask != 0) & groups.rows[:, None]
     if lengths is None:
         lengths = torch.zeros_like(groups.index) if mask is None else mask.sum(dim=1)
-    constants = constants_of(method, targets, groups, lengths, mask, streams or {})
+    constants = constants_of(method, targets, groups, lengths, mask, streams or {}, memory)
     if not equal_groups:
         return constants
     active = method.active(targets, groups)
     sizes, active_groups = active.of_rows(active.sizes).double(), (active.sizes > 0).sum().clamp(min=1)
     weights = torch.where(active.rows, active.rows.sum() / active_groups / sizes.clamp(min=1), 0)
-    return replace(constants, shares=constants.shares * weights, weights=weights)
+    penalties = None if constants.penalties is None else constants.penalties * weights[:, None]
+    return replace(constants, shares=constants.shares * weights, weights=weights, penalties=penalties)
 
 
 def constants_of(
@@ -65,6 +69,7 @@ def constants_of(
     lengths: torch.Tensor,
     mask: torch.Tensor | None,
     streams: Mapping[str, torch.Tensor],
+    memory: Memory | None = None,
 ) -> Constants:
     """`batch_constants` of (B,) labels that are checked, and of the groups of the rows that take part."""
     active = method.active(targets, groups)
@@ -82,8 +87,7 @@ def constants_of(
             check_shape("credit", credit, mask.shape)
             credit = torch.where(mask & active.rows[:, None], credit, 0)
             credited = (credit != 0).any(dim=1)
-        if method.LOSS_BY_CREDIT_ALONE:
-            coefficients = torch.where(credited, coefficients, 0)
+        coefficients = torch.where(credited if method.LOSS_BY_CREDIT_ALONE else active.rows, coefficients, 0)
     constants = Constants(active.rows, method.shares(lengths, active), coefficients, credit)
     weight = method.token_weight.chosen
     if weight is None:
@@ -92,8 +96,12 @@ def constants_of(
         raise ValueError(f"method.token_weight.name={method.token_weight.name} weighs tokens: it needs response_mask")
     mask = mask & active.rows[:, None]
     advantages = partial(_advantages_at_reference, method, targets, groups, active, mask, constants, read)
+    read |= {name: targets.new_tensor((memory or {}).get(name, torch.nan)) for name in weight.REMEMBERS}
     weights = weight.weights(mask, read, advantages).to(targets.dtype)
-    return replace(constants, token_weights=torch.where(mask, weights, 1))
+    penalties = weight.penalties(mask, read, advantages)
+    if penalties is not None:
+        penalties = torch.where(mask, penalties, 0).to(targets.dtype)
+    return replace(constants, token_weights=torch.where(mask, weights, 1), penalties=penalties)
 
 
 def _advantages_at_reference(
@@ -134,8 +142,9 @@ def credit_means(credit: torch.Tensor | None, mask: torch.Tensor) -> torch.Tenso
 def _stream(name: str, streams: Mapping[str, torch.Tensor], mask: torch.Tensor | None, method: Method) -> torch.Tensor:
     if name not in streams or mask is None:
         raise ValueError(f"{type(method).__name__} reads {name} of each token, which is not there")
-    check_shape(name, streams[name], mask.shape)
-    values = torch.where(mask, streams[name].detach(), 0)
-    if not values.isfinite().all():
-        raise ValueError(f"{name} is not finite in {int((~values.isfinite()).any(dim=1).sum())} of {len(mask)} rows")
+    given = streams[name].detach()
+    check_shape(name, given if given.dim() < 3 else given[..., 0], mask.shape)
+    values = torch.where(mask if given.dim() < 3 else mask[..., None], given, 0)
+    if (wrong := (~values.isfinite()).flatten(1).any(dim=1)).any():
+        raise ValueError(f"{name} is not finite in {int(wrong.sum())} of {len(mask)} rows")
     return values

@@ -1,40 +1,17 @@
 """What a method is: settings, and one function from what is known of each response to its loss."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar
 
 import torch
-from pydantic import Field
 
 from pacs.algorithm.checks import LabelKind
-from pacs.algorithm.correction import CorrectionConfig
 from pacs.algorithm.groups import Groups
+from pacs.algorithm.method_settings import MetricsConfig, UpdateConfig
 from pacs.algorithm.reference import ReferenceConfig
 from pacs.algorithm.rows import Rows, TrainBatch
 from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.typed_settings import Settings
-
-NEVER = "a whole number of steps, or null for never"
-
-
-class UpdateConfig(Settings):
-    """How the gradient is taken, exact either way: the keys under `method.update.`."""
-
-    #: grouped: autograd through whole groups; cached: effective advantages first; auto: grouped where groups fit.
-    strategy: Literal["auto", "grouped", "cached"] = "auto"
-    #: Responses of the same tokens pass through the model once, where they meet in a micro-batch.
-    merge_duplicates: bool = False
-    #: Of the gap between the policy and the engine that sampled.
-    correction: CorrectionConfig = CorrectionConfig()
-
-
-class MetricsConfig(Settings):
-    """Signals that cost something: the keys under `method.metrics.`."""
-
-    #: Calculate the entropy, in the update's own passes, every so many steps; None (null) never does.
-    entropy_every: Annotated[int, Field(ge=1)] | None = Field(default=1, description=NEVER)
-    #: Run verl's old-log-probability pass, for its metrics alone, every so many steps; None (null) never does.
-    old_log_prob_every: Annotated[int, Field(ge=1)] | None = Field(default=None, description=NEVER)
 
 
 class Method(Settings, ABC):
@@ -75,7 +52,7 @@ class Method(Settings, ABC):
     @property
     def compares_with_sampler(self) -> bool:
         """Whether the reference has to be the policy that sampled, so that `reference.reset_every` is 1."""
-        return False
+        return (weight := self.token_weight.chosen) is not None and weight.PENALIZES
 
     @property
     def soft_labels(self) -> bool:

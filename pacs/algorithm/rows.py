@@ -37,6 +37,7 @@ class Constants:
         credit: (B,) or (B, T) `Method.credit`; None of a method that gives none.
         weights: (B,) factors of the rows' losses, which their shares have already; None: 1.
         token_weights: (B, T) what each token's gradient is multiplied by, 1 outside the mask; None: 1 everywhere.
+        penalties: (B, T) c of `drift_penalty`; None: 0 everywhere.
     """
 
     active: torch.Tensor
@@ -45,6 +46,7 @@ class Constants:
     credit: torch.Tensor | None = None
     weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
+    penalties: torch.Tensor | None = None
 
     def of(self, rows: torch.Tensor) -> "Constants":
         """Those of some rows, chosen by index or mask."""

@@ -3,39 +3,30 @@
 log pi becomes detach(log pi) + lambda (log pi - detach(log pi)): scores, ratios, clips, loss and N stay as they are.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import torch
 from pydantic import Field, model_validator
 
+from pacs.algorithm.covariance_weights import ClipCov, KlCov
+from pacs.algorithm.delta import Delta
+from pacs.algorithm.era import Era
+from pacs.algorithm.pooled_entropy import PooledEntropy
+from pacs.algorithm.token_weight import Advantages, Streams, TokenWeight
 from pacs.base.typed_settings import Settings
 
-Streams = Mapping[str, torch.Tensor]
-Advantages = Callable[[], torch.Tensor]
-
-
-class TokenWeight(Settings, ABC):
-    """A weight: a subclass has its settings as fields, and its name is that of a field of `TokenWeightConfig`."""
-
-    #: Streams that `weights` reads, as of `Method.READS`.
-    READS: ClassVar[tuple[str, ...]] = ()
-    #: Pairs of settings of which the first is to be below the second.
-    ASCENDING: ClassVar[tuple[tuple[str, str], ...]] = ()
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """`READS` of these settings."""
-        return self.READS
-
-    @abstractmethod
-    def weights(self, mask: torch.Tensor, streams: Streams, advantages: Advantages) -> torch.Tensor:
-        """(B, T) lambda, float or bool; outside the (B, T) mask of the tokens that count in N it is not read.
-
-        `streams` are (B, T) of the policy that sampled, 0 outside the mask; `advantages()` is (B, T), -N dL/dlog pi of
-        each token where policy and reference agree.
-        """
+Name = Literal[
+    "steer",
+    "entropy_top",
+    "probability",
+    "surprisal_band",
+    "position",
+    "clip_cov",
+    "kl_cov",
+    "pooled_entropy",
+    "era",
+    "delta",
+]
 
 
 class Steer(TokenWeight):
@@ -123,12 +114,17 @@ class Position(TokenWeight):
 class TokenWeightConfig(Settings):
     """The table of names, with the settings of each: the keys under `method.token_weight.`; None (null): no weight."""
 
-    name: Literal["steer", "entropy_top", "probability", "surprisal_band", "position"] | None = None
+    name: Name | None = None
     steer: Steer = Steer()
     entropy_top: EntropyTop = EntropyTop()
     probability: Probability = Probability()
     surprisal_band: SurprisalBand = SurprisalBand()
     position: Position = Position()
+    clip_cov: ClipCov = ClipCov()
+    kl_cov: KlCov = KlCov()
+    pooled_entropy: PooledEntropy = PooledEntropy()
+    era: Era = Era()
+    delta: Delta = Delta()
 
     @property
     def chosen(self) -> TokenWeight | None:

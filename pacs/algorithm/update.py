@@ -9,6 +9,7 @@ import torch
 from pacs.algorithm.checks import at_least_float32, check_shape, checked_labels
 from pacs.algorithm.constants import constants_of, credit_means
 from pacs.algorithm.correction import scale_gradient
+from pacs.algorithm.drift import drift_penalty
 from pacs.algorithm.groups import make_groups
 from pacs.algorithm.log_ratio import credited_objectives, nan_if_not_finite, select, sequence_log_ratios
 from pacs.algorithm.method import Method
@@ -80,7 +81,8 @@ def method_loss(
     rows = Rows(log_ratios, likelihoods, sums, lengths, targets, coefficients, credit, groups)
     losses, columns = row_losses(method, rows, active, given.weights)
     n = given.shares.sum() if denominator is None else denominator
-    return losses.sum() / denominator_of(n, active.rows), columns
+    drift = drift_penalty(log_probs, ref_log_probs, mask & active.rows[:, None], given.penalties)
+    return (losses.sum() + drift) / denominator_of(n, active.rows), columns
 
 
 def score_responses(

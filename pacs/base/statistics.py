@@ -1,5 +1,6 @@
 """Means over problems, and how far they may be off by the choice of problems."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -64,6 +65,33 @@ def estimate(values: npt.ArrayLike) -> Estimate:
         rng=np.random.default_rng(SEED),
     ).confidence_interval
     return Estimate(mean, float(interval.low), float(interval.high))
+
+
+def estimate_mean(sets: Sequence[npt.ArrayLike]) -> Estimate:
+    """The mean over sets of problems of each set's mean, with the interval of `estimate`: each set is drawn by itself.
+
+    Sets weigh alike, however many problems they have, as benchmarks do in a table's mean. With one set it is
+    `estimate`'s.
+
+    Args:
+        sets: (P,) each, one value a problem; P >= 1 may differ.
+
+    Raises:
+        ValueError: no set, or one without a problem.
+    """
+    given = [np.asarray(values, dtype=np.float64) for values in sets]
+    if not given or any(len(values) == 0 for values in given):
+        raise ValueError("no set, or one without a problem, to take the mean of")
+    mean = sum(float(values.mean()) for values in given) / len(given)
+    generator = np.random.default_rng(SEED)
+    total = np.zeros(RESAMPLES)
+    for values in given:
+        size = max(1, BLOCK_VALUES // len(values))
+        for start in range(0, RESAMPLES, size):
+            drawn = generator.integers(len(values), size=(min(size, RESAMPLES - start), len(values)))
+            total[start : start + len(drawn)] += values[drawn].mean(axis=1) / len(given)
+    low, high = np.percentile(total, [2.5, 97.5])
+    return Estimate(mean, float(low), float(high))
 
 
 @lru_cache(maxsize=65536)

@@ -16,7 +16,8 @@ from pathlib import Path
 from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
-from pacs.evaluation.compare import compare, comparison_json, comparison_page, notes
+from pacs.evaluation.compare import compare, notes
+from pacs.evaluation.comparison_page import comparison_json, comparison_page
 from pacs.evaluation.reported import reported, reported_names
 from pacs.evaluation.results import read_evaluations
 

@@ -1,23 +1,18 @@
-"""Evaluations side by side, problem by problem, as Markdown and as JSON."""
+"""Evaluations side by side, problem by problem."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from pacs.base.errors import UserError
-from pacs.base.markdown import interval, percent, table
 from pacs.base.settings import flatten
 from pacs.base.statistics import Estimate, estimate
-from pacs.base.terminal import visible
 from pacs.evaluation.grading import NOT_RECORDED, differences
-from pacs.evaluation.reported import Reported, remarks
 from pacs.evaluation.results import Evaluation
 from pacs.evaluation.summary import pass_at_ks, pass_at_values
 
 #: Most problems that an error names.
 NAMED = 3
-EXPLANATION = "pass@k in percent, with the 95% interval of the bootstrap over problems."
-DIFFERENCES = "Differences are to {first}, problem by problem (paired bootstrap); `*` where the interval excludes 0."
 
 
 @dataclass(frozen=True)
@@ -166,85 +161,3 @@ def _decisive(evaluation: Evaluation, shared: Sequence[str]) -> Iterator[tuple[s
     for task in shared:
         yield f"{task}: samples a problem", evaluation.tasks[task].samples
         yield f"{task}: sha256 of the data", evaluation.settings.get("tasks", {}).get(task, {}).get("sha256")
-
-
-def comparison_page(
-    evaluations: Sequence[Evaluation],
-    tasks: Sequence[TaskComparison],
-    columns: Sequence[Reported],
-    notes: Sequence[str],
-) -> str:
-    """The page as Markdown, with a newline at its end.
-
-    Args:
-        evaluations: that are compared.
-        tasks: their comparison.
-        columns: of the paper, to be shown beside.
-        notes: what makes the comparison doubtful.
-    """
-    parts = ["# Comparison"]
-    if notes:
-        parts.append("**Not everything but the model is the same:**\n\n" + "\n".join(f"- {note}" for note in notes))
-    first, *others = evaluations
-    parts += [
-        EXPLANATION + (f"\n{DIFFERENCES.format(first=first.label)}" if others else ""),
-        table(
-            ["", "model", "sha256"],
-            [[e.label, e.settings["model"]["name"], e.settings["model"]["sha256"][:12]] for e in evaluations],
-        ),
-        "## pass@1",
-        _pass_at_1(evaluations, tasks, columns),
-    ]
-    for task in tasks:
-        parts += [f"## {task.task}: {task.problems} problems", _block(task, columns)]
-    if columns:
-        sources = [f"- {c.name} (reported): {c.source}, {', '.join(c.tables)}." for c in columns]
-        parts += ["## Reported", "\n".join([*sources, *(f"- {remark}" for remark in remarks())])]
-    return visible("\n\n".join(parts)) + "\n"
-
-
-def comparison_json(
-    evaluations: Sequence[Evaluation],
-    tasks: Sequence[TaskComparison],
-    columns: Sequence[Reported],
-    notes: Sequence[str],
-) -> dict[str, Any]:
-    """The same, for JSON; shares from 0 to 1."""
-    return {
-        "evaluations": [{"label": e.label, "folder": str(e.folder), "settings": e.settings} for e in evaluations],
-        "notes": list(notes),
-        "tasks": [asdict(task) for task in tasks],
-        "reported": [asdict(column) for column in columns],
-    }
-
-
-def _pass_at_1(evaluations: Sequence[Evaluation], tasks: Sequence[TaskComparison], columns: Sequence[Reported]) -> str:
-    """The paper's Table 1: benchmarks as columns, and their mean."""
-    rows = [[e.label, *_with_mean([e.tasks[task.task].accuracy.mean for task in tasks])] for e in evaluations]
-    rows += [
-        [f"{c.name} (reported)", *_with_mean([c.pass_at.get(task.task, {}).get(1) for task in tasks])] for c in columns
-    ]
-    return table(["", *(task.task for task in tasks), "mean"], rows)
-
-
-def _with_mean(shares: Sequence[float | None]) -> list[str]:
-    mean = None if None in shares else sum(share or 0 for share in shares) / len(shares)
-    return [percent(share) for share in (*shares, mean)]
-
-
-def _block(task: TaskComparison, columns: Sequence[Reported]) -> str:
-    rows, first = [], next(iter(task.pass_at))
-    ks = list(task.pass_at[first])
-    for label, estimates in task.pass_at.items():
-        rows.append([label, *(interval(estimates[k]) for k in ks)])
-        if label in task.differences:
-            rows.append([f"{label} − {first}", *(_difference(task.differences[label][k], task.problems) for k in ks)])
-    for column in columns:
-        at = column.pass_at.get(task.task, {})
-        rows.append([f"{column.name} (reported)", *(percent(at.get(k)) for k in ks)])
-    return table(["", *(f"pass@{k}" for k in ks)], rows)
-
-
-def _difference(value: Estimate, problems: int) -> str:
-    low, mean, high = (f"{100 * share:+.2f}" for share in (value.low, value.mean, value.high))
-    return f"{mean} [{low}, {high}]{' *' if value.excludes_zero and problems > 1 else ''}"

@@ -140,14 +140,28 @@ def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
 
 
 def _grade(out: Path, task: str, settings: Settings) -> list[Grade]:
-    problems = {problem.id: problem for problem in read_problems(out, task)}
-    check_settings_work(list(problems.values()), settings.verifiers)
-    samples = read_samples(out, task, settings.model.prefix)
+    problems = read_problems(out, task)
+    check_settings_work(problems, settings.verifiers)
+    return grade_all(task, problems, read_samples(out, task, settings.model.prefix), settings.verifiers)
+
+
+def grade_all(
+    task: str, problems: Sequence[Problem], samples: Iterator[Sample], verifiers: VerifierSettings
+) -> list[Grade]:
+    """The grades of samples, in any order, with a progress bar.
+
+    Args:
+        task: its name.
+        problems: of the task.
+        samples: of these; a part of them is in memory at a time.
+        verifiers: their settings.
+    """
+    by_id = {problem.id: problem for problem in problems}
     grades: list[Grade] = []
-    with closing(Grader(settings.verifiers)) as grader, tqdm(desc=task, unit=" samples", disable=None) as progress:
+    with closing(Grader(verifiers)) as grader, tqdm(desc=task, unit=" samples", disable=None) as progress:
         while batch := list(islice(samples, BATCH)):
             for sample in batch:
-                grader.submit(task, problems[sample.problem], sample)
+                grader.submit(task, by_id[sample.problem], sample)
             for _, grade in grader.graded(wait=True):
                 grades.append(grade)
                 progress.update()

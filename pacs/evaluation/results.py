@@ -13,13 +13,14 @@ from pacs.base.errors import UserError, one_line
 from pacs.base.files import file_sha256, told_apart, write_atomically
 from pacs.base.markdown import interval, number, percent, table
 from pacs.base.settings import flatten, shown
+from pacs.base.statistics import estimate_mean
 from pacs.base.terminal import visible
 from pacs.checkpoints.folder import MARKER
 from pacs.checkpoints.source import Source
 from pacs.evaluation.folder import is_complete, read_task, read_timing
 from pacs.evaluation.grading import sentences
 from pacs.evaluation.settings import read_settings
-from pacs.evaluation.summary import TaskResult, summarize
+from pacs.evaluation.summary import TaskResult, pass_at_values, summarize
 
 JSON_FILE = "results.json"
 PAGE_FILE = "results.md"
@@ -159,14 +160,14 @@ def results_page(settings: Mapping[str, Any], results: Sequence[TaskResult], dat
         date: of the page.
     """
     name = settings["model"]["name"]
-    mean = sum(result.accuracy.mean for result in results) / len(results)
+    mean = estimate_mean([pass_at_values(result.problems, 1) for result in results])
     parts = [
         f"# Evaluation of {name}",
         f"{date}. {EXPLANATION}",
         "## pass@1",
         table(
             ["", *(result.task for result in results), "mean"],
-            [[name, *(percent(result.accuracy.mean) for result in results), percent(mean)]],
+            [[name, *(percent(result.accuracy.mean) for result in results), interval(mean)]],
         ),
         "## pass@k",
         _by_k("pass", results),

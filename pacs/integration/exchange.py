@@ -18,6 +18,9 @@ PREFIX = "pacs_"
 REFERENCE = "ref_log_prob"
 #: log pi of each response token as vLLM gave it (jagged); verl's name.
 ROLLOUT = "rollout_log_probs"
+#: `prefix_ranks` of each response's hidden states in the output of verl's pass of log pi_old, jagged over prompt and
+#: response like verl's log-probabilities there.
+RANKS = "effective_rank"
 #: (B, C), `row_columns`: what is known of each row before the gradient pass of `cached`, written by the worker.
 SCORED = f"{PREFIX}scored"
 #: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its
@@ -32,6 +35,11 @@ MASKED = f"{PREFIX}masked"
 #: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
 #: that, and behind its last.
 REFERENCE_SPAN = f"{PREFIX}reference_span"
+#: Likewise, of a response of several turns: `pacs.metrics.turns.Turns` as a dict.
+TURNS = f"{PREFIX}turns"
+#: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
+#: its place (`rescued`), and the `tokens` of the other tries.
+GUIDED = f"{PREFIX}guided"
 #: The same: how many steps a response has, and tokens of completions that were sampled for their values.
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 
@@ -75,6 +83,8 @@ class RowFields(Packed):
         credit: (B,) float or jagged (B, T), `Method.credit`; None of a method that gives none.
         weights: (B,) float64, factors of the rows' losses; None: 1.
         token_weights: jagged (B, T) float, what each token's gradient is multiplied by; None without a token weight.
+        penalties: jagged (B, T) float, c of `drift_penalty`; None without one.
+        guided: (B,) bool, the response was sampled with guidance that its prompt does not have; None: none was.
     """
 
     row: torch.Tensor
@@ -88,14 +98,16 @@ class RowFields(Packed):
     credit: torch.Tensor | None = None
     weights: torch.Tensor | None = None
     token_weights: torch.Tensor | None = None
+    penalties: torch.Tensor | None = None
+    guided: torch.Tensor | None = None
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""
-        credit, token_weights = (
+        credit, token_weights, penalties = (
             values.to_padded_tensor(0) if values is not None and values.is_nested else values
-            for values in (self.credit, self.token_weights)
+            for values in (self.credit, self.token_weights, self.penalties)
         )
-        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights)
+        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights, penalties)
 
 
 @dataclass(frozen=True)

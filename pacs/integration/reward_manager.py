@@ -15,6 +15,7 @@ from omegaconf import DictConfig, open_dict
 from verl import DataProto
 from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls
 
+from pacs.integration.exchange import TURNS
 from pacs.integration.schema import composite_in
 from pacs.rewards.composite import Response
 from pacs.rewards.cores import share_cores
@@ -62,12 +63,13 @@ def _informed(name: str) -> type:
             named = config.run.reasoning.delimiters
             self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
             self.composite = composite_in(config)
+            self.all_turns = config.run.turns.graded == "conversation"
 
         async def run_single(self, data: DataProto) -> dict[str, Any]:
             """verl's, for the last sequence of `data`, with `ANSWER_BEGINS` in its `extra_info`; and other parts."""
             prompt, response = self._tokens(data)
             text = self.tokenizer.decode(response, skip_special_tokens=True)
-            begins = self.reasoning.of_tokens(self.tokenizer, prompt, response, text)
+            begins = self._answer_begins(prompt, response, text, 0 if self.all_turns else _last_turn(data))
             infos = data.non_tensor_batch.setdefault("extra_info", np.array([{}] * len(data), dtype=object))
             infos[-1] = {**(infos[-1] or {}), ANSWER_BEGINS: UNENDED if begins is None else begins}
             result: dict[str, Any] = await super().run_single(data)
@@ -82,6 +84,13 @@ def _informed(name: str) -> type:
                 result["reward_score"] = self.composite.total(score, parts)
             return result
 
+        def _answer_begins(self, prompt: list[int], response: list[int], text: str, last: int) -> int | None:
+            """The character of the text at which the answer begins that is in the response from a token on."""
+            asked, turn = prompt + response[:last], response[last:]
+            of_turn = self.tokenizer.decode(turn, skip_special_tokens=True) if last else text
+            begins = self.reasoning.of_tokens(self.tokenizer, asked, turn, of_turn)
+            return None if begins is None else len(text) - len(of_turn) + begins
+
         def _tokens(self, data: DataProto) -> tuple[list[int], list[int]]:
             """Of the prompt and of the response, without padding."""
             prompts, responses, mask = (data.batch[key][-1] for key in ("prompts", "responses", "attention_mask"))
@@ -91,3 +100,11 @@ def _informed(name: str) -> type:
 
     Informed.__name__ = Informed.__qualname__ = f"Informed{Informed.__mro__[1].__name__}"
     return Informed
+
+
+def _last_turn(data: DataProto) -> int:
+    """The token at which the last turn of the last response of `data` begins; 0 where it has one turn."""
+    if "tool_extra_fields" not in data.non_tensor_batch:
+        return 0
+    turns = data.non_tensor_batch["tool_extra_fields"][-1].get(TURNS) or {}
+    return int(turns.get("last", 0))

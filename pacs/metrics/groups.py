@@ -6,7 +6,11 @@ from pacs.metrics import ours
 
 
 def group_table(
-    group: torch.Tensor, distinct: torch.Tensor, correct: torch.Tensor | None, first: torch.Tensor | None
+    group: torch.Tensor,
+    distinct: torch.Tensor,
+    correct: torch.Tensor | None,
+    first: torch.Tensor | None,
+    guided: torch.Tensor | None = None,
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """One row a group, and which of them are compared.
 
@@ -15,6 +19,7 @@ def group_table(
         distinct: (B,) bool, the response is the first of its kind.
         correct: (B,) bool; None where scores are graded: there are no classes then.
         first: (B,) bool, of the first stage's responses; None without a second one.
+        guided: (B,) bool, a right retry with guidance is trained in its place; None where none may be.
 
     Returns:
         Columns of one number a group; and `GROUPS` among the selections, since a single response is no group.
@@ -27,4 +32,6 @@ def group_table(
         kinds |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
         if first is not None:
             kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
+        if guided is not None:
+            kinds["guided"] = (right == 0) & (index[guided].bincount(minlength=len(sizes)) > 0)
     return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}

@@ -18,7 +18,7 @@ OTHER = "other"
 ACTIVE = "rows in N"
 CORRECT = "correct rows in N"
 WRONG = "wrong rows in N"
-FRESH = "rows in N of the first mini-batch"
+FRESH = "rows in N of the first mini-batch, guided ones left out"
 MIXED = "rows in N of mixed groups"
 BIN = "rows of the bin"
 UPDATED = "all rows"
@@ -106,6 +106,7 @@ METRICS = (
     Metric("pacs/token_weight/least_min", "token_weight_least", ACTIVE),
     Metric("pacs/rlpr/answer_probability_mean", "answer_probability", ACTIVE),
     Metric("pacs/rlpr/answered_fraction", "answered", ACTIVE),
+    Metric("pacs/token_weight/penalized_per_token", "penalized_tokens", ACTIVE),
     # Groups and responses.
     Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
     Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),
@@ -127,6 +128,16 @@ METRICS = (
     Metric("pacs/truncated_fraction", "truncated", FIRST),
     Metric("pacs/truncated/correct_fraction", "truncated", CORRECT_RESPONSES),
     Metric("pacs/reasoning/unfinished_fraction", "unfinished", FIRST),
+    # Retries with guidance.
+    Metric("pacs/guided/retries_mean", "retries", FIRST),
+    Metric("pacs/guided/rescued_fraction", "rescued", RESPONSES),
+    Metric("pacs/guided/prompts_fraction", "guided", GROUPS),
+    # Several turns.
+    Metric("pacs/turns/response_mean", "turns", FIRST),
+    Metric("pacs/turns/response_max", "turns", FIRST),
+    Metric("pacs/turns/cut_fraction", "cut", FIRST),
+    Metric("pacs/turns/calls_mean", "calls", FIRST),
+    Metric("pacs/turns/failed_calls_mean", "failed", FIRST),
     # The verifier.
     *(Metric(f"pacs/verifier/{status}_fraction", f"status_{status}", FIRST) for status in (*STATUSES, OTHER)),
 )

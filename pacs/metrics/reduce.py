@@ -18,8 +18,9 @@ from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
 UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 #: What it holds where the method has it, or it was computed.
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
-OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst", "token_weight", "token_weight_least", "weighted_tokens"}
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | {"row", "update", "merged_tokens", "answer_probability", "answered"}
+OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst", "answer_probability", "answered"}
+OF_WEIGHTS = {"token_weight", "token_weight_least", "weighted_tokens", "penalized_tokens"}
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | {"row", "update", "merged_tokens", "guided"}
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -70,9 +71,10 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
-            answer_probability   mean probability of the reference answer's tokens (`run.rlpr.answer_weight`), or 0
-            answered             1 if it ends in a reference answer
+            answer_probability   of the reference answer at its end (`run.rlpr.answer_weight`), or 0; answered: it has one
+            penalized_tokens     tokens that are held at the policy that sampled (`kl_cov`)
             merged_tokens        tokens that had no pass of their own (`method.update.merge_duplicates`)
+            guided               1 if it was sampled with guidance that its prompt does not have; not reduced
             row                  the row's place in the train batch; not reduced
             update               which of the step's updates; the first, 0, has the weights that vLLM sampled with
 
@@ -97,8 +99,9 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     classes = not bool((~correct & (rows["correct"] != 0)).any())
     if classes:
         selections |= {ours.CORRECT: correct, ours.WRONG: ~correct}
+    zeros = torch.zeros_like(rows["correct"])
     if "update" in rows:
-        selections[ours.FRESH] = rows["update"] == 0
+        selections[ours.FRESH] = (rows["update"] == 0) & (rows.get("guided", zeros) == 0)
     if "score" not in rows or not classes:
         return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])
@@ -151,6 +154,7 @@ def batch_metrics(
     status: Sequence[str] | None,
     unfinished: Sequence[float] | None = None,
     first: torch.Tensor | None = None,
+    told: Mapping[str, torch.Tensor] | None = None,
     vine: torch.Tensor | None = None,
 ) -> dict[str, float]:
     """The metrics of a step's sampled batch, before any update.
@@ -169,6 +173,7 @@ def batch_metrics(
         status: B statuses of the verifier; None if it gives none.
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
+        told: columns of (B,) each by what the agent loops told: `turn_columns`, `guided_columns`; None: none.
         vine: (B, 2) steps of the response, and tokens of the completions that value them; None without them.
 
     Returns:
@@ -177,7 +182,7 @@ def batch_metrics(
     kept = alone == 0
     right = score == 1
     graded = ~right & (score != 0)
-    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens}
+    columns = {"graded": graded, "alone": ~kept, "truncated": truncated, "tokens": tokens, **(told or {})}
     if status is not None:
         known = [word if word in STATUSES else OTHER for word in status]
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
@@ -196,7 +201,8 @@ def batch_metrics(
         columns |= {"correct": right, "wrong": ~right}
         selections |= {ours.CORRECT_RESPONSES: kept & right, ours.WRONG_RESPONSES: kept & ~right}
     of_classes, of_stage = right[kept] if classes else None, None if first is None else first[kept]
-    groups = _reduce(*group_table(group[kept], ~repeated[kept], of_classes, of_stage))
+    guided = columns["rescued"][kept] > 0 if "rescued" in columns else None
+    groups = _reduce(*group_table(group[kept], ~repeated[kept], of_classes, of_stage, guided))
     return _reduce({name: column.double() for name, column in columns.items()}, selections) | groups
 
 

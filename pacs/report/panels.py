@@ -140,6 +140,14 @@ PANELS = (
         "Wrong responses are longer as a rule, truncated ones being wrong. Where right ones grow and no more are "
         "right, look for text behind the answer.",
         stands_for="scores"),
+    Panel("effective_rank", "Effective rank of right and of wrong responses", "mean, directions",
+        (Curve("pacs/effective_rank/rank_correct_mean", "right"),
+         Curve("pacs/effective_rank/rank_wrong_mean", "wrong")),
+        separation("pacs/effective_rank/rank_correct_mean", "pacs/effective_rank/rank_wrong_mean", "Effective rank",
+                   "Mean effective rank of right less that of wrong responses"),
+        "How many directions the hidden states of a response fill. It grows with the length of responses: read it "
+        "beside that.",
+        stands_for="lengths"),
     Panel("critic", "The implicit critic: σ(ψ) against R", "mean, mixed groups",
         (Curve("pacs/critic/accuracy_fraction", "accuracy"), Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
          Curve("pacs/critic/calibration_error_mean", "ECE")),

@@ -63,6 +63,25 @@ class DarsSettings(_RunSection):
     scale: bool = False
 
 
+class GuidedSettings(_RunSection):
+    """Another try with guidance where a response is wrong (`pacs.rewards.guidance`): `run.rollouts.guided.`."""
+
+    #: Which wrong responses: failed (any), unsolved (those to prompts without a right first response); None: none.
+    after: Literal["failed", "unsolved"] | None = None
+    #: What is told: the row's hint, the first lines of its solution, or what the verifier said.
+    guidance: Literal["hint", "solution", "error"] = "hint"
+    #: The text that it stands in.
+    text: str = "Hint: {guidance}"
+    #: The most retries of a response.
+    retries: int = Field(default=1, ge=1, description="a whole number of at least 1")
+    #: The share of a prompt's responses that may be tried again, rounded up.
+    share: float = Field(default=0.5, gt=0, le=1, description="a share above 0; at 1 a group may become all right")
+    #: The share of a solution's lines that is told, rounded up.
+    part: float = Field(default=0.5, gt=0, le=1, description="a share above 0")
+    #: The most characters of an error.
+    characters: int = Field(default=500, ge=1, description="a whole number of at least 1")
+
+
 class PoolSettings(_RunSection):
     """Prompts drawn by how often the policy is believed to solve them (`pacs.algorithm.pool`): `run.rollouts.pool.`."""
 
@@ -112,8 +131,20 @@ class RolloutSettings(_RunSection):
     #: A seed for each response, from the run's seed, the step and the prompt.
     seeded: bool = False
     dars: DarsSettings = DarsSettings()
+    guided: GuidedSettings = GuidedSettings()
     pool: PoolSettings = PoolSettings()
     vine: VineSettings = VineSettings()
+
+
+class TurnSettings(_RunSection):
+    """Responses of several turns, between which tools answer: the keys under `run.turns.`."""
+
+    #: What our verifiers read: the last turn, or the whole conversation.
+    graded: Literal["last", "conversation"] = "last"
+    #: The most tokens of one turn, which ends the response; None (null): as many as the response has left.
+    tokens: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="a whole number of at least 1, or null for what data.max_response_length leaves"
+    )
 
 
 class CriticSettings(_RunSection):
@@ -165,10 +196,13 @@ class RunSettings(_RunSection):
     dir: str
     #: Groups of training responses that each step writes.
     sample_groups: int = Field(default=4, ge=0, description="a whole number of groups")
+    #: The mini-batches of a step have like rewards.
+    balance_rewards: bool = False
     reasoning: ReasoningSettings = ReasoningSettings()
     reward: RewardSettings = RewardSettings()
     rollouts: RolloutSettings = RolloutSettings()
     rlpr: RlprSettings = RlprSettings()
+    turns: TurnSettings = TurnSettings()
     critic: CriticSettings = CriticSettings()
     faults: FaultSettings = FaultSettings()
     resume: ResumeSettings = ResumeSettings()

@@ -98,6 +98,7 @@ SWITCHES = {
     "reward.reward_model": "reward.reward_model.enable",
     "run.reward": "run.reward.total",
     "run.rollouts.dars": "run.rollouts.dars.schedule",
+    "run.rollouts.guided": "run.rollouts.guided.after",
     "run.rollouts.pool": "run.rollouts.pool.weights",
     "run.rlpr.std_filter": "run.rlpr.std_filter.share",
     "run.rollouts.vine": "run.rollouts.vine.completions",

@@ -115,6 +115,16 @@ def draws_more(config: DictConfig) -> bool:
     return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
 
 
+def guides(config: DictConfig) -> bool:
+    """Whether wrong responses are tried again with guidance."""
+    return bool(OmegaConf.select(config, "run.rollouts.guided.after"))
+
+
+def has_turns(config: DictConfig) -> bool:
+    """Whether responses may have several turns: verl's loop with tools makes them, or one of the user's own."""
+    return str(config.actor_rollout_ref.rollout.agent.default_agent_loop) != "single_turn_agent"
+
+
 def values_steps(config: DictConfig) -> bool:
     """Whether the steps of responses are valued by completions (VinePPO)."""
     return bool(OmegaConf.select(config, "run.rollouts.vine.completions"))

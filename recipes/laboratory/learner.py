@@ -8,12 +8,13 @@ from transformers import PreTrainedModel
 
 from pacs.algorithm import Method, ReferenceSchedule, batch_constants, method_loss
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.memory import rank_stride, remembered
 from recipes.laboratory.ppo import ADVANTAGES, Ppo, Values
-from recipes.laboratory.reading import log_probs, mean_entropy_slopes
+from recipes.laboratory.reading import effective_ranks, hidden_states, log_probs, mean_entropy_slopes
 from recipes.laboratory.rollouts import Batch
 from recipes.laboratory.sampling import Samples
 from recipes.laboratory.seconds import Clock
-from recipes.laboratory.settings import SLOPES, Settings
+from recipes.laboratory.settings import RANKS, SLOPES, STATES, Settings
 from recipes.laboratory.signals import Updated
 
 #: |sigma(psi) - R| below which a row counts as saturated, as in a run of `pacs train`.
@@ -40,6 +41,7 @@ class Learner:
         self._schedule = ReferenceSchedule(method.reference)
         self._reference = copy.deepcopy(policy) if self._schedule.needs_model else None
         self._values = Values(policy, method, settings.clip_grad) if isinstance(method, Ppo) else None
+        self._memory: dict[str, float] = {}
         self._new_optimizer()
 
     def step(self, step: int, batch: Batch) -> Updated:
@@ -56,7 +58,10 @@ class Learner:
             response_mask=mask,
             streams=streams,
             equal_groups=self._settings.second_stage.scale,
+            memory=self._memory,
         )
+        everyone = torch.ones_like(batch.groups, dtype=torch.bool)
+        self._memory = remembered(self._method, mask, everyone, streams, self._memory)
         # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
         own_samples = self._settings.staleness == 0
         by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
@@ -102,6 +107,10 @@ class Learner:
         if SLOPES in self._method.reads:
             with torch.no_grad():
                 streams[SLOPES] = mean_entropy_slopes(self._policy, samples)
+        if (stride := rank_stride(self._method)) is not None:
+            streams[RANKS] = effective_ranks(self._policy, samples, stride)
+        if STATES in self._method.reads:
+            streams[STATES] = hidden_states(self._policy, samples)
         if self._values is not None:
             streams[ADVANTAGES] = self._values.judge(samples, batch.labels)
         return streams | batch.streams

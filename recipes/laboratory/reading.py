@@ -6,6 +6,7 @@ import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
+from pacs.algorithm.effective_rank import prefix_ranks
 from recipes.laboratory.sampling import Samples
 
 #: Responses that a pass reads at a time.
@@ -32,6 +33,28 @@ def mean_entropy_slopes(model: PreTrainedModel, samples: Samples) -> torch.Tenso
         return slopes
 
     return before_each_token(model.base_model, samples, of)
+
+
+@torch.no_grad()
+def effective_ranks(model: PreTrainedModel, samples: Samples, stride: int) -> torch.Tensor:
+    """(B, T) `prefix_ranks` of the last hidden states that each response's tokens were drawn from; 0 after its end."""
+    found = torch.zeros(samples.response_mask.shape)
+    for row, (states, mask) in enumerate(zip(hidden_states(model, samples), samples.response_mask, strict=True)):
+        found[row, mask] = prefix_ranks(states[mask], stride)
+    return found
+
+
+@torch.no_grad()
+def hidden_states(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
+    """(B, T, H) the last hidden state that each response token was drawn from; anything after the response's end."""
+    width, parts = samples.response_mask.shape[1], []
+    positions = (samples.attention_mask.cumsum(1) - 1).clamp(min=0)
+    for rows in torch.arange(len(samples)).split(PASS_ROWS):
+        read = model.base_model(
+            input_ids=samples.ids[rows], attention_mask=samples.attention_mask[rows], position_ids=positions[rows]
+        )
+        parts.append(read.last_hidden_state[:, -width - 1 : -1])
+    return torch.cat(parts)
 
 
 def before_each_token(

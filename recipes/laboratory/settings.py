@@ -27,6 +27,8 @@ LEAST = {
 
 #: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
 SLOPES = "mean_entropy_slope"
+#: Of the policy's own hidden states, too.
+RANKS, STATES = "effective_rank", "hidden_states"
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,11 @@ class Settings:
             raise UserError(
                 "method.token_weight.steer.form=exact with staleness: its sum over the vocabulary would be another "
                 "policy's than the one that sampled: set form to public, or staleness to 0"
+            )
+        if self.staleness and not {RANKS, STATES}.isdisjoint(method.reads):
+            raise UserError(
+                f"method.token_weight.name={method.token_weight.name} with staleness: it would read another policy's "
+                "hidden states than those of the one that sampled: set staleness to 0, or choose another weight"
             )
         self._check_dars(method)
         self._check_pool()

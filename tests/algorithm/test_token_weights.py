@@ -27,6 +27,12 @@ WEIGHTS: dict[str, dict[str, Any]] = {
     "surprisal_band": {"name": "surprisal_band"},
     "position": {"name": "position"},
     "position, exponential": {"name": "position", "position": {"shape": "exponential", "last": 3.0}},
+    "clip_cov": {"name": "clip_cov", "clip_cov": {"share": 1.0, "low": 0.1, "high": 2.0}},
+    "pooled_entropy": {"name": "pooled_entropy"},
+    "half pooled_entropy": {
+        "name": "pooled_entropy",
+        "pooled_entropy": {"share": 0.4, "pooling": 0.5, "strength": 3.0},
+    },
 }
 
 
@@ -124,6 +130,19 @@ def naive(name: str, batch: Batch, advantage: Callable[[int], float]) -> dict[tu
             weights[i, t] = float(0.5 <= surprisal[i, t] / entropy[i, t] <= 2)
         elif name == "position":
             weights[i, t] = 1 - 0.5 * u
+        elif name == "clip_cov":  # every token of the band
+            means = [sum(values) / len(entropy) for values in ([advantage(j) for j, _ in entropy], surprisal.values())]
+            weights[i, t] = float(not 0.1 < (advantage(i) - means[0]) * (means[1] - surprisal[i, t]) < 2)
+        elif name.endswith("pooled_entropy"):
+            share, pooling, strength = (0.2, 1.0, 0.1) if name == "pooled_entropy" else (0.4, 0.5, 3.0)
+            bound = sorted(entropy.values(), reverse=True)[round(share * len(entropy)) - 1]
+            shaped = {place: entropy[i, place] for place in places}
+            others = [place for place in places if shaped[place] < bound]
+            for place in others:
+                mean = sum(entropy[i, other] for other in others) / len(others)
+                shaped[place] = (1 - pooling) * entropy[i, place] + pooling * mean
+            mean = sum(shaped.values()) / len(shaped)
+            weights[i, t] = max(0, 1 + strength * (shaped[t] / mean - 1))
         else:
             weights[i, t] = 3**u
     return weights
@@ -219,7 +238,7 @@ METHODS: list[tuple[type[Method], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "settings"), METHODS, ids=lambda each: getattr(each, "__name__", None))
-@pytest.mark.parametrize("name", ["steer", "entropy_top", "surprisal_band", "position"])
+@pytest.mark.parametrize("name", ["steer", "entropy_top", "surprisal_band", "position", "clip_cov"])
 def test_the_kit_passes(name: str, method: type[Method], settings: dict[str, Any]) -> None:
     """Both strategies, splits, orders, finite differences: weights of a part alone would fail."""
     detached = method is Nft or "policy_gradient_term" in settings
@@ -289,6 +308,10 @@ def test_what_a_weight_needs_has_to_be_there() -> None:
         ),
         ({"name": "probability", "probability": {"temperature": 0.0}}, "temperature=0.0 must be greater than 0"),
         ({"name": "surprisal_band", "surprisal_band": {"high": 0.25}}, "low=0.5 is not below .*band.high=0.25"),
+        ({"name": "clip_cov", "clip_cov": {"low": 5.0}}, "clip_cov.low=5 is not below .*clip_cov.high=5"),
+        ({"name": "clip_cov", "clip_cov": {"share": 0}}, "share=0 must be greater than 0: a share above 0, of 1"),
+        ({"name": "kl_cov", "kl_cov": {"coefficient": 0}}, "coefficient=0 must be greater than 0: a number a"),
+        ({"name": "pooled_entropy", "pooled_entropy": {"pooling": 2}}, "pooling=2 must be less than or equal to 1: a "),
         ({"name": "position", "position": {"last": 0}}, "last=0 must be greater than 0: a weight above 0, as 0.5"),
         ("steer", "method.token_weight='steer' must be a mapping of settings, not str"),
     ],

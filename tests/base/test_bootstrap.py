@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pacs.base import statistics as bootstrap
-from pacs.base.statistics import Estimate, estimate
+from pacs.base.statistics import Estimate, estimate, estimate_mean
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0, 0.25], [0.1, 0.2, 0.9, 0.4], [0.0, 0.0, 0.0, 1.0, 1.0]])
@@ -48,6 +48,46 @@ def test_the_same_values_have_the_same_interval_in_blocks_of_any_size(monkeypatc
 def test_equal_values_leave_nothing_open() -> None:
     assert estimate([0.5] * 9) == Estimate(0.5, 0.5, 0.5)
     assert estimate([0.25]) == Estimate(0.25, 0.25, 0.25)
+
+
+def test_the_mean_of_sets_draws_each_by_itself() -> None:
+    """Against all draws of both; and sets weigh alike, whatever their sizes."""
+    sets = [[0.0, 1.0, 0.25], [0.5, 0.9, 0.1, 0.3]]
+    means = [(fmean(a) + fmean(b)) / 2 for a in product(sets[0], repeat=3) for b in product(sets[1], repeat=4)]
+    low, high = np.percentile(means, [2.5, 97.5])
+    found = estimate_mean(sets)
+    assert found.mean == pytest.approx((fmean(sets[0]) + fmean(sets[1])) / 2)
+    assert (found.low, found.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
+
+
+def test_two_sets_are_less_uncertain_than_one() -> None:
+    """Even of the same values, since they are drawn apart: by the root of two."""
+    values = np.random.default_rng(4).random(60)
+    one, two = estimate_mean([values]), estimate_mean([values, values])
+    assert (one.high - one.low) / (two.high - two.low) == pytest.approx(2**0.5, rel=0.05)
+
+
+def test_the_mean_of_one_set_is_its_estimate_but_for_the_draws() -> None:
+    values = np.random.default_rng(3).random(50)
+    one, other = estimate_mean([values]), estimate(values)
+    assert one.mean == pytest.approx(other.mean)
+    assert (one.low, one.high) == (pytest.approx(other.low, abs=0.01), pytest.approx(other.high, abs=0.01))
+    assert estimate_mean([values]) == one
+    assert estimate_mean([[0.5], [0.25, 0.25]]) == Estimate(0.375, 0.375, 0.375)
+
+
+def test_blocks_of_any_size_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [np.random.default_rng(1).random(30), np.random.default_rng(2).random(7)]
+    found = estimate_mean(sets)
+    for block_values in (1, 7 * 30):
+        monkeypatch.setattr(bootstrap, "BLOCK_VALUES", block_values)
+        assert estimate_mean(sets) == found
+
+
+@pytest.mark.parametrize("sets", [[], [[]], [[0.5], []]])
+def test_no_set_has_no_mean(sets: list[list[float]]) -> None:
+    with pytest.raises(ValueError, match=r"^no set, or one without a problem"):
+        estimate_mean(sets)
 
 
 def test_no_problem_has_no_mean() -> None:

@@ -115,9 +115,11 @@ def test_a_single_problem_is_no_evidence(tmp_path: Path, capsys: pytest.CaptureF
         (tmp_path / name).mkdir()
         write_results(tmp_path / name, settings(), [summarize(task_of("t", {"p": count}, N), [1])])
     assert run(tmp_path / "a", tmp_path / "b") == 0
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| b − a")]
-    assert "+75.00" in row
-    assert "*" not in row
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| b − a")]
+    assert len(rows) == 2  # of the mean over tasks, and of the task
+    for row in rows:
+        assert "+75.00" in row
+        assert "*" not in row
 
 
 def test_other_settings_are_said_above_the_table(

@@ -1,5 +1,6 @@
 """Three evaluations with unlike numbers of samples, and what is only in some of them."""
 
+import re
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -85,9 +86,18 @@ def test_the_mean_over_tasks_is_of_tasks_and_missing_where_one_is(
         for line in capsys.readouterr().out.split("## pass@1")[1].splitlines()
         if line.startswith("|")
     ]
-    shares = {row[0]: row[1:] for row in rows[2:5]}
-    assert shares["base"] == [f"{100 * 5 / 24:.2f}", f"{100 / 8:.2f}", f"{100 * (5 / 24 + 1 / 8) / 2:.2f}"]
-    assert shares["many"][2] == f"{100 * (24 / 48 + 1 / 16) / 2:.2f}"
+    shares = {row[0]: row[1:] for row in rows[2:6]}
+    assert shares["base"][:2] == [f"{100 * 5 / 24:.2f}", f"{100 / 8:.2f}"]
+    means = {"base": 100 * (5 / 24 + 1 / 8) / 2, "many": 100 * (24 / 48 + 1 / 16) / 2}
+    for label, mean in means.items():
+        said, low, high = map(float, re.findall(r"[\d.]+", shares[label][2]))
+        assert said == pytest.approx(mean, abs=0.005)
+        assert low < said < high
+    # The same problems are drawn for both.
+    gained = [float(number) for number in re.findall(r"[-+][\d.]+", shares["many − base"][2])]
+    assert gained[0] == pytest.approx(means["many"] - means["base"], abs=0.005)
+    assert gained[1] < gained[0] < gained[2]
+    assert float(shares["many − base"][0]) == pytest.approx(100 * (24 / 48 - 5 / 24), abs=0.005)
     known, *others = shares["LIMO (reported)"]
     assert float(known) > 0
     assert others == ["–", "–"]

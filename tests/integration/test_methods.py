@@ -57,4 +57,23 @@ def test_tokens_are_weighed(task: Path, tmp_path: Path) -> None:
         assert line["pacs/token_weight/carrying_per_token"] == 1
         assert line["pacs/token_weight/least_min"] == pytest.approx(0.8)
         assert 0.8 < line["pacs/token_weight/per_token"] < 1
+
+
+def test_tokens_are_clipped_and_held(task: Path, tmp_path: Path) -> None:
+    """By Clip-Cov under PACS; by KL-Cov, whose penalty is of the second of a step's updates."""
+    for name in ("clip_cov", "kl_cov"):
+        share = f"method.token_weight.{name}.share=0.1"
+        words = ("trainer.total_training_steps=2", "trainer.val_before_train=false", "method.reference.reset_every=1")
+        run = RealRun(task, tmp_path / name, *words, f"method.token_weight.name={name}", share)
+        run.train("trainer.test_freq=2")
+        lines = [line for line in run.steps() if "timing_s/step" in line]
+        assert {key for line in lines for key in line if key != "step" and find(key) is None} == set()
+        for line in lines:
+            assert line["timing_s/old_log_prob"] > 0
+            assert line["actor/grad_norm"] > 0
+            if name == "kl_cov":
+                assert 0.05 < line["pacs/token_weight/penalized_per_token"] < 0.2
+                assert line["pacs/token_weight/per_token"] == 1
+            else:
+                assert 0.85 < line["pacs/token_weight/carrying_per_token"] <= 1
     assert not equal(run.policy(2), run.policy(1))

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 from verl.experimental.reward_loop.reward_manager.dapo import DAPORewardManager
 from verl.trainer.ppo.reward import load_reward_manager
 
+from pacs.integration.exchange import TURNS
 from pacs.rewards.reasoning import UNFINISHED
 from tests.rewards.test_reasoning import config_of, graded
 from tests.rewards.tokenizers import tokenizer
@@ -81,3 +82,29 @@ def test_a_function_of_ones_own_has_parts_too(tmp_path: Any) -> None:
         said = graded(manager_of(settings, made, function=str(file)), made, r"\boxed{5}", {})
         assert said["reward_score"] == pytest.approx(reward, abs=1e-12)
         assert said["reward_extra_info"] == {"acc": 0.6, "format": 1.0, UNFINISHED: 0.0}
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(
+    ("turns", "last", "conversation"),
+    [
+        ([r"so \boxed{5}"], 1.0, 1.0),
+        ([r"call</think>five \boxed{5} ", r" that </think>is seven \boxed{6}"], 0.0, 0.0),
+        ([r"call</think>six", r" that </think>is \boxed{5}"], 1.0, 1.0),
+        ([r"call</think>\boxed{5} ", " that </think>is six"], 0.0, 0.0),
+        ([r"call</think>is \boxed{5} ", "it is six"], 0.0, 1.0),  # a tool, or a turn before, has said it
+        ([r"call</think>\boxed{5}", "that"], 0.0, 1.0),
+    ],
+)
+def test_the_last_turn_is_graded_unless_the_whole_conversation_is(
+    turns: list[str], last: float, conversation: float, lost: bool
+) -> None:
+    made = tokenizer(("<think>", "</think>") if lost else (), ())
+    turns = turns if len(turns) > 1 else [f"</think>{turns[0]}"]
+    begins = len(made("".join(turns[:-1]), add_special_tokens=False)["input_ids"])
+    for graded_by, wanted in (("last", last), ("conversation", conversation)):
+        config = config_of("naive")
+        config.run.turns.graded = graded_by
+        manager = load_reward_manager(config, made)
+        said = graded(manager, made, "".join(turns), {"verifier": "math"}, {TURNS: {"last": begins}})
+        assert said["reward_score"] == wanted, (graded_by, said)

@@ -45,7 +45,8 @@ def test_every_suffix_is_computed() -> None:
 def test_every_metric_of_a_column_is_computed() -> None:
     """One that names a column or rows that no table has would be left out without a word."""
     rows, some = torch.tensor([1.0, 0.0, 1.0, 0.0]), torch.ones(4)
-    table = dict.fromkeys(UPDATE_COLUMNS | OPTIONAL_UPDATE_COLUMNS, some) | {"correct": rows, "update": 0 * some}
+    table = dict.fromkeys(UPDATE_COLUMNS | OPTIONAL_UPDATE_COLUMNS, some) | {"correct": rows}
+    table |= dict.fromkeys(("update", "guided"), 0 * some)
     batch = dict.fromkeys(("score", "tokens", "truncated"), rows)
     computed = update_metrics([table]) | batch_metrics(
         group=torch.zeros(4, dtype=torch.int64),
@@ -55,6 +56,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
         unfinished=[0.0] * 4,
         first=torch.ones(4, dtype=torch.bool),
         vine=torch.ones(4, 2),
+        told=dict.fromkeys(("turns", "calls", "failed", "cut", "retries", "rescued"), some),
         **batch,
     )
     assert {re.sub(r"bin_\d+", "bin_*", name) for name in computed} == {metric.name for metric in METRICS}

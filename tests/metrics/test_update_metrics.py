@@ -37,6 +37,7 @@ def make_rows(seed: int, count: int = 60, *, optional: bool = True) -> list[Row]
                 "rollout_gap_worst": rng.uniform(0, 0.05),
                 "token_weight": rng.uniform(0, 9),
                 "token_weight_least": rng.uniform(0, 1),
+                "penalized_tokens": rng.randint(0, 3),
                 "weighted_tokens": float(rng.randrange(9)),
                 "row": float(len(rows)),
                 "update": float(rng.randrange(2)),
@@ -107,6 +108,7 @@ def naive(rows: list[Row]) -> dict[str, float]:
         "pacs/token_weight/per_token": sum(row["token_weight"] for row in active) / tokens,
         "pacs/token_weight/carrying_per_token": sum(row["weighted_tokens"] for row in active) / tokens,
         "pacs/token_weight/least_min": min(row["token_weight_least"] for row in active),
+        "pacs/token_weight/penalized_per_token": sum(row["penalized_tokens"] for row in active) / tokens,
         "actor/entropy": sum(row["entropy"] for row in active) / tokens,
     }
     for label, scores in (("correct", correct), ("wrong", wrong)):
@@ -125,7 +127,7 @@ def naive(rows: list[Row]) -> dict[str, float]:
 OF_PACS = set(Pacs.COLUMNS)
 OPTIONAL_METRICS = {
     "actor/entropy", "pacs/rollout_gap/per_token", "pacs/rollout_gap/worst_max", "pacs/token_weight/per_token",
-    "pacs/token_weight/carrying_per_token", "pacs/token_weight/least_min",
+    "pacs/token_weight/carrying_per_token", "pacs/token_weight/least_min", "pacs/token_weight/penalized_per_token",
 }  # fmt: skip
 
 

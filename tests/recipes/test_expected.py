@@ -32,6 +32,7 @@ MAP = (ROOT / "docs" / "sweeps.md").read_text().partition("\n## Reproducing the 
 WITHOUT_PAPER = {
     "arithmetic_mixed",
     "chain_sums",
+    "code_repair",
     "countdown",
     "family",
     "laboratory",

@@ -11,6 +11,9 @@ from pacs.verl_keys.config import (
     data_parallel_size,
     longest_row,
     longest_sequence_tokens,
+    method,
+    prompts_per_step,
+    prompts_per_update,
     ranks,
     sequence_parallel_size,
 )
@@ -45,6 +48,24 @@ def batch_problems(config: DictConfig) -> Iterator[str]:
             yield f"@{part}.log_prob_use_dynamic_bsz is not @actor.use_dynamic_bsz=: leave it out, so that it follows."
             return
     yield from _dynamic_problems(config) if actor.use_dynamic_bsz else _static_problems(config)
+
+
+@spelled
+def balance_problems(config: DictConfig) -> Iterator[str]:
+    """What mini-batches of like rewards need of a config; a sentence each."""
+    if config.run.get("balance_rewards") is not True:
+        return
+    given = "run.balance_rewards=true"
+    if method(config) != "pacs":
+        yield (
+            f"{given}: verl arranges the mini-batches of its own algorithms, as {method(config)}, by itself: use a "
+            "method of ours (--config-name pacs), or leave it out."
+        )
+    elif prompts_per_step(config) <= prompts_per_update(config):
+        yield (
+            f"{given} arranges the mini-batches of a step, of which there is one: lower @actor.ppo_mini_batch_size=, "
+            "or leave it out."
+        )
 
 
 def _dynamic_problems(config: DictConfig) -> Iterator[str]:

@@ -15,13 +15,14 @@ from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
+from pacs.integration.checks.guided import guidance_problems
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
 from pacs.integration.checks.rlpr import note_measured_model, reference_problems
 from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.teacher import teacher_folder_problems
-from pacs.integration.checks.user_code import own_code_problems
+from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
 from pacs.verl_keys.config import chat_template_options
@@ -65,9 +66,13 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
         yield from rates_problems(config)
         yield from reference_problems(config, files)
+        yield from guidance_problems(config, train)
+    first = None if data_problems else train[0]
+    of_own_code = list(own_code_problems(config, first, note))
     if not problems:
-        yield from list(prompt_problems(config, train, val)) or reasoning_problems(config)
-    yield from own_code_problems(config, None if data_problems else train[0], note)
+        tools = [] if of_own_code else tool_schemas(config, first)
+        yield from list(prompt_problems(config, train, val, tools)) or reasoning_problems(config)
+    yield from of_own_code
 
 
 def listed(value: Any) -> list[Any]:
@@ -185,3 +190,11 @@ def _number_problems(config: DictConfig, files: list[Path]) -> Iterator[str]:
         rows, named = most, f"data.train_max_samples={most}"
     if rows < wanted:
         yield f"{named}, fewer than data.train_batch_size={wanted}: lower the batch size or add data."
+    elif config.trainer.total_training_steps is None:
+        steps, first = rows // wanted * config.trainer.total_epochs, config.trainer.critic_warmup
+        if first > steps:
+            yield (
+                f"trainer.critic_warmup={first} is the first step that updates the policy, but {named}, so that there "
+                f"are at most {steps} steps (trainer.total_epochs={config.trainer.total_epochs}): lower the one, or "
+                "raise the other."
+            )

@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
 from pacs.algorithm.distillation import TEACHER
+from pacs.algorithm.memory import rank_stride
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
@@ -20,6 +21,7 @@ from pacs.verl_keys.config import (
     most_responses,
     prompts_per_step,
     prompts_per_update,
+    sequence_parallel_size,
     values_steps,
 )
 
@@ -86,8 +88,11 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
         )
         return
     if method.compares_with_sampler and reference.reset_every != 1:
+        weight, who = method.token_weight, str(config.method.name)
+        if weight.chosen is not None and weight.chosen.PENALIZES:
+            who = f"method.token_weight.name={weight.name}"
         yield (
-            f"@method.reference.reset_every=: {config.method.name} compares with the policy that sampled, which is the "
+            f"@method.reference.reset_every=: {who} compares with the policy that sampled, which is the "
             "reference where it is reset in every step: leave it out, so that it is 1."
         )
     if reference.reset_at_saturation is not None and not isinstance(method, Pacs):
@@ -170,6 +175,20 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         yield (
             f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
             "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."
+        )
+    if "hidden_states" in of_weight:
+        yield (
+            "@method.token_weight.name= needs the hidden state of each token of the batch, several times over, which "
+            "none of verl's passes gives: choose another weight (the laboratory has this one)."
+        )
+    shared = sequence_parallel_size(config)
+    if rank_stride(method) is not None and shared > 1:
+        who = "@method.metrics.effective_rank_every="
+        if "effective_rank" in of_weight:
+            who = "@method.token_weight.name="
+        yield (
+            f"{who} takes the rank of a response's hidden states, of which each GPU would have a part "
+            f"(@actor.ulysses_sequence_parallel_size={shared}): set that to 1, or leave it out."
         )
     for stream in method.READS:
         reads = f"method.name={name} reads {stream}"

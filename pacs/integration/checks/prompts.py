@@ -13,6 +13,7 @@ from jinja2 import TemplateError
 from omegaconf import DictConfig
 
 from pacs.base.errors import one_line
+from pacs.integration.checks.turns import template_problems
 from pacs.integration.checks.wording import spell
 from pacs.rewards.find_reasoning import CannotTell, find_reasoning
 from pacs.rewards.reasoning import EXAMPLE, SETTING, Reasoning
@@ -26,7 +27,9 @@ ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 MARGIN = 8
 
 
-def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list[Path]) -> Iterator[str]:
+def prompt_problems(
+    config: DictConfig, train_files: list[Path], val_files: list[Path], tools: list[dict[str, Any]]
+) -> Iterator[str]:
     """What is wrong with the prompts, a sentence each with the setting and the mend; none where no tokenizer is here.
 
     verl leaves out what is too long (`data.filter_overlong_prompts`), and then what is left must fill a batch, or stops
@@ -36,6 +39,7 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
         config: of the run.
         train_files: its data, in verl's schema.
         val_files: for its validation, likewise.
+        tools: what the template is told of each.
     """
     try:
         tokenizer = tokenizer_of(config)
@@ -45,8 +49,12 @@ def prompt_problems(config: DictConfig, train_files: list[Path], val_files: list
         return
     if tokenizer is None:
         return
+    if problems := list(template_problems(config, tokenizer, tools)):
+        yield from problems
+        return
     data = config.data
-    options, longest, key = chat_template_options(config), data.max_prompt_length, data.prompt_key
+    options = chat_template_options(config) | ({"tools": tools} if tools else {})
+    longest, key = data.max_prompt_length, data.prompt_key
     for name, files, least in (("train_files", train_files, data.train_batch_size), ("val_files", val_files, 1)):
         looked_at, fitting, words = 0, 0, ""
         for where, messages in _prompts(files, key):

@@ -17,16 +17,18 @@ from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact, redacted
 from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
-from pacs.integration.checks.batch import rollout_problems
+from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.group_filter import filter_problems
+from pacs.integration.checks.guided import guided_problems, guided_warnings
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.rlpr import rlpr_problems
 from pacs.integration.checks.switches import switch_problems, untried
+from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.vine import vine_problems
 from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
@@ -57,7 +59,8 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    for check in (*checks, vine_problems, rlpr_problems, composite_problems, switch_problems):
+    ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
+    for check in (*checks, *ours, rlpr_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem
@@ -164,7 +167,7 @@ def check_run(config: DictConfig) -> None:
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
     of_algorithm = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    return [*of_algorithm(config), *untried(config), *coarse_moments(config)]
+    return [*of_algorithm(config), *guided_warnings(config), *untried(config), *coarse_moments(config)]
 
 
 def check_model(config: DictConfig) -> None:
@@ -235,7 +238,7 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     # Its own import takes seconds.
     from pacs.integration.checks.verl_classes import class_problems
 
-    if problems := list(class_problems(config)):
+    if problems := [*class_problems(config), *format_problems(config)]:
         yield from problems
         return
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))

@@ -113,6 +113,9 @@ ONLY: Only = {
     "rollout.skip_tokenizer_init": ((True, None), "verl starts vLLM with its tokenizer"),
     "rollout.checkpoint_engine.backend": (("naive",), "policy and vLLM share GPUs, and weights are handed over there"),
     "rollout.do_sample": ((True,), "verl samples at @rollout.temperature, whatever it says"),
+    "rollout.multi_turn.use_inference_chat_template": ((False,), NOT_READ),
+    "rollout.multi_turn.tokenization_sanity_check_mode": (("strict",), NOT_READ),
+    "rollout.multi_turn.num_repeat_rollouts": ((None,), NOT_READ),
     "rollout.multi_stage_wake_up": ((False,), "it is SGLang's"),
     "rollout.enable_rollout_routing_replay": ((False,), "routes are replayed by Megatron's and VeOmni's engines alone"),
     "rollout.disaggregation.enabled": ((False,), "weights and GPUs are divided among engines that prefill and decode"),
@@ -210,9 +213,7 @@ def untried(config: DictConfig) -> Iterator[str]:
     """What a run has that no check here has tried, a sentence each."""
     said = "is not tried here: no check here tries it, and no test of ours trains with it"
     rollout, reward = config.actor_rollout_ref.rollout, config.reward
-    if rollout.multi_turn.enable:
-        yield f"@rollout.multi_turn.enable= {said}."
-    elif rollout.agent.default_agent_loop != "single_turn_agent":
+    if rollout.agent.default_agent_loop not in ("single_turn_agent", "tool_agent"):
         yield f"@rollout.agent.default_agent_loop= {said}."
     if reward.reward_model.enable:
         yield f"@reward.reward_model.enable= {said}, nor does `pacs plan` count its GPUs."

@@ -20,6 +20,7 @@ from omegaconf import DictConfig
 from pacs.base.redaction import redact
 from pacs.integration.checks.composite import parts_of, totals_of
 from pacs.integration.checks.group_filter import ALWAYS_THERE
+from pacs.integration.checks.turns import tool_files
 from pacs.integration.schema import method_in
 from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
@@ -46,7 +47,8 @@ def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
         ("data.custom_cls.path", dataset.path, dataset.name),
         *((LIBRARY, f"pkg://{each}", None) for each in ([libraries] if isinstance(libraries, str) else libraries)),
     ]
-    return [(key, str(path), None if name is None else str(name)) for key, path, name in found if path]
+    named = [(key, str(path), None if name is None else str(name)) for key, path, name in found if path]
+    return [*tool_files(config), *named]
 
 
 def own_code_problems(config: DictConfig, train_file: Path | None, note: Callable[[str], object]) -> Iterator[str]:
@@ -64,23 +66,34 @@ def own_code_problems(config: DictConfig, train_file: Path | None, note: Callabl
             return
     if not objects:
         return
+    answer = _answer_of(config, train_file)
+    if (problem := _problem(answer, {setting: (path, name) for setting, path, name in objects})) is not None:
+        yield redact(problem)
+    elif f"{FUNCTION}.path" in [setting for setting, *_ in objects]:
+        if (problem := _score_problem(config, answer["calls"])) is not None:
+            yield problem
+        else:
+            for said in _notes(config, answer["calls"], train_file):
+                note(said)
+
+
+def tool_schemas(config: DictConfig, train_file: Path | None) -> list[dict[str, Any]]:
+    """What the chat template is told of the run's tools, after `own_code_problems` has found nothing wrong."""
+    schemas: list[dict[str, Any]] = _answer_of(config, train_file)["tools"] if tool_files(config) else []
+    return schemas
+
+
+def _answer_of(config: DictConfig, train_file: Path | None) -> dict[str, Any]:
     request = {
-        "objects": objects,
+        "objects": own_objects(config),
+        "tools": {key.rpartition(".")[2]: path for key, path, _ in tool_files(config)},
         "function": f"{FUNCTION}.path",
         "reward_kwargs": plain(config.reward)["custom_reward_function"].get("reward_kwargs") or {},
         "reward_model": bool(config.reward.reward_model.enable),
         "manager": config.reward.reward_manager.name,
         "file": None if train_file is None else str(train_file),
     }
-    answer = _answer(json.dumps(request, default=str), LIMIT_SECONDS)
-    if (problem := _problem(answer, {setting: (path, name) for setting, path, name in objects})) is not None:
-        yield redact(problem)
-    elif request["function"] in [setting for setting, *_ in objects]:
-        if (problem := _score_problem(config, answer["calls"])) is not None:
-            yield problem
-        else:
-            for said in _notes(config, answer["calls"], train_file):
-                note(said)
+    return _answer(json.dumps(request, default=str), LIMIT_SECONDS)
 
 
 @cache

@@ -99,7 +99,8 @@ def _name_problems(config: DictConfig) -> Iterator[str]:
         yield f"@reward.reward_manager.name=: verl knows no such manager; use one of {known}.{hint}"
     if manager.source not in ("register", "importlib"):
         yield "@reward.reward_manager.source=: use register, or importlib for one of your own."
-    for key in ("agent.agent_loop_config_path", "multi_turn.tool_config_path"):
+    of_turns = ("multi_turn.tool_config_path", "multi_turn.function_tool_path")
+    for key in ("agent.agent_loop_config_path", *of_turns):
         try:
             resolve_config_path(OmegaConf.select(config.actor_rollout_ref.rollout, key) or ".")
         except FileNotFoundError:

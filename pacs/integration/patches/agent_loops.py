@@ -8,10 +8,11 @@ from omegaconf import DictConfig
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 
 from pacs.integration.patches.dars_rollouts import DarsRollouts
+from pacs.integration.patches.guided_rollouts import GuidedRollouts
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.vine_rollouts import VineRollouts
-from pacs.verl_keys.config import draws_more, values_steps
+from pacs.verl_keys.config import draws_more, guides, values_steps
 
 
 class Manager(AgentLoopManagerTQ):
@@ -25,7 +26,8 @@ class Manager(AgentLoopManagerTQ):
 def parts_of(config: DictConfig) -> tuple[type, ...]:
     """What a config adds to our worker; each part goes on to the next. Seeds are given last, to every response."""
     rollouts = config.run.rollouts
-    chosen = {DarsRollouts: draws_more(config), VineRollouts: values_steps(config), Seeds: rollouts.seeded}
+    chosen = {DarsRollouts: draws_more(config), GuidedRollouts: guides(config), VineRollouts: values_steps(config)}
+    chosen[Seeds] = rollouts.seeded
     return tuple(part for part, wanted in chosen.items() if wanted)
 
 

@@ -14,7 +14,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -27,12 +27,13 @@ from verl.utils.rollout_trace import RolloutTraceConfig
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 from verl.workers.rollout.llm_server import LLMServerClient
 
-from pacs.integration.exchange import FINGERPRINT
+from pacs.integration.exchange import FINGERPRINT, TURNS
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.many_at_once import Graded
 from pacs.integration.patches.reference_answers import ReferenceAnswers, is_measured
 from pacs.integration.patches.together import Together
 from pacs.metrics.duplicates import fingerprint
+from pacs.metrics.turns import turns_of
 
 #: verl's name of its loop of one turn, and its class as Hydra knows it.
 SINGLE_TURN = "single_turn_agent"
@@ -141,7 +142,11 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         return await self._agent_loop_postprocess(output, trajectory["validate"], **kwargs)
 
     async def _compute_score(self, outputs: list[Any], kwargs: dict[str, Any]) -> None:
-        """verl's; then note of each output what it is compared by. The graders are not told of that."""
+        """verl's, with what is known of turns; then note of each output what it is compared by, not for the graders."""
+        for output in outputs:
+            if TURNS in output.extra_fields or not all(output.response_mask):
+                turns = turns_of(output.response_mask, output.extra_fields.get(TURNS, {}))
+                output.extra_fields = output.extra_fields | {TURNS: asdict(turns)}
         await self._grade(outputs, kwargs)
         for output in outputs:
             output.extra_fields = output.extra_fields | {FINGERPRINT: fingerprint(output.response_ids)}

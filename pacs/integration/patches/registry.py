@@ -212,6 +212,17 @@ def rollouts_take_the_lean_way(original: Function, self: Any, *args: Any, **opti
     self.agent_loop_workers_class = ray.remote(LeanWorker)
 
 
+@patches(
+    VERL, "verl.experimental.agent_loop.tool_agent_loop", "ToolAgentLoop._call_tool", "msg = f\"Unknown function '",
+    "msg = f\"Invalid JSON in arguments for '", "text=f\"Error executing tool '", of_module=True,
+)  # fmt: skip
+def turns_with_tools_are_told_of(module: Any) -> None:
+    """verl's loop with tools says neither whether a response was cut off in a turn nor whether a tool failed"""
+    from verl.experimental.agent_loop.agent_loop import _agent_loop_registry
+
+    _agent_loop_registry["tool_agent"] = {"_target_": "pacs.integration.patches.tool_turns.ToolTurns"}
+
+
 @patches(VLLM, "vllm.v1.engine.utils", "CoreEngineProcManager.__init__", "context.Process(", "proc.start()")
 def engines_are_started_with_signals_blocked(original: Function, self: Any, *args: Any, **options: Any) -> None:
     """a signal to every process of a run would end its engine, which handles some only once it is up"""

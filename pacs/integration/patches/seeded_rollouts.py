@@ -6,23 +6,61 @@ that was cut off goes on with other responses. With a seed of its own for each r
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextvars import ContextVar
+from itertools import count
 from typing import Any
+
+from verl.workers.rollout.llm_server import LLMServerClient
 
 from pacs.verl_keys.config import filters_groups
 
+#: The seed of the response that is being made, and numbers for the calls of an engine with it.
+_CALLS: ContextVar[tuple[int, Iterator[int]] | None] = ContextVar("calls", default=None)
+#: Which retry of a response is being sampled (`guided_rollouts`); 0: the response itself.
+RETRY: ContextVar[int] = ContextVar("retry", default=0)
+
+
+class TurnSeeds(LLMServerClient):  # type: ignore[misc]
+    """verl's client, or another, whose calls for one response have a seed each: an agent loop gives all the same.
+
+    Args:
+        client: that is called.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.__dict__.update(vars(client))
+        self._client = client
+
+    async def generate(self, request_id: str, *, sampling_params: dict[str, Any], **others: Any) -> Any:
+        """The client's, with the turn's seed."""
+        seed, calls = _CALLS.get() or (None, iter(()))
+        # A call with a seed of its own, as of a step's completions, is none of the response's turns.
+        turn = next(calls) if sampling_params.get("seed") == seed else 0
+        if turn:
+            sampling_params = {**sampling_params, "seed": _hashed([seed, turn])}
+        return await self._client.generate(request_id, sampling_params=sampling_params, **others)
+
 
 class Seeds:
-    """Of an agent-loop worker: gives each response's sampling parameters a seed."""
+    """Of an agent-loop worker: gives each response's sampling parameters a seed, and another in each further turn."""
 
     config: Any
+    llm_client: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.llm_client = TurnSeeds(self.llm_client)
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
         run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
         # A step that draws until it has enough groups may come to a prompt again, when all of the data were drawn.
         repeats = filters_groups(self.config) and not trajectory["validate"]
         place = int(kwargs["uid"].rsplit("-", 1)[1]) if repeats else None
-        seed = response_seed(run, trajectory["step"], trajectory["validate"], prompt, session, place)
+        about = run, trajectory["step"], trajectory["validate"], prompt, session, place
+        seed = response_seed(*about) if not RETRY.get() else _hashed([response_seed(*about), "retry", RETRY.get()])
         seeded = {**sampling_params, "seed": seed}
+        _CALLS.set((seed, count()))  # in the context of the response's own task
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
 
 

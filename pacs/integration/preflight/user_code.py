@@ -56,12 +56,14 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
     """Import what is asked for, and call the reward function twice, up to the first thing that is wrong.
 
     Args:
-        request: the `objects` of `checks.user_code.own_objects`; which of these settings is the `function`, its
-            `reward_kwargs`, the `file` of its data, the `manager` that calls it, and whether there is a `reward_model`.
-        answer: gets `key` and `doing`, what is tried; `calls`, what came of each; and the `problem`, with the mend.
+        request: the `objects` of `checks.user_code.own_objects`, and those of them that are files of `tools`, by the
+            last part of the setting; which setting is the `function`, its `reward_kwargs`, the `file` of its data, the
+            `manager` that calls it, and whether there is a `reward_model`.
+        answer: gets `key` and `doing`, what is tried; `calls`, what came of each; the schemas of `tools`; and the
+            `problem`, with the mend.
         begin: called before anything of the user's is.
     """
-    answer["calls"] = []
+    answer["calls"], tools = [], request.get("tools") or {}
 
     def next_is(key: str, doing: str) -> None:
         answer.update(key=key, doing=doing)
@@ -70,6 +72,9 @@ def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Calla
     try:
         for key, path, name in request["objects"]:
             next_is(key, IMPORT)
+            if key.rpartition(".")[2] in tools:
+                answer["tools"] = _schemas(tools)
+                continue
             found = _imported(path, name)
             if key == request["function"]:
                 _try_function(found, request, answer["calls"], partial(next_is, key))
@@ -97,6 +102,16 @@ def _imported(path: str, name: str | None) -> Any:
             f"there is no {name} in it; it defines {', '.join(there) or 'nothing'}.{did_you_mean(name, there)}"
         )
     return module if name is None else getattr(module, name)
+
+
+def _schemas(tools: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What a chat template is told of the tools in verl's two kinds of files, as verl's loop has it."""
+    from verl.tools.tool_registry import load_all_tools
+
+    found = load_all_tools(tools.get("tool_config_path"), tools.get("function_tool_path"))
+    if not found:
+        raise _Wrong("there is no tool in it: write a function with @verl.tools.function_tool.function_tool.")
+    return [tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True) for tool in found]
 
 
 def _try_function(function: Any, request: Mapping[str, Any], calls: list[Any], begin: Callable[[str], None]) -> None:

@@ -20,6 +20,9 @@ from pacs.integration.strategy import Choice, choose
 from pacs.integration.trainer.step_rows import prompt_uid
 from pacs.verl_keys.config import PADDING_TOKENS, draws_more, most_responses, token_budget
 
+#: Beside rewards, the cost of a step's rows is this, so that it decides among mini-batches whose rewards are alike.
+SMALL = 1e-3
+
 
 @dataclass(frozen=True)
 class Arrangement:
@@ -54,6 +57,7 @@ def arrange(trainer: Any, batch: Any, metrics: dict[str, Any]) -> tuple[Any, Arr
     setting = "run.rollouts.dars.most" if uneven else "actor_rollout_ref.rollout.n"
     size = max(n, largest_group(groups, most_responses(config), setting))
     lengths = [tag["seq_len"] for tag in batch.tags]
+    rewards = trainer.grading.read(batch).rewards.tolist() if config.run.balance_rewards else None
     blocks = blocks_of(
         list(groups.values()),
         lengths,
@@ -61,6 +65,7 @@ def arrange(trainer: Any, batch: Any, metrics: dict[str, Any]) -> tuple[Any, Arr
         size=size,
         budget=token_budget(config) if actor.use_dynamic_bsz else None,
         ranks=ranks if uneven else None,
+        rewards=rewards,
     )
     rows = sum(len(block) for block in chain(*blocks))
     lengths += [PADDING_TOKENS] * (rows - len(batch))
@@ -131,6 +136,7 @@ def blocks_of(
     size: int,
     budget: int | None = None,
     ranks: int | None = None,
+    rewards: Sequence[float] | None = None,
 ) -> list[list[list[int]]]:
     """The rows of each block of each mini-batch; those from `len(lengths)` on are padding, each there once.
 
@@ -144,10 +150,16 @@ def blocks_of(
         size: rows of a block.
         budget: tokens of a block of several groups and its padding, at most; None: any number.
         ranks: a mini-batch has as few blocks as hold its groups, in a multiple of these; None: one for each group.
+        rewards: of each row: mini-batches are of like sums of these first, and of like cost as far as that leaves.
     """
     mini_batches = -(-len(groups) // per_mini_batch)
     costs = workloads(lengths)
     missing = mini_batches * per_mini_batch - len(groups)
+    if rewards is not None:
+        least, most = min(rewards), (max(rewards) - min(rewards)) or 1.0
+        costs = [
+            (reward - least) / most + SMALL * cost / sum(costs) for reward, cost in zip(rewards, costs, strict=True)
+        ]
     of_groups = [sum(costs[row] for row in rows) for rows in groups] + [0.0] * missing
     packed = [
         _packed([groups[place] for place in places if place < len(groups)], lengths, size, budget)

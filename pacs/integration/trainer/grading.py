@@ -12,6 +12,7 @@ from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
 from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
+from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
@@ -63,7 +64,7 @@ class Grading:
             sources, step = asked.get("data_source").tolist(), self.trainer.global_steps
             raise not_finite(rewards.tolist(), sources, prompts, f"step {step}")
         extra_fields = data.get("extra_fields").tolist()
-        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
+        infos = [with_told(extra) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
         last = responses_per_prompt(config) if draws_more(config) else math.inf
         return Grades(
@@ -107,11 +108,13 @@ class Grading:
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
             first=sampled.first if draws_more(self.trainer.config) else None,
             vine=sampled.vine,
+            told=told_columns(sampled.infos, self.trainer.config),
         )
         self._warn_of_graded_scores(metrics)
         written = grades.written[grades.sampled].double().sum().item()
         completions = 0.0 if sampled.vine is None else sampled.vine[:, 1].sum().item()
-        metrics["pacs/response_tokens/generated_sum"] = written + self.trainer.prompts.discarded_tokens + completions
+        others = self.trainer.prompts.discarded_tokens + completions + tokens_of_other_tries(grades.infos)
+        metrics["pacs/response_tokens/generated_sum"] = written + others
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 

@@ -16,6 +16,7 @@ from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.grading import outcome
+from pacs.integration.trainer.ranks import logged_as
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.method_loss import MethodLoss
@@ -38,6 +39,7 @@ class MethodTrainer(SynchronousTrainer):
         self.reference = ReferenceSchedule(self.method.reference)
         self.last_choice: Choice | None = None
         self.grades: Grades
+        self.memory: dict[str, float] = {}
         self.skipped = SkippedUpdates(config.run.faults.skipped_updates)
         self.references = ReferenceCheckpoints(self.saving.folder)
 
@@ -78,5 +80,9 @@ class MethodTrainer(SynchronousTrainer):
         return self.references.save(folder, self.reference, self.actor_rollout_wg)
 
     def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
-        """Take up the reference."""
+        """Take up the reference, and what the token weight carries, which the step's metrics hold."""
         self.references.load(checkpoint, self.reference, self.actor_rollout_wg)
+        weight, metrics = self.method.token_weight.chosen, self.saving.resumed_metrics or {}
+        for name in () if weight is None else weight.REMEMBERS:
+            if logged_as(name) in metrics:
+                self.memory[name] = metrics[logged_as(name)]

@@ -16,6 +16,7 @@ verl's loop does the rest: it draws the prompts before the step, and after it sa
 new weights. Where verl's own step (`PPOTrainer._step_once`) has a critic, a KL term and advantages, ours has none.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -24,12 +25,15 @@ from tensordict import TensorDict
 from verl.utils.debug import marked_timer
 
 from pacs.algorithm.distillation import TEACHER
+from pacs.integration.exchange import RANKS
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
+from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
 from pacs.integration.trainer.step_rows import fields_read, reference_spans, step_rows
 from pacs.integration.trainer.teacher import teach, teacher_metrics
+from pacs.integration.trainer.told import guided_rows
 from pacs.integration.trainer.update import log, reset, update
-from pacs.verl_keys.config import draws_more
+from pacs.verl_keys.config import draws_more, guides
 
 
 def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float], prompts: int) -> Any:
@@ -82,6 +86,7 @@ def wants_old_log_probs(trainer: Any) -> bool:
     """Whether verl's pass of log pi_old is due: at its interval, for verl's metrics, or for what `Method.reads`."""
     every = trainer.method.metrics.old_log_prob_every
     due = every is not None and trainer.global_steps % every == 0
+    due = due or ranks_are_due(trainer)
     return due or not OF_OLD_LOG_PROBS.isdisjoint(trainer.method.reads)
 
 
@@ -92,7 +97,10 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     if TEACHER in method.reads:
         metrics.update(teach(trainer, batch))
     fields = fields_read(method)
-    tokens = tq.kv_batch_get(select_fields=list(fields), **where) if fields else None
+    tokens = tq.kv_batch_get(select_fields=[name for name in fields if name != RANKS], **where) if fields else None
+    measured = ranks_of(trainer, where)
+    if tokens is not None and measured is not None and RANKS in fields:
+        tokens[RANKS] = measured[0]
     rows, alone = step_rows(
         grades.group_ids,
         ~grades.sampled,
@@ -101,7 +109,11 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
         grades.tokens,
         tokens,
         equal_groups=draws_more(trainer.config) and trainer.config.run.rollouts.dars.scale,
+        memory=trainer.memory,
     )
+    metrics.update(rank_metrics(trainer, measured, rows))
+    if guides(trainer.config):
+        rows = replace(rows, guided=guided_rows(grades.sampled, grades.infos))
     metrics.update(trainer.grading.metrics(grades, alone) | trainer.prompts.learn_rates(batch, grades))
     metrics.update(teacher_metrics(tokens, grades.sampled))
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.

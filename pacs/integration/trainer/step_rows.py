@@ -20,6 +20,7 @@ def step_rows(
     tokens: Mapping[str, torch.Tensor] | None = None,
     *,
     equal_groups: bool = False,
+    memory: Mapping[str, float] | None = None,
 ) -> tuple[RowFields, torch.Tensor]:
     """Group, check and credit the rows of a train batch.
 
@@ -31,6 +32,7 @@ def step_rows(
         lengths: (B,) tokens of each response.
         tokens: jagged (B, T) each, those of `fields_read`; None where there are none.
         equal_groups: no group pulls more for being larger (`batch_constants`).
+        memory: what a token weight carries from the step before (`batch_constants`).
 
     Returns:
         What the workers need; and (B,) bool, responses of which too few others are left to compare them with
@@ -55,8 +57,9 @@ def step_rows(
         lengths=lengths,
         streams=streams,
         equal_groups=equal_groups,
+        memory=memory,
     )
-    by_token = {"credit": constants.credit, "token_weights": constants.token_weights}
+    by_token = {name: getattr(constants, name) for name in ("credit", "token_weights", "penalties")}
     if tokens is not None:
         for name, values in by_token.items():
             if values is not None and values.dim() == 2:

@@ -8,11 +8,13 @@ import torch
 from verl.workers.utils.padding import no_padding_2_padding
 
 from pacs.algorithm import (
+    Constants,
     Method,
     advantage_loss,
     check_whole_groups,
     correction_weights,
     credited_objectives,
+    drift_penalty,
     mean_probabilities,
     method_loss,
     row_columns,
@@ -76,6 +78,8 @@ class MethodLoss:
                 denominator=mini_batch.denominator,
                 token_weights=constants.token_weights,
             )
+            drift = drift_penalty(trained, reference, mask & fields.active[:, None], constants.penalties)
+            loss = loss + drift / mini_batch.denominator
         else:
             check_whole_groups(fields.group_ids, fields.group_sizes, fields.row_mask)
             loss, rows = method_loss(
@@ -99,7 +103,9 @@ class MethodLoss:
         # A loss may be infinite where its gradient is not, as the surrogate's at log pi = -inf.
         loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
         table |= rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
-        table |= self._token_columns(model_output, data, log_probs.detach(), mask, constants.token_weights)
+        table |= self._token_columns(model_output, data, log_probs.detach(), mask, constants)
+        if fields.guided is not None:
+            table["guided"] = fields.guided
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
         return loss * data["dp_size"], {TABLES: (tuple(table), values)}
@@ -121,13 +127,15 @@ class MethodLoss:
         data: Any,
         log_probs: torch.Tensor,
         mask: torch.Tensor,
-        token_weights: torch.Tensor | None,
+        constants: Constants,
     ) -> dict[str, torch.Tensor]:
         """Columns that need each token: entropy, the gap to vLLM, token weights, what was merged; where it is there."""
-        columns = {}
+        columns, token_weights = {}, constants.token_weights
         if token_weights is not None:
             columns["token_weight"] = torch.where(mask, token_weights, 0).sum(dim=1)
             columns["weighted_tokens"] = (mask & (token_weights != 0)).sum(dim=1)
+            if constants.penalties is not None:
+                columns["penalized_tokens"] = (mask & (constants.penalties != 0)).sum(dim=1)
             columns["token_weight_least"] = torch.where(mask, token_weights, torch.inf).amin(dim=1).nan_to_num(posinf=1)
         if "entropy" in model_output:
             entropy = no_padding_2_padding(model_output["entropy"], data)

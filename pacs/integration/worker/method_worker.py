@@ -19,10 +19,12 @@ from pacs.algorithm import (
     score_responses,
     sequence_log_ratios,
 )
+from pacs.algorithm.memory import rank_stride
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
 from pacs.integration.exchange import REFERENCE, SCORED, TABLES, MiniBatch, RowFields, StepSettings
 from pacs.integration.worker.merging import merge_duplicates
 from pacs.integration.worker.method_loss import MethodLoss
+from pacs.integration.worker.ranks import rank_hidden_states
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
 
 
@@ -131,6 +133,8 @@ class MethodWorker(ProbedWorker):
     def set_loss_fn(self, loss_fn: MethodLoss) -> None:
         """verl's; equal rows are merged, if they are, in the passes of policy and reference alike."""
         super().set_loss_fn(loss_fn)
+        if self.actor is not None and (stride := rank_stride(loss_fn.method)) is not None:
+            rank_hidden_states(self.actor.engine, stride)
         if loss_fn.method.update.merge_duplicates:
             for model in (self.actor, self.ref):
                 if model is not None:

@@ -75,7 +75,6 @@ def test_weights_by_vllms_own_log_probabilities_make_up_for_it() -> None:
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        (f"{ROLLOUT}.multi_turn.enable=true", "multi_turn.enable=true is not tried here"),
         ("reward.reward_model.enable=true", "reward.reward_model.enable=true is not tried here"),
         ("reward.custom_reward_function.path=null", "verl's own verifiers are not tried here"),
     ],

@@ -89,6 +89,53 @@ def test_where_groups_may_be_split_they_still_lie_in_one_mini_batch(layout: tupl
     assert all(len(found) == 1 for found in mini_batch_of.values())
 
 
+@given(layouts(), st.integers(0, 99))
+@settings(max_examples=100, deadline=None)
+def test_balanced_mini_batches_hold_whole_groups_too(layout: tuple, seed: int) -> None:
+    uids, lengths, size, per_mini_batch, _, _ = layout
+    rewards = random.Random(seed).choices([0.0, 1.0], k=len(uids))
+    groups = list(groups_of(uids).values())
+    made = blocks_of(groups, lengths, per_mini_batch=per_mini_batch, size=size, rewards=rewards)
+    rows = [{row for block in mini_batch for row in block if row < len(uids)} for mini_batch in made]
+    assert sorted(chain(*rows)) == list(range(len(uids)))
+    assert all(sum(not mini_batch.isdisjoint(group) for mini_batch in rows) == 1 for group in groups)
+
+
+def test_rewards_come_before_cost_and_cost_decides_among_those_that_are_alike() -> None:
+    """Eight groups of four, by their number of right responses; all of one length but two."""
+    right = [4, 4, 3, 3, 1, 1, 0, 0]
+    uids = [str(group) for group in range(8) for _ in range(4)]
+    rewards = [float(place < right[group]) for group in range(8) for place in range(4)]
+    lengths = [1000 if group in (0, 1) else 100 for group in range(8) for _ in range(4)]
+    groups = list(groups_of(uids).values())
+
+    def sums(**options: list[float]) -> list[tuple[float, int]]:
+        made = blocks_of(groups, lengths, per_mini_batch=4, size=4, **options)
+        rows = [list(chain(*mini_batch)) for mini_batch in made]
+        return sorted((sum(rewards[row] for row in part), sum(lengths[row] for row in part)) for part in rows)
+
+    assert sums(rewards=rewards) == [(8.0, 4 * (1000 + 300))] * 2
+    shifted = [2 * reward - 7 for reward in rewards]  # any numbers will do
+    assert sums(rewards=shifted) == sums(rewards=rewards)
+    assert len(sums(rewards=[0.0] * 32)) == 2  # where all are the same, by cost alone
+
+
+def test_four_mini_batches_are_nearer_to_one_another_than_by_cost() -> None:
+    """Over many draws of pass rates: the spread of the sums, beside that of mini-batches of like cost."""
+    random_rates, spreads = random.Random(0), {"cost": 0.0, "rewards": 0.0}
+    for _ in range(30):
+        rates = [random_rates.choice([0.0, 0.1, 0.5, 0.9, 1.0]) for _ in range(32)]
+        rewards = [float(random_rates.random() < rate) for rate in rates for _ in range(8)]
+        lengths = [random_rates.randint(50, 500) for _ in rewards]
+        groups = [list(range(8 * group, 8 * group + 8)) for group in range(32)]
+        for name, options in (("cost", {}), ("rewards", {"rewards": rewards})):
+            made = blocks_of(groups, lengths, per_mini_batch=8, size=8, **options)
+            sums = [sum(rewards[row] for block in part for row in block) for part in made]
+            spreads[name] += max(sums) - min(sums)
+    assert spreads["rewards"] / 30 <= 1.5
+    assert spreads["cost"] / 30 > 8
+
+
 def blocks(sizes: list[int], length: int, size: int, **options: int) -> list[list[int]]:
     """The sizes of the groups in each block of one mini-batch."""
     uids = [str(group) for group, rows in enumerate(sizes) for _ in range(rows)]

@@ -8,6 +8,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from pacs.integration.exchange import TURNS
 from pacs.integration.trainer import grading
 from pacs.integration.trainer.grading import Grading, outcome
 from pacs.rewards.verdict import VerifierFailure
@@ -63,6 +64,23 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
     tags = [{"response_len": length} for length in LENGTHS]
     tags[3]["is_padding"] = True
     return SimpleNamespace(keys=["a_0_0", "a_1_0", "b_0_0", "b_1_0", "b_2_0"], tags=tags)
+
+
+def test_turns_that_the_loop_tells_of_are_counted(batch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [{"last": 3, "turns": 2 + i % 2, "calls": i, "failed": 0, "cut": i == 1} if i else None for i in range(5)]
+    extra = [{"reward_extra_info": {"status": "correct"}} | ({TURNS: each} if each else {}) for each in turns]
+    rows = grading._columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: extra)}
+    monkeypatch.setattr(grading, "_columns", lambda batch, *names: rows)
+    grader = Grading(make_trainer())
+    grades = grader.grade(batch)
+    known = [each or {"turns": 1, "calls": 0, "failed": 0, "cut": False} for each in turns]
+    known = [each for each, row in zip(known, grades.sampled.tolist(), strict=True) if row]
+    metrics = grader.metrics(grades)
+    assert metrics["pacs/turns/response_mean"] == pytest.approx(sum(each["turns"] for each in known) / len(known))
+    assert metrics["pacs/turns/response_max"] == 3
+    assert metrics["pacs/turns/calls_mean"] == pytest.approx(sum(each["calls"] for each in known) / len(known))
+    assert metrics["pacs/turns/cut_fraction"] == pytest.approx(sum(each["cut"] for each in known) / len(known))
+    assert not [name for name in metrics if "pacs_turns" in name]
 
 
 def test_the_parts_of_a_reward_are_logged_and_kept_by_name(batch: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What the trainer adds to verl's loop, at values that are not the default: without Ray and without a model."""
 
+import json
 import math
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.run_folder import RunFolder
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import baselines, phases
+from pacs.integration.trainer import ranks as ranks_module
 from pacs.integration.trainer import step as step_module
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.prompts import PromptOrder
@@ -186,6 +188,7 @@ def test_what_a_method_reads_of_tokens_is_fetched_and_its_credit_is_written(
         ("position", ["response_mask"], False, [[1.0, 1.0, 0.5], [1.0]]),
         ("probability", ["response_mask", "rollout_log_probs"], False, [[0.2, 1.0, 0.46211717], [0.9640276]]),
         ("entropy_top", ["response_mask", "entropy"], True, [[0.0, 1.0, 0.0], [1.0]]),
+        ("kl_cov", ["response_mask", "old_log_probs"], True, [[1.0, 1.0, 1.0], [1.0]]),
     ],
 )
 def test_a_token_weight_is_made_of_what_it_reads(
@@ -200,6 +203,7 @@ def test_a_token_weight_is_made_of_what_it_reads(
     rows = {
         "response_mask": jagged([[1.0, 0.0, 1.0], [1.0]]),
         "entropy": jagged([[0.5, 9.0, 2.0], [3.0]]),
+        "old_log_probs": jagged([[-9.0, 0.0, -1.0], [0.0]]),
         "rollout_log_probs": jagged([[-9.0, 0.0, math.log(0.25)], [0.0]]),
     }
 
@@ -213,6 +217,66 @@ def test_a_token_weight_is_made_of_what_it_reads(
     assert fetched == asked
     found = [row.tolist() for row in put["pacs_token_weights"].unbind()]
     assert found == [pytest.approx(row, rel=1e-6) for row in weights]
+    assert ("pacs_penalties" in put) == (name == "kl_cov")
+    if name == "kl_cov":  # one token, of the response of 1 or 0 that its log-probability goes with
+        assert sum(float(row.sum()) for row in put["pacs_penalties"].unbind()) == 1
+
+
+ERA = ("method.token_weight.name=era", "method.token_weight.era.stride=2", "method.token_weight.era.ema=0.25")
+
+
+def test_eras_ranks_are_fetched_logged_and_carried_to_the_next_step_and_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker gives them of prompt and response, at the place before each token."""
+    made, put, fetched = make_trainer(tmp_path, *ERA), {}, []
+    made.global_steps = 1
+    assert step_module.wants_old_log_probs(made)
+    monkeypatch.setattr(made.grading, "grade", lambda batch: TWO)
+    first, second = [0.0, 0.0, 0.0, 0.0, 9.0, 4.0, 2.0, 0.0], [0.0, 0.0, 0.0, 3.0, 0.0]
+    rows = {
+        "response_mask": jagged([[1.0, 0.0, 1.0, 1.0], [1.0, 1.0]]),
+        "effective_rank": jagged([first, second]),  # prompts of four and three tokens
+    }
+
+    def get(select_fields: list[str], **_: Any) -> Any:
+        fetched.append(select_fields)
+        return tu.get_tensordict({field: rows[field] for field in select_fields})
+
+    for module in (step_module, ranks_module):
+        monkeypatch.setattr(module.tq, "kv_batch_get", get)
+    monkeypatch.setattr(step_module.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
+    batch, metrics = KVBatchMeta(partition_id="train", keys=["1-0_0_0", "1-0_1_0"], tags=[{}] * 2), {}
+    step_module.score(made, batch, metrics)
+    assert fetched == [["response_mask"], ["effective_rank", "response_mask"]]
+    assert [row.tolist() for row in put["pacs_token_weights"].unbind()] == [[1.0] * 4, [1.0] * 2]
+    assert metrics["pacs/effective_rank/rank_correct_mean"] == 2  # 9 is at a tool's token
+    assert metrics["pacs/effective_rank/rank_wrong_mean"] == 3
+    assert metrics["pacs/token_weight/era_rank_mean"] == 2.5
+    assert made.memory == {
+        name: metrics[f"pacs/token_weight/{name}_mean"] for name in ("era_rank", "era_velocity", "era_acceleration")
+    }
+    again = make_trainer(tmp_path, *ERA)
+    again.saving.resumed_metrics = json.loads(json.dumps(metrics))
+    monkeypatch.setattr(again.references, "load", lambda *_: None)
+    again.load_algorithm_state(None)
+    assert again.memory == made.memory
+    again.global_steps = 2
+    monkeypatch.setattr(again.grading, "grade", lambda batch: TWO)
+    rows["effective_rank"] = jagged([[3 * value for value in first], second])
+    step_module.score(again, batch, metrics)
+    right, wrong = put["pacs_token_weights"].unbind()
+    assert right.tolist() == [right[0].item(), 1.0, right[0].item(), right[0].item()]
+    assert 0.5 <= wrong[0] < 1 < right[0] <= 1.5  # both ranks are above 2.5
+    assert again.memory["era_rank"] == 0.75 * 2.5 + 0.25 * (6 + 3) / 2
+
+
+@pytest.mark.parametrize(("step", "due"), [(4, True), (5, False)])
+def test_ranks_for_the_metrics_alone_are_measured_at_their_interval(tmp_path: Path, step: int, due: bool) -> None:
+    made = make_trainer(tmp_path, "method.metrics.effective_rank_every=2")
+    made.global_steps = step
+    assert step_module.wants_old_log_probs(made) == due
+    assert ranks_module.ranks_are_due(made) == due
 
 
 def test_so_many_skipped_updates_in_a_row_are_too_many(tmp_path: Path) -> None:

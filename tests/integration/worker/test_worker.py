@@ -16,7 +16,7 @@ from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real
-from pacs.algorithm.token_weights import SurprisalBand, TokenWeightConfig
+from pacs.algorithm.token_weights import ClipCov, KlCov, PooledEntropy, SurprisalBand, TokenWeightConfig
 from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,
@@ -71,6 +71,13 @@ FAMILY: dict[str, Method] = {
     "disco, position": Disco(token_weight=TokenWeightConfig(name="position")),
     "credit for each token, surprisal_band": TokenCredit(
         token_weight=TokenWeightConfig(name="surprisal_band", surprisal_band=SurprisalBand(high=1.55))
+    ),
+    "pacs, clip_cov": Pacs(
+        token_weight=TokenWeightConfig(name="clip_cov", clip_cov=ClipCov(share=1.0, low=0.1, high=2.0))
+    ),
+    "grpo, kl_cov": Grpo(token_weight=TokenWeightConfig(name="kl_cov", kl_cov=KlCov(share=0.1, coefficient=0.7))),
+    "grpo, pooled_entropy": Grpo(
+        token_weight=TokenWeightConfig(name="pooled_entropy", pooled_entropy=PooledEntropy(strength=2.0))
     ),
     "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5))),
 }

@@ -23,7 +23,13 @@ WEIGHTED = [
     (config, split, "reference")
     for config in ("pacs, steer", "grpo, entropy_top", "nft, probability", "credit for each token, surprisal_band")
     for split in ("grouped, two groups", "cached, four rows")
-] + [("disco, position", "cached, four rows", "reference")]
+] + [
+    ("disco, position", "cached, four rows", "reference"),
+    ("pacs, clip_cov", "grouped, two groups", "reference"),
+    ("grpo, pooled_entropy", "cached, four rows", "reference"),
+]
+#: Of which the loss has a term beside it, and no weight is below 1.
+PENALIZED = [("grpo, kl_cov", split, "reference") for split in ("grouped, two groups", "cached, four rows")]
 STEPS = ("grouped", "cached, two epochs")
 
 
@@ -32,11 +38,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder: Path = tmp_path_factory.mktemp("worker")
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
-    cases.write_cases(folder, 1, {CASE: [*WAYS, *WEIGHTED]}, STEPS)
+    cases.write_cases(folder, 1, {CASE: [*WAYS, *WEIGHTED, *PENALIZED]}, STEPS)
     return cases.run_ranks(folder, 1)[CASE]
 
 
-@pytest.mark.parametrize("way", [*WAYS, *WEIGHTED], ids=" - ".join)
+@pytest.mark.parametrize("way", [*WAYS, *WEIGHTED, *PENALIZED], ids=" - ".join)
 def test_the_gradient_is_that_of_one_whole_batch_pass(way: tuple[str, str, str], results: dict) -> None:
     config, _, reference = way
     family, _, temperature = cases.CASES[CASE]
@@ -68,7 +74,14 @@ def test_the_weights_of_tokens_are_logged(way: tuple[str, str, str], results: di
     }
     found = {name: results[way]["metrics"][f"pacs/token_weight/{name}"] for name in expected}
     assert found == pytest.approx(expected, rel=1e-5)
-    assert expected["per_token"] < 1
+    assert expected["least_min"] < 1
+
+
+@pytest.mark.parametrize("way", PENALIZED, ids=" - ".join)
+def test_the_tokens_that_are_held_are_logged(way: tuple[str, str, str], results: dict) -> None:
+    tokens, metrics = sum(sum(row.mask) for row in cases.ROWS), results[way]["metrics"]
+    assert metrics["pacs/token_weight/penalized_per_token"] == pytest.approx(int(0.1 * tokens) / tokens)
+    assert metrics["pacs/token_weight/per_token"] == 1
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -231,8 +231,15 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
                     "probability": math.tanh(2 * math.exp(float(log_prob))),
                     "surprisal_band": -float(log_prob) / float(entropy),
                     "position": 1 - 0.5 * places.index(t) / max(1, len(places) - 1),
+                    "clip_cov": (advantage, float(log_prob)),
+                    "kl_cov": 1.0,
+                    "pooled_entropy": float(entropy),
                 }[name]
     weights = [torch.ones(len(row.response)) for row in rows]
+    if name == "clip_cov":
+        for (i, t), value in covariances(known).items():
+            weights[i][t] = float(not 0.1 < value < 2)
+        return weights
     bound = sorted(known.values(), reverse=True)[round(0.2 * len(known)) - 1]
     for (i, t), value in known.items():
         if name == "steer":
@@ -241,9 +248,35 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
             weights[i][t] = float(value >= bound)
         elif name == "surprisal_band":
             weights[i][t] = float(0.5 <= value <= 1.55)
+        elif name == "pooled_entropy":
+            own = {place: entropy for (row, place), entropy in known.items() if row == i}
+            others = [entropy for entropy in own.values() if entropy < bound]
+            pooled = {
+                place: entropy if entropy >= bound else sum(others) / len(others) for place, entropy in own.items()
+            }
+            weights[i][t] = max(0, 1 + 2.0 * (pooled[t] / (sum(pooled.values()) / len(pooled)) - 1))
         else:
             weights[i][t] = max(0.2, value)
     return weights
+
+
+def covariances(known: dict[tuple[int, int], tuple[float, float]]) -> dict[tuple[int, int], float]:
+    """Of two numbers a token, by row and place: each less its mean, multiplied."""
+    means = [sum(values) / len(known) for values in zip(*known.values(), strict=True)]
+    return {place: (one - means[0]) * (other - means[1]) for place, (one, other) in known.items()}
+
+
+def naive_drift(
+    log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Grpo
+) -> torch.Tensor:
+    """0.7 |log pi - log pi_ref| of the tenth of the tokens with the highest covariance: their mean over all tokens."""
+    known = {}
+    for i, row in enumerate(rows):
+        labels = torch.tensor([float(other.label) for other in rows if other.uid == row.uid])
+        advantage = float((float(row.label) - labels.mean()) / (labels.std() + 1e-6))
+        known |= {(i, t): (advantage, float(rollout_log_probs(row)[t])) for t, own in enumerate(row.mask) if own}
+    highest = sorted(covariances(known).items(), key=lambda each: -each[1])[: int(0.1 * len(known))]
+    return torch.stack([0.7 * (log_probs[i][t] - reference[i][t]).abs() for (i, t), _ in highest]).sum() / len(known)
 
 
 def response_distributions(model: PreTrainedModel, row: Row, temperature: float) -> torch.Tensor:
@@ -289,7 +322,8 @@ def loss_of(
         row_mask=torch.ones(len(rows), dtype=torch.bool),
     )
     if isinstance(config, Grpo):
-        return token_credit_loss(log_probs, reference, rows, config)
+        drift = naive_drift(log_probs, reference, rows, config) if config.token_weight.name == "kl_cov" else 0
+        return token_credit_loss(log_probs, reference, rows, config) + drift
     if isinstance(config, EqualPull):
         groups = [batch.take((batch.group_ids == group).nonzero().squeeze(1)) for group in range(len(ids))]
         return torch.stack([naive_loss(group, config) for group in groups]).mean()

@@ -69,7 +69,17 @@ def test_what_methods_has_run_is_not_run_again(question: str, ours: str, theirs:
 
 def test_a_token_weight_is_compared_with_its_method_without_one() -> None:
     question = questions.read("token_weights")
-    kinds = ("entropy_top", "steer", "probability", "surprisal_band")
+    kinds = (
+        "entropy_top",
+        "steer",
+        "probability",
+        "surprisal_band",
+        "clip_cov",
+        "kl_cov",
+        "pooled_entropy",
+        "era",
+        "delta",
+    )
     assert question.against() == {
         "pacs": [*(f"pacs_{kind}" for kind in kinds), "grpo"],
         "grpo": [f"grpo_{kind}" for kind in kinds],

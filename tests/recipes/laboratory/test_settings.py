@@ -42,6 +42,10 @@ from recipes.laboratory.settings import Settings
         ({"responses": 1}, "responses=1: pacs with these options compares at least 2 responses"),
         ({"responses": 2, "options": {"estimator": "grpo"}}, "responses=2: pacs .* at least 3"),
         (
+            {"staleness": 1, "options": {"token_weight": {"name": "era"}}},
+            "method.token_weight.name=era with staleness",
+        ),
+        (
             {"staleness": 1, "options": {"token_weight": {"name": "steer", "steer": {"form": "exact"}}}},
             "form=exact with staleness: .* set form to public, or staleness to 0",
         ),

@@ -1,0 +1,57 @@
+"""What a model would have scored with fewer tokens, from the samples of `pacs evaluate` alone: each is cut at several
+budgets and graded again, so that a gain can be told from brevity. No GPU, no vLLM: sample once, with the largest budget
+as --max-tokens. Of several evaluations, differences to the first one by the paired bootstrap over problems.
+
+Writes DIR/budgets.md, DIR/budgets.json and DIR/budgets.png, and prints the first.
+
+examples:
+  pacs evaluate budgets eval/pacs --out budgets
+  pacs evaluate budgets eval/base eval/pacs --budgets 2048 4096 8192 --out budgets
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from pacs.base.arguments import positive
+from pacs.base.files import check_folder, told_apart, write_atomically
+from pacs.base.terminal import print
+
+JSON, PAGE, PICTURE = "budgets.json", "budgets.md", "budgets.png"
+#: Of the largest `--max-tokens` that all evaluations have, the defaults are this and its halves.
+HALVES = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add = parser.add_argument
+    add("folders", nargs="+", type=Path, metavar="FOLDER", help="--out folder of an evaluation")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    about = "tokens of a response (default: --max-tokens of the evaluations, and its half, four times over)"
+    add("--budgets", nargs="+", type=positive, metavar="N", help=about)
+    add("--tokenizer", type=Path, metavar="DIR", help="a model's folder, where an evaluation's own is gone")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Cut, grade, write and print."""
+    from pacs.evaluation.budgets import budget_curves, to_json
+    from pacs.evaluation.budgets_page import draw, page
+    from pacs.evaluation.process import nothing_left
+    from pacs.evaluation.settings import read_settings
+
+    folders = dict(zip(told_apart(args.folders), args.folders, strict=True))
+    settings = [read_settings(folder) for folder in args.folders]
+    check_folder(args.out)
+    most = min(each.sampling.max_tokens for each in settings)
+    budgets = sorted(set(args.budgets or (max(1, most >> i) for i in range(HALVES))))
+    with nothing_left():
+        found = budget_curves(folders, budgets, args.tokenizer)
+    problems = {task: settings[0].tasks[task].problems for task in found}
+    text = page(found, problems)
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_atomically(args.out / JSON, json.dumps(to_json(found), indent=1, ensure_ascii=False) + "\n")
+    draw(found).savefig(args.out / PICTURE)
+    write_atomically(args.out / PAGE, text)
+    print(text, end="")
+    print(f"in {args.out}")
+    return 0

@@ -1,0 +1,151 @@
+"""pass@1 by budget: samples whose answers stand at known tokens, cut and graded beside a loop."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer
+
+from pacs import cli
+from pacs.evaluation.budgets import budget_curves, cut_of, within
+from pacs.evaluation.folder import Store, write_problems
+from pacs.evaluation.grade import grade
+from pacs.evaluation.sample import Problem, Sample
+from pacs.evaluation.settings import Sampling
+from pacs.rewards.reasoning import UNENDED
+from recipes.arithmetic.tokenizer import build_tokenizer
+from tests.evaluation.folders import MODEL, TASK, problems, settings_of
+
+LIMIT = 64
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    build_tokenizer(64).save_pretrained(folder)
+    return folder
+
+
+def written(folder: Path, text: str) -> int:
+    return len(AutoTokenizer.from_pretrained(folder)(text, add_special_tokens=False)["input_ids"])
+
+
+def response_of(problem: Problem, index: int) -> str:
+    """The answer after 2, 12, 22 ... words' characters; the last sample's is wrong."""
+    answer = "77" if index == 3 else problem.ground_truth
+    return "1+" * (1 + 5 * index) + f"\\boxed{{{answer}}}" + "+1" * 3
+
+
+def write(out: Path, tokenizer: Path, *, shift: int = 0, max_tokens: int = LIMIT, begins: int | None = None) -> None:
+    """An evaluation whose samples of a problem have 4 responses; `shift` puts each answer later."""
+    model = replace(MODEL, folder=str(tokenizer))
+    settings = settings_of(model=model, sampling=Sampling(max_tokens=max_tokens))
+    write_problems(out, TASK, problems())
+    settings.write(out)
+    store = Store(out, TASK, model.prefix)
+    for problem in problems():
+        for index in range(4):
+            text = "1+" * shift + response_of(problem, index)
+            sample = Sample(problem.id, index, 0, text, written(tokenizer, text) + 1, truncated=False)
+            sample = replace(sample, answer_begins=begins)
+            store.add(sample)
+            store.add_grade(grade(problem, sample, settings.verifiers))
+    store.close()
+
+
+def naive(tokenizer: Path, budget: int, shift: int = 0) -> float:
+    """The share of responses whose first tokens hold the whole box of the right answer."""
+    loaded, right = AutoTokenizer.from_pretrained(tokenizer), []
+    for problem in problems():
+        for index in range(4):
+            ids = loaded("1+" * shift + response_of(problem, index), add_special_tokens=False)["input_ids"]
+            boxed = re.search(r"\\boxed\{(\d+)\}", loaded.decode(ids[:budget]).replace(" ", ""))
+            right.append(boxed is not None and boxed[1] == problem.ground_truth)
+    return sum(right) / len(right)
+
+
+def test_each_budget_counts_the_answers_that_are_written_by_then(tmp_path: Path, tokenizer: Path) -> None:
+    write(tmp_path / "one", tokenizer)
+    write(tmp_path / "later", tokenizer, shift=6)
+    budgets = [8, 16, 24, 40, LIMIT]
+    found = budget_curves({"one": tmp_path / "one", "later": tmp_path / "later"}, budgets)[TASK]
+    shares = []
+    for budget in budgets:
+        one, later = found["one"][budget], found["later"][budget]
+        assert one.accuracy.mean == pytest.approx(naive(tokenizer, budget))
+        assert later.accuracy.mean == pytest.approx(naive(tokenizer, budget, shift=6))
+        assert one.difference is None
+        assert later.difference is not None
+        assert later.difference.mean == pytest.approx(later.accuracy.mean - one.accuracy.mean)
+        shares.append(one.accuracy.mean)
+        lengths = [written(tokenizer, response_of(problem, index)) + 1 for problem in problems() for index in range(4)]
+        assert one.tokens == pytest.approx(sum(min(n, budget) for n in lengths) / 12)
+        assert one.cut == pytest.approx(sum(n > budget for n in lengths) / 12)
+    assert shares == sorted(shares)
+    assert 0 < shares[1] < shares[-1] == 0.75
+
+
+def test_a_prefix_has_so_many_tokens(tokenizer: Path) -> None:
+    cut, loaded = cut_of(tokenizer), AutoTokenizer.from_pretrained(tokenizer)
+    text = "12+34=\\boxed{46}"
+    ids = loaded(text, add_special_tokens=False)["input_ids"]
+    for budget in range(len(ids) + 1):
+        sample = Sample("p", 0, 0, text, len(ids) + 1, truncated=False)
+        prefix = cut(sample, budget)
+        assert text.startswith(prefix)
+        assert loaded(prefix, add_special_tokens=False)["input_ids"] == ids[:budget]
+    # A text of other tokens than were sampled (twice as many here) is cut at the same share of them.
+    longer = Sample("p", 0, 0, text, 2 * len(ids), truncated=True)
+    assert cut(longer, len(ids)) == cut(Sample("p", 0, 0, text, len(ids), truncated=True), len(ids) // 2)
+
+
+def test_a_budget_that_ends_within_the_reasoning_leaves_no_answer(tokenizer: Path) -> None:
+    sample = Sample("p", 0, 0, "\\boxed{4} no, wait. So: \\boxed{4}", 40, truncated=False, answer_begins=20)
+
+    def cut(sample: Sample, budget: int) -> str:
+        return sample.response[:budget]
+
+    assert within(sample, 19, cut).answer_begins == UNENDED
+    assert within(sample, 30, cut).answer_begins == 20
+    assert within(replace(sample, answer_begins=None), 5, cut).answer_begins is None
+    problem = Problem("p", [{"role": "user", "content": "2+2"}], "sums", "4", {})
+    assert grade(problem, within(sample, 15, cut), {}).status == "no_answer"
+    assert grade(problem, sample, {}).status == "correct"
+    assert within(sample, 15, cut).truncated
+
+
+def run(*words: Any) -> int:
+    return cli.main(["evaluate", "budgets", *map(str, words)])
+
+
+def test_the_command_writes_a_page_numbers_and_a_picture(
+    tmp_path: Path, tokenizer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "one", tokenizer)
+    write(tmp_path / "later", tokenizer, shift=6)
+    assert run(tmp_path / "one", tmp_path / "later", "--out", tmp_path / "out") == 0
+    printed = capsys.readouterr().out
+    page = (tmp_path / "out" / "budgets.md").read_text()
+    assert page in printed
+    assert "| later − one" in page
+    numbers = json.loads((tmp_path / "out" / "budgets.json").read_text())
+    assert list(numbers[TASK]["one"]) == ["4", "8", "16", "32", "64"]
+    assert numbers[TASK]["one"]["64"]["accuracy"]["mean"] == 0.75
+    assert (tmp_path / "out" / "budgets.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_cut_is_refused(tmp_path: Path, tokenizer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "one", tokenizer)
+    for words, said in (
+        ([tmp_path / "one", "--budgets", 8, 128], ["--budgets 128", "--max-tokens 64", "no budget above"]),
+        ([tmp_path / "one", "--tokenizer", tmp_path / "nowhere"], ["nowhere has no tokenizer", "--tokenizer"]),
+        ([tmp_path / "one", tmp_path / "one"], ["given twice"]),
+        ([tmp_path], ["pacs evaluate"]),
+    ):
+        assert run(*words, "--out", tmp_path / "out") == 2
+        printed = capsys.readouterr().err
+        assert [part for part in said if part not in printed] == []
+    assert not (tmp_path / "out").exists()
