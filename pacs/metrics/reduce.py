@@ -71,7 +71,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
-            answer_probability   of the reference answer at its end (`run.rlpr.answer_weight`), or 0; answered: it has one
+            answer_probability   of a reference answer at its end (`run.rlpr.answer_weight`), or 0; answered: has one
             penalized_tokens     tokens that are held at the policy that sampled (`kl_cov`)
             merged_tokens        tokens that had no pass of their own (`method.update.merge_duplicates`)
             guided               1 if it was sampled with guidance that its prompt does not have; not reduced
