@@ -30,16 +30,16 @@ TABLES = f"{PREFIX}tables"
 MERGED = f"{PREFIX}merged"
 #: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
-#: Among them: tokens that the policy wrote, and that carry no gradient.
-MASKED = f"{PREFIX}masked"
-#: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
-#: that, and behind its last.
-REFERENCE_SPAN = f"{PREFIX}reference_span"
 #: Likewise, of a response of several turns: `pacs.metrics.turns.Turns` as a dict.
 TURNS = f"{PREFIX}turns"
 #: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
 #: its place (`rescued`), and the `tokens` of the other tries.
 GUIDED = f"{PREFIX}guided"
+#: Among them: tokens that the policy wrote, and that carry no gradient.
+MASKED = f"{PREFIX}masked"
+#: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
+#: that, and behind its last.
+REFERENCE_SPAN = f"{PREFIX}reference_span"
 #: The same: how many steps a response has, and tokens of completions that were sampled for their values.
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 

@@ -65,8 +65,8 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
         yield from rates_problems(config)
-        yield from reference_problems(config, files)
         yield from guidance_problems(config, train)
+        yield from reference_problems(config, files)
     first = None if data_problems else train[0]
     of_own_code = list(own_code_problems(config, first, note))
     if not problems:

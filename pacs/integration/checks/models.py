@@ -15,7 +15,8 @@ from pacs.verl_keys.config import longest_row
 #: Where a recipe looks for its model and problems, below outputs/ -> what is given to the program that makes them.
 MADE_BY = {
     "arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": "",
-    "spelled_sums": "", "code_repair": "",
+    "code_repair": "",
+    "spelled_sums": "",
 }  # fmt: skip
 
 
