@@ -11,7 +11,7 @@ GROUP = 6
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_gradient_is_that_of_the_soft_balance(hard: bool) -> None:
     """dL_i/dpsi_i = w- (1-R) sigma - w+ R (1-sigma), w+ = G/(2 sum R), w- = G/(2 sum(1-R)): of 0 and 1 the hard one."""
-    generator = torch.Generator().manual_seed(hard)
+    generator = torch.Generator().manual_seed(int(hard))
     labels = torch.rand(2 * GROUP, generator=generator, dtype=torch.float64)
     labels = labels.round() if hard else labels
     log_ratios = torch.randn(2 * GROUP, generator=generator, dtype=torch.float64)

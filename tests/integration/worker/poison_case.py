@@ -42,6 +42,7 @@ def batch_of(strategy: str, reference: dict[int, float], config: Pacs = CONFIG) 
         "pacs_self_reference": False,
         "pacs_update": 2,
         "pacs_denominator": float(data["pacs_shares"].sum()),
+        "pacs_rows": float(data["pacs_row_mask"].sum()),
         "dp_size": 1,
     }
     if strategy == "cached":
