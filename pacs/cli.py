@@ -23,6 +23,7 @@ COMMANDS = {
     "data prepare": ("data_prepare", "turn a source of problems into verl's parquet"),
     "data stats": ("data_stats", "lengths, kinds of answers, duplicates and difficulty of a problem set"),
     "data show": ("data_show", "prompts as the model gets them, and their gold answers"),
+    "data baseline": ("data_baseline", "how probable right answers are without reasoning, for reference_probability"),
     "data rate": ("data_rate", "how often a model solves each problem, for training by pass rates"),
     "data list": ("data_list", "the known sources of problems"),
     "plan": ("plan", "memory and time of a training step, before it is run"),

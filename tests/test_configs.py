@@ -20,6 +20,7 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from pacs import cli
 from pacs.algorithm import METHODS
+from pacs.algorithm.distillation import Taught
 from pacs.base.paths import config_dir, verl_configs
 from pacs.base.settings import flatten
 from pacs.integration.checks.machine import how_to_prepare
@@ -49,6 +50,8 @@ PAPER: dict[str, Any] = json.loads((files("pacs.paper") / "training.json").read_
 
 @cache
 def composed(algorithm: str, *overrides: str) -> DictConfig:
+    if algorithm in ("distillation", "pacs_distilled"):  # nobody is taught by nobody
+        overrides = (*overrides, "method.teacher=Qwen/Qwen3-14B")
     with initialize_config_dir(str(config_dir()), version_base=None):
         return compose(algorithm, overrides=list(overrides))
 
@@ -76,7 +79,7 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    others = {"arithmetic", "code_repair", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke"}
+    others = {"arithmetic", "code_repair", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", "spelled_sums"}
     assert options("recipe") == others | TASKS.keys()
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
     assert options("data") == {"arithmetic", "gsm8k", "math"}
@@ -279,7 +282,8 @@ def test_groups_are_filtered_with_every_algorithm(algorithm: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_s_config_has_its_defaults(name: str) -> None:
     """A class that is used without its config, in a test or a program, is the same method."""
-    assert method_in(composed(name, "recipe=qwen3_8b")) == METHODS[name]()
+    made = method_in(composed(name, "recipe=qwen3_8b"))
+    assert made == METHODS[name](**({"teacher": made.teacher} if isinstance(made, Taught) else {}))
 
 
 def test_no_two_algorithms_share_a_folder() -> None:

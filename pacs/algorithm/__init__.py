@@ -5,6 +5,7 @@ groups may differ in size, and rows may come in any order. Everything is calcula
 where the inputs are.
 """
 
+from pacs.algorithm.answer_probability import mean_probabilities
 from pacs.algorithm.conformance import check_method
 from pacs.algorithm.constants import batch_constants, credit_means
 from pacs.algorithm.correction import CorrectionConfig, correction_weights, scale_gradient
@@ -45,6 +46,7 @@ __all__ = [
     "credit_means",
     "credited_objectives",
     "drift_penalty",
+    "mean_probabilities",
     "method_loss",
     "method_of",
     "row_columns",

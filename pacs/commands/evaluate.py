@@ -78,15 +78,21 @@ def add_sampling(group: argparse._ArgumentGroup, default: Sampling = DEFAULT) ->
         value = getattr(default, option[2:].replace("-", "_"))
         add(option, type=kind, default=value, metavar=metavar, help=f"{about}default: {value}")
     add("--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false")
+    add_reasoning(group)
+    add("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
+    add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
+
+
+def add_reasoning(group: argparse._ActionsContainer) -> None:
+    """How the model marks its reasoning, and in which precision it calculates."""
+    add = group.add_argument
     about = (
         f"the delimiters of the model's reasoning, in which no answer counts: '{EXAMPLE}', [] for none (default: as "
         "the model's run named them, else what tokenizer, chat template and prompt say)"
     )
     add("--reasoning", type=_delimiters, metavar="JSON", help=about)
-    add("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
     about = "of the weights (default: auto, as they are stored)"
     add("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"), help=about)
-    add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
 
 
 def add_engines(group: argparse._ArgumentGroup) -> None:

@@ -11,7 +11,6 @@ import argparse
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
@@ -19,7 +18,7 @@ from pacs.base.terminal import print
 from pacs.evaluation.folder import read_grades, read_problems, read_samples
 from pacs.evaluation.sample import Grade, Problem, Sample
 from pacs.evaluation.settings import read_settings
-from pacs.rewards.verdict import Status
+from pacs.rewards.verdict import CLASSES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--right", action="store_true", help="only right ones")
     which.add_argument("--wrong", action="store_true", help="only those that are not right, for whatever reason")
-    which.add_argument("--status", choices=get_args(Status), help="only those to which the verifier gave this status")
+    which.add_argument("--status", choices=CLASSES, help="only those to which the verifier gave this status")
     add("-n", type=positive, default=3, metavar="N", help="how many (default: 3)")
 
 

@@ -179,6 +179,7 @@ _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _
 OFFERED: dict[str, dict[str, Offer]] = {
     "train": _ALGORITHM,
     "data prepare": {"source": offered_sources, "evaluation": _folders(_has_file("pacs.evaluation.tasks:FILE"))},
+    "data baseline": {"model": _MODEL, "data": _folders(lambda _: False, files=".parquet")},
     "data rate": {"model": _MODEL, "data": _folders(lambda _: False, files=".parquet"), **_GRADING},
     "plan": {**_ALGORITHM, "gpu": _one_of(_names("pacs.planning.devices:GPUS"))},
     "doctor": _ALGORITHM,

@@ -15,6 +15,7 @@ BOXED = "Please reason step by step, and put your final answer within \\boxed{}.
 INSTRUCTIONS = {
     "math": BOXED,
     "exact_match": BOXED,
+    "reference_probability": BOXED,
     "multiple_choice": "Please reason step by step, and put the letter of the right choice within \\boxed{}.",
     "code": "",  # the benchmark's own prompt says it
     "countdown": "Please reason step by step, and put your expression of the numbers within \\boxed{}.",

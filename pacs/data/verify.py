@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from pacs.rewards import code, countdown, exact_match, multiple_choice
+from pacs.rewards import code, countdown, exact_match, multiple_choice, reference_probability
 from pacs.rewards.isolation import Limits
 from pacs.rewards.math import gold_problem
 
@@ -20,6 +20,7 @@ PROBLEMS: Final[dict[str, Callable[[str], str | None]]] = {
     "code": code.gold_problem,
     "exact_match": exact_match.gold_problem,
     "countdown": countdown.gold_problem,
+    "reference_probability": reference_probability.gold_problem,
 }
 
 

@@ -170,11 +170,10 @@ class Engine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
-        sampled = self._settings.sampling_arguments()
         self._is_exchanging = True
         try:
             for request in requests:
-                sampling = SamplingParams(**sampled, seed=request.seed, output_kind=RequestOutputKind.FINAL_ONLY)
+                sampling = SamplingParams(**self._sampling(request), output_kind=RequestOutputKind.FINAL_ONLY)
                 self._engine.add_request(request.id, {"prompt_token_ids": request.prompt}, sampling)
             finished: list[Finished] = []
             until = time.monotonic() + EXCHANGE_SECONDS
@@ -185,6 +184,10 @@ class Engine:
         finally:
             self._is_exchanging = False
         return finished
+
+    def _sampling(self, request: Request) -> dict[str, Any]:
+        """Of a request, for vLLM's `SamplingParams`."""
+        return {**self._settings.sampling_arguments(), "seed": request.seed}
 
     def _finished(self, output: Any) -> Finished:
         response = output.outputs[0]

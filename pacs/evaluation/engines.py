@@ -86,13 +86,16 @@ def count_engines(gpus: list[int], tensor_parallel: int, asked: int | None) -> i
     return asked or room
 
 
-def start_engines(settings: EngineSettings, logs: Path, stop: StopRequest) -> list[RemoteEngine]:
+def start_engines(
+    settings: EngineSettings, logs: Path, stop: StopRequest, kind: type[Engine] = Engine
+) -> list[RemoteEngine]:
     """Start all engines at once, and wait until the last one is ready.
 
     Args:
         settings: of each.
         logs: folder for what they print.
         stop: asked while they start.
+        kind: what they do with a request.
 
     Raises:
         UserError: If there is no room for them.
@@ -108,7 +111,7 @@ def start_engines(settings: EngineSettings, logs: Path, stop: StopRequest) -> li
     needed, free = count * options.tensor_parallel, int(ray.available_resources().get("GPU", 0))
     if has_gpu and free < needed:
         print(f"waiting for {needed} GPUs, of which {free} are free now (--engines N starts fewer engines)", flush=True)
-    remote = ray.remote(Engine).options(
+    remote = ray.remote(kind).options(
         num_cpus=0,
         num_gpus=options.tensor_parallel if has_gpu else 0,
         scheduling_strategy="SPREAD",

@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from pacs.rewards.answers.read import key_of, read
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.answers.types import Expression
 from pacs.rewards.reasoning import UNENDED
-from pacs.rewards.verdict import Status
+from pacs.rewards.verdict import CLASSES
 
 #: Of k samples, for a problem's maj@k.
 DRAWS = 1000
@@ -165,7 +164,7 @@ def summarize(task: GradedTask, ks: Sequence[int], timing: Timing = Timing()) ->
         accuracy=pass_at_ks(counts, [1])[1],
         pass_at=pass_at_ks(counts, ks),
         maj_at=_maj_at_ks(task, ks),
-        statuses={status: statuses[status] / len(samples) for status in get_args(Status)},
+        statuses={status: statuses[status] / len(samples) for status in CLASSES},
         truncated=sum(graded.sample.truncated for graded in samples) / len(samples),
         mean_tokens=tokens / len(samples),
         mean_tokens_right=_mean(lengths[True]),

@@ -35,6 +35,11 @@ TURNS = f"{PREFIX}turns"
 #: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
 #: its place (`rescued`), and the `tokens` of the other tries.
 GUIDED = f"{PREFIX}guided"
+#: Among them: tokens that the policy wrote, and that carry no gradient.
+MASKED = f"{PREFIX}masked"
+#: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
+#: that, and behind its last.
+REFERENCE_SPAN = f"{PREFIX}reference_span"
 #: The same: how many steps a response has, and tokens of completions that were sampled for their values.
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 
@@ -106,6 +111,24 @@ class RowFields(Packed):
 
 
 @dataclass(frozen=True)
+class ReferenceSpans(Packed):
+    """Of B rows, written by the trainer where reference answers are trained in the place of sampled ones.
+
+    Attributes:
+        reference_first: (B,) int64, the place in the response of the reference answer's first token.
+        reference_end: (B,) int64, the place behind its last; the same where the response ends in none.
+    """
+
+    reference_first: torch.Tensor
+    reference_end: torch.Tensor
+
+    def mask(self, tokens: int) -> torch.Tensor:
+        """(B, T) bool, the tokens of the reference answers in responses that are padded to T tokens."""
+        places = torch.arange(tokens, device=self.reference_first.device)
+        return (places >= self.reference_first[:, None]) & (places < self.reference_end[:, None])
+
+
+@dataclass(frozen=True)
 class StepSettings(Packed):
     """Of a step, the same for all rows, written by the trainer.
 
@@ -113,11 +136,13 @@ class StepSettings(Packed):
         strategy: how the gradient is taken.
         reference_is_policy: the reference is the policy as it is when the step begins.
         learning_rate_factor: of `ReferenceSchedule`.
+        answer_weight: factor of the gradient of the reference answers' probabilities; 0: the rows have none.
     """
 
     strategy: Literal["grouped", "cached"]
     reference_is_policy: bool
     learning_rate_factor: float = 1.0
+    answer_weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -126,11 +151,13 @@ class MiniBatch(Packed):
 
     Attributes:
         denominator: N over all ranks.
+        rows: responses that take part, over all ranks.
         update: which of the step's updates it is for, from 0.
         self_reference: whether its reference is the policy as it is now.
     """
 
     denominator: float
+    rows: float
     update: int
     self_reference: bool
 

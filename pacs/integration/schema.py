@@ -1,9 +1,13 @@
 """The algorithms by the names of their trainers, and the method that a config describes."""
 
+from typing import Any
+
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, method_of
 from pacs.rewards.composite import Composite, RewardSettings
+from pacs.rewards.reference_probability import settings_of
+from pacs.rewards.registry import PATH
 from pacs.verl_keys.algorithm_changes import plain
 
 #: Algorithms of verl; each has a primary config of this name.
@@ -40,3 +44,9 @@ def composite_in(config: DictConfig) -> Composite | None:
     """
     settings = RewardSettings.from_mapping(plain(config.run.get("reward") or {}))
     return None if settings.total is None else Composite(settings, int(config.data.max_response_length))
+
+
+def reference_settings_in(config: DictConfig) -> dict[str, Any] | None:
+    """`opens` and `baseline` of the verifier `reference_probability`; None where no verifier of ours grades."""
+    reward = config.reward.custom_reward_function
+    return settings_of(plain(reward.get("reward_kwargs") or {})) if reward.path == PATH else None

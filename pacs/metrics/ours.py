@@ -105,6 +105,8 @@ METRICS = (
     Metric("pacs/token_weight/carrying_per_token", "weighted_tokens", ACTIVE),
     Metric("pacs/token_weight/least_min", "token_weight_least", ACTIVE),
     Metric("pacs/token_weight/penalized_per_token", "penalized_tokens", ACTIVE),
+    Metric("pacs/rlpr/answer_probability_mean", "answer_probability", ACTIVE),
+    Metric("pacs/rlpr/answered_fraction", "answered", ACTIVE),
     # Groups and responses.
     Metric("pacs/groups/mixed_fraction", "mixed", GROUPS),
     Metric("pacs/groups/all_correct_fraction", "all_correct", GROUPS),

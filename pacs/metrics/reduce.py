@@ -20,7 +20,8 @@ UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst"}
 OF_WEIGHTS = {"token_weight", "token_weight_least", "weighted_tokens", "penalized_tokens"}
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | {"row", "update", "merged_tokens", "guided"}
+OF_ROWS = {"row", "update", "merged_tokens", "guided", "answer_probability", "answered"}
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | OF_ROWS
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -72,6 +73,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
             penalized_tokens     tokens that are held at the policy that sampled (`kl_cov`)
+            answer_probability   mean probability of the reference answer's tokens (`run.rlpr.answer_weight`), or 0
+            answered             1 if it ends in a reference answer
             merged_tokens        tokens that had no pass of their own (`method.update.merge_duplicates`)
             guided               1 if it was sampled with guidance that its prompt does not have; not reduced
             row                  the row's place in the train batch; not reduced
@@ -85,8 +88,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     """
     if not tables:
         return {}
-    names = tables[0].keys()
-    _check_columns(names, tables)
+    _check_columns(names := tables[0].keys(), tables)
     rows = {name: torch.cat([table[name].double() for table in tables]) for name in names}
     finite = torch.stack(list(rows.values())).isfinite().all(dim=0)
     not_finite = _reduce({"not_finite": (~finite).double()}, {ours.UPDATED: torch.ones_like(finite)})
@@ -98,9 +100,8 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     classes = not bool((~correct & (rows["correct"] != 0)).any())
     if classes:
         selections |= {ours.CORRECT: correct, ours.WRONG: ~correct}
-    zeros = torch.zeros_like(rows["correct"])
     if "update" in rows:
-        selections[ours.FRESH] = (rows["update"] == 0) & (rows.get("guided", zeros) == 0)
+        selections[ours.FRESH] = (rows["update"] == 0) & (rows.get("guided", 0 * rows["update"]) == 0)
     if "score" not in rows or not classes:
         return not_finite | _reduce(rows, selections)
     probability = torch.sigmoid(rows["score"])

@@ -16,6 +16,7 @@ VERIFIERS: Final = {
     "code": "pacs.rewards.code:compute_score",
     "exact_match": "pacs.rewards.exact_match:compute_score",
     "countdown": "pacs.rewards.countdown:compute_score",
+    "reference_probability": "pacs.rewards.reference_probability:compute_score",
 }
 #: Of rows that name none.
 DEFAULT: Final = "math"

@@ -5,10 +5,13 @@ One that fails on everything looks like a policy that is always wrong.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-#: `unevaluated`: an answer that still has to be calculated where a value was asked for; it scores 0.
-Status = Literal["correct", "wrong", "unevaluated", "no_answer", "timeout", "error"]
+#: `unevaluated`: an answer that still has to be calculated where a value was asked for; it scores 0. `graded`: a score
+#: between right and wrong.
+Status = Literal["correct", "wrong", "unevaluated", "graded", "no_answer", "timeout", "error"]
+#: Those of an evaluation, which counts right and wrong responses.
+CLASSES: Final = tuple(status for status in get_args(Status) if status != "graded")
 
 #: The most of an answer that is reported.
 PREDICTED_CHARS: Final = 256

@@ -154,6 +154,30 @@ class CriticSettings(_RunSection):
     lam: float | None = Field(default=None, ge=0, le=1, description="a number from 0 to 1, or null for algorithm.lam")
 
 
+class StdFilterSettings(_RunSection):
+    """Groups whose rewards hardly differ are left out (`pacs.algorithm.std_filter`): `run.rlpr.std_filter.`."""
+
+    #: Share of the usual standard deviation below which a group is left out; None (null): none is.
+    share: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="a share below 1 (RLPR: 0.5), or null for no filter"
+    )
+    #: Of the moving average of the steps' mean standard deviations.
+    decay: float = Field(default=0.99, ge=0, lt=1, description="below 1")
+    #: The first step in which groups are left out.
+    first_step: int = Field(default=11, ge=2, description="a step after the first")
+
+
+class RlprSettings(_RunSection):
+    """What goes with the verifier `reference_probability`: the keys under `run.rlpr.`."""
+
+    #: The tokens of a sampled answer, and what follows it, carry no gradient.
+    mask_answer: bool = True
+    #: Factor of the gradient of the reference answer's own probability (VeriFree's term), which is trained in the place
+    #: of the sampled answer; 0: none.
+    answer_weight: float = Field(default=0.0, ge=0, description="a factor, 1 for the whole gradient, or 0 for none")
+    std_filter: StdFilterSettings = StdFilterSettings()
+
+
 class ResumeSettings(_RunSection):
     """How a run goes on."""
 
@@ -178,6 +202,7 @@ class RunSettings(_RunSection):
     reward: RewardSettings = RewardSettings()
     rollouts: RolloutSettings = RolloutSettings()
     turns: TurnSettings = TurnSettings()
+    rlpr: RlprSettings = RlprSettings()
     critic: CriticSettings = CriticSettings()
     faults: FaultSettings = FaultSettings()
     resume: ResumeSettings = ResumeSettings()

@@ -100,6 +100,7 @@ SWITCHES = {
     "run.rollouts.dars": "run.rollouts.dars.schedule",
     "run.rollouts.guided": "run.rollouts.guided.after",
     "run.rollouts.pool": "run.rollouts.pool.weights",
+    "run.rlpr.std_filter": "run.rlpr.std_filter.share",
     "run.rollouts.vine": "run.rollouts.vine.completions",
     "method.update.correction": "method.update.correction.kind",
 }

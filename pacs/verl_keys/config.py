@@ -82,6 +82,12 @@ def train_files(config: DictConfig) -> list[str]:
     return [str(file) for file in (files if OmegaConf.is_list(files) else [files]) if file]
 
 
+def data_files(config: DictConfig) -> list[str]:
+    """The files of the training data, and those of the validation's."""
+    files = config.data.val_files
+    return train_files(config) + [str(file) for file in (files if OmegaConf.is_list(files) else [files]) if file]
+
+
 def chat_template_options(config: DictConfig) -> dict[str, Any]:
     """What the chat template is given beside the messages."""
     options = OmegaConf.to_container(config.data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)

@@ -40,6 +40,7 @@ WITHOUT_PAPER = {
     "methods",
     "objectives",
     "smoke",
+    "spelled_sums",
     "theory",
 }
 

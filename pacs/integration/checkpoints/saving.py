@@ -138,6 +138,7 @@ class Saving:
             with self._verl_saves_to(aside):
                 verl_saves()
             trainer.prompts.save_position(folder)
+            trainer.std_filter.save(folder)
             reference = trainer.save_algorithm_state(folder)
             torch.save(random_states(), folder / TRAINER)
             write_atomically(folder / checkpoints.METRICS, json.dumps(self._metrics_so_far()))
@@ -215,6 +216,7 @@ class Saving:
         if checkpoint is not None:
             self.resumed_metrics = read_json(checkpoint.folder / checkpoints.METRICS)  # older ones have none
             trainer.load_algorithm_state(checkpoint)
+            trainer.std_filter.load(checkpoint.folder)
             restore_random_states(read_torch_file(checkpoint.folder / TRAINER))
 
 

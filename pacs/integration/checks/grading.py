@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from pacs.data.verify import PROBLEMS, gold_problems
 from pacs.rewards.code import last_code_block
 from pacs.rewards.reasoning import final_part
+from pacs.rewards.reference_answer import NAME as REFERENCE
+from pacs.rewards.reference_probability import settings_of
 from pacs.rewards.registry import VERIFIERS, compute_score, resolved_settings
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
@@ -110,6 +112,7 @@ READS: Final = {
     "countdown": r"the last \boxed{}",
     "multiple_choice": r"the last \boxed{}, or a line `Answer: C`,",
     "code": "the last Python block",
+    REFERENCE: r"what follows the last \boxed{",
 }
 #: By verifier, an answer in place of a right answer that is none: tests, numbers and a target.
 ANSWERS: Final = {"code": "pass", "countdown": "1 + 2"}
@@ -146,9 +149,12 @@ class Grading:
 
     def __init__(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
         self.settings = settings
+        self._opens = str(settings_of(settings)["opens"])
 
     def reads(self, verifier: str) -> str:
         """What it reads of a response, in words."""
+        if verifier == REFERENCE:
+            return f"what follows the last {self._opens}"
         also = ", or what `unboxed` allows," if self.settings.get(verifier, {}).get("unboxed") else ""
         return READS.get(verifier, "its own form") + also
 
@@ -156,6 +162,8 @@ class Grading:
         """The verifier's of a response; of a program whether there is one, for none is run."""
         if verifier == "code":
             return "no_answer" if last_code_block(final_part(response)) is None else "correct"
+        if verifier == REFERENCE:
+            return "correct" if self._opens in final_part(response) else "no_answer"
         row = {**extra_info, "verifier": verifier}
         return str(compute_score("", response, gold, row, **self.settings)["status"])
 
@@ -186,7 +194,7 @@ class Grading:
             if unboxed._reads(verifier, form, gold, extra_info):
                 yield f"Set ++{REWARD_ARGUMENTS}.{verifier}.unboxed=true, with which it is read"
         for other in VERIFIERS:
-            if other != verifier and self._reads(other, form, gold, extra_info):
+            if other not in (verifier, REFERENCE) and self._reads(other, form, gold, extra_info):
                 right = "the tests, as JSON, for" if other == "code" else "a right answer for"
                 yield f"Name the verifier {other}, which reads it, in the row's extra_info.verifier, with {right} it"
 

@@ -19,6 +19,7 @@ from pacs.integration.checks.guided import guidance_problems
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
+from pacs.integration.checks.rlpr import note_measured_model, reference_problems
 from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
@@ -43,6 +44,7 @@ def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
     yield from _machine_problems(config)
     if not (problems := list(input_problems(config, note))):
         note_rated_model(config, note)
+        note_measured_model(config, data_files(config), note)
     yield from problems
 
 
@@ -64,6 +66,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
         yield from rates_problems(config)
         yield from guidance_problems(config, train)
+        yield from reference_problems(config, files)
     first = None if data_problems else train[0]
     of_own_code = list(own_code_problems(config, first, note))
     if not problems:

@@ -16,6 +16,7 @@ from pacs.verl_keys.config import longest_row
 MADE_BY = {
     "arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": "",
     "code_repair": "",
+    "spelled_sums": "",
 }  # fmt: skip
 
 

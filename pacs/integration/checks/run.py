@@ -26,6 +26,7 @@ from pacs.integration.checks.guided import guided_problems, guided_warnings
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
+from pacs.integration.checks.rlpr import rlpr_problems
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.vine import vine_problems
@@ -59,7 +60,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
     ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
-    for check in (*checks, *ours):
+    for check in (*checks, *ours, rlpr_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:
         yield problem

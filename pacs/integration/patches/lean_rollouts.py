@@ -30,6 +30,7 @@ from verl.workers.rollout.llm_server import LLMServerClient
 from pacs.integration.exchange import FINGERPRINT, TURNS
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.many_at_once import Graded
+from pacs.integration.patches.reference_answers import ReferenceAnswers, is_measured
 from pacs.integration.patches.together import Together
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.turns import turns_of
@@ -100,6 +101,7 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
     """
 
     lean = False
+    _reference_answers: ReferenceAnswers | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -148,6 +150,8 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         await self._grade(outputs, kwargs)
         for output in outputs:
             output.extra_fields = output.extra_fields | {FINGERPRINT: fingerprint(output.response_ids)}
+            if self._reference_answers is not None:
+                self._reference_answers.choose_trained(output)
 
     async def _grade(self, outputs: list[Any], kwargs: dict[str, Any]) -> None:
         output = outputs[-1]
@@ -162,11 +166,21 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         output.metrics.compute_score = time.perf_counter() - began
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+        if is_measured(self.config, kwargs):
+            kwargs = await self._measured(output, kwargs, training=not validate)
         if not self.lean or isinstance(output, list):
             await super()._agent_loop_postprocess(output, validate, **kwargs)
             return
         await self._compute_score([output], kwargs=kwargs)
         await self._store(row_of(output, validate, kwargs))
+
+    async def _measured(self, output: Any, fields: dict[str, Any], *, training: bool) -> dict[str, Any]:
+        """The fields of a row with what its verifier needs; of several outputs the last is graded."""
+        if self._reference_answers is None:
+            engines = Engines(self.llm_client) if self.lean else self.llm_client
+            self._reference_answers = ReferenceAnswers(self.config, self.tokenizer, engines)
+        last = output[-1] if isinstance(output, list) else output
+        return await self._reference_answers.measured(last, fields, training=training)
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ class Grades:
         group_ids: int64, the number of the row's prompt.
         sampled: bool, the row is a response and not padding.
         first: bool, it is one of the first responses to its prompt, which alone say how often the policy is right.
-        tokens: float, of the response.
+        tokens: float, of the response that may carry a gradient.
         truncated: bool, the response is as long as one may be.
         fingerprints: int64, the same of responses of the same tokens.
         infos: what the verifier said beside the score, of each sampled row.
         vine: (B, 2) float, steps of the response and tokens of their completions; None without `run.rollouts.vine`.
+        masked: float, tokens that the policy wrote and that carry no gradient; None: there are none.
     """
 
     rewards: torch.Tensor
@@ -35,6 +36,12 @@ class Grades:
     fingerprints: torch.Tensor
     infos: list[dict[str, Any]]
     vine: torch.Tensor | None = None
+    masked: torch.Tensor | None = None
+
+    @property
+    def written(self) -> torch.Tensor:
+        """(B,) tokens that the policy wrote."""
+        return self.tokens if self.masked is None else self.tokens + self.masked
 
     def rows(self, first: int, last: int) -> "Grades":
         """Those of rows that follow each other, where no row is padding."""

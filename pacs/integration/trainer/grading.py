@@ -9,7 +9,7 @@ import torch
 import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
-from pacs.integration.exchange import FINGERPRINT, VINE_STEPS, VINE_TOKENS
+from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
 from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
 from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
@@ -61,8 +61,8 @@ class Grading:
         if not rewards.isfinite().all():
             asked, decode = _columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
-            when = f"step {self.trainer.global_steps}"
-            raise not_finite(rewards.tolist(), asked.get("data_source").tolist(), prompts, when)
+            sources, step = asked.get("data_source").tolist(), self.trainer.global_steps
+            raise not_finite(rewards.tolist(), sources, prompts, f"step {step}")
         extra_fields = data.get("extra_fields").tolist()
         infos = [with_told(extra) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
@@ -76,6 +76,7 @@ class Grading:
             tokens=row_sums(data["response_mask"]),
             truncated=torch.tensor([tag["response_len"] >= config.data.max_response_length for tag in batch.tags]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
+            masked=torch.tensor([float(extra.get(MASKED, 0)) for extra in extra_fields]),
             infos=list(compress(infos, sampled)),
             vine=_vine(extra_fields) if values_steps(config) else None,
         )
@@ -99,7 +100,7 @@ class Grading:
         metrics = batch_metrics(
             group=sampled.group_ids,
             score=sampled.scores,
-            tokens=sampled.tokens,
+            tokens=sampled.written,
             truncated=sampled.truncated,
             alone=left_out,
             fingerprints=sampled.fingerprints,
@@ -110,10 +111,10 @@ class Grading:
             told=told_columns(sampled.infos, self.trainer.config),
         )
         self._warn_of_graded_scores(metrics)
-        trained = grades.tokens[grades.sampled].double().sum().item()
+        written = grades.written[grades.sampled].double().sum().item()
         completions = 0.0 if sampled.vine is None else sampled.vine[:, 1].sum().item()
         others = self.trainer.prompts.discarded_tokens + completions + tokens_of_other_tries(grades.infos)
-        metrics["pacs/response_tokens/generated_sum"] = trained + others
+        metrics["pacs/response_tokens/generated_sum"] = written + others
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))
 
@@ -124,9 +125,8 @@ class Grading:
         """
         if not self.trainer.config.run.reward.total:
             return {}
-        infos = [
-            extra.get("reward_extra_info", {}) for extra in _columns(batch, "extra_fields").get("extra_fields").tolist()
-        ]
+        extra_fields = _columns(batch, "extra_fields").get("extra_fields").tolist()
+        infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         return {
             key: {"correctness": info.get("score", info.get("acc"))}
             | {name: info[name] for name in PARTS if name in info}

@@ -14,6 +14,7 @@ from typing import Any
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
 
+from pacs.integration.exchange import PREFIX
 from pacs.integration.trainer.failed_prompts import NONE_LEFT
 from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.step_rows import prompt_uid
@@ -162,7 +163,8 @@ class GroupFilter:
             return values
         missing = next((info for info in grades.infos if metric not in info), None)
         if missing is not None:
-            said = f"the reward function says nothing of that name (it says {', '.join(missing)})"
+            there = ", ".join(name for name in missing if not name.startswith(PREFIX))
+            said = f"the reward function says nothing of that name (it says {there})"
             raise RuntimeError(f"algorithm.filter_groups.metric={metric}: {said}: name one of these, or use score")
         return [float(info[metric]) for info in grades.infos]
 

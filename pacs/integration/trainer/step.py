@@ -29,7 +29,7 @@ from pacs.integration.exchange import RANKS
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
 from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
-from pacs.integration.trainer.step_rows import fields_read, step_rows
+from pacs.integration.trainer.step_rows import fields_read, reference_spans, step_rows
 from pacs.integration.trainer.teacher import teach, teacher_metrics
 from pacs.integration.trainer.told import guided_rows
 from pacs.integration.trainer.update import log, reset, update
@@ -119,4 +119,6 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
     # verl's metrics read advantages; ours are made on the workers, and `MethodTrainer` leaves those metrics out.
     none = torch.zeros(len(batch), 1)
     written = rows.pack() | {"advantages": none, "returns": none}
+    if trainer.config.run.rlpr.answer_weight:
+        written |= reference_spans(batch).pack()
     return tq.kv_batch_put(fields=TensorDict(written, batch_size=len(batch)), **where)

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+import transfer_queue as tq
 
 from pacs.algorithm import Method, batch_constants
 from pacs.algorithm.checks import LABEL_WORDS, taken
-from pacs.integration.exchange import RowFields
+from pacs.integration.exchange import REFERENCE_SPAN, ReferenceSpans, RowFields
 
 
 def step_rows(
@@ -76,6 +77,18 @@ def step_rows(
         **by_token,
     )
     return rows, alone
+
+
+def reference_spans(batch: Any) -> ReferenceSpans:
+    """Where each row of verl's batch has its reference answer."""
+    where = {"keys": batch.keys, "partition_id": batch.partition_id}
+    extra_fields = tq.kv_batch_get(select_fields=["extra_fields"], **where).get("extra_fields").tolist()
+    spans = [
+        (0, 0) if is_padding(tag) else extra.get(REFERENCE_SPAN, (0, 0))
+        for extra, tag in zip(extra_fields, batch.tags, strict=True)
+    ]
+    first, end = torch.tensor(spans, dtype=torch.int64).unbind(dim=1)
+    return ReferenceSpans(first, end)
 
 
 def fields_read(method: Method) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
+from pacs.integration.trainer.std_filter import GroupsThatDiffer
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
 from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
@@ -56,6 +57,7 @@ class SynchronousTrainer(PPOTrainerSync):
         self.replay_buffer.poll_interval = ROLLOUT_POLL_SECONDS
         self.grading = Grading(self)
         self.group_filter = GroupFilter(self)
+        self.std_filter = GroupsThatDiffer(self)
         self.saving = Saving(self)
         self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
 
@@ -209,10 +211,8 @@ class SynchronousTrainer(PPOTrainerSync):
         scores = infos["reward"] = without_shaping(infos["reward"], verdicts)
         self.grading.check_validation(data_sources, sample_uids, scores)
         infos = {name: values for name, values in infos.items() if averaged(values)}
-        verls: dict[str, float] = super()._val_metrics_update(
-            data_sources, sample_uids, infos, sample_turns, expected_acc_counts
-        )
-        return verls | self.grading.validation(data_sources, sample_uids, scores, expected_acc_counts)
+        verls = super()._val_metrics_update(data_sources, sample_uids, infos, sample_turns, expected_acc_counts)
+        return {**verls, **self.grading.validation(data_sources, sample_uids, scores, expected_acc_counts)}
 
     def _maybe_log_val_generations(self, inputs: list[str], outputs: list[str], scores: list[float]) -> None:
         """verl's; the prompts are kept for what is wrong with a score."""

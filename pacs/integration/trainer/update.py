@@ -36,6 +36,7 @@ def update(trainer: Any, batch: Any, arrangement: Arrangement) -> dict[str, Any]
         strategy=strategy,
         reference_is_policy=trainer.reference.is_policy,
         learning_rate_factor=trainer.reference.learning_rate_factor(trainer.global_steps),
+        answer_weight=float(trainer.config.run.rlpr.answer_weight),
     )
     batch.extra_info |= {
         "calculate_entropy": entropy_every is not None and trainer.global_steps % entropy_every == 0,

@@ -15,11 +15,22 @@ from pacs.algorithm import (
     correction_weights,
     credited_objectives,
     drift_penalty,
+    mean_probabilities,
     method_loss,
     row_columns,
     scale_gradient,
 )
-from pacs.integration.exchange import MERGED, REFERENCE, ROLLOUT, SCORED, TABLES, MiniBatch, RowFields, StepSettings
+from pacs.integration.exchange import (
+    MERGED,
+    REFERENCE,
+    ROLLOUT,
+    SCORED,
+    TABLES,
+    MiniBatch,
+    ReferenceSpans,
+    RowFields,
+    StepSettings,
+)
 
 
 @dataclass(frozen=True)
@@ -83,9 +94,15 @@ class MethodLoss:
                 constants=constants,
                 allow_not_finite=True,
             )
+        table: dict[str, torch.Tensor] = {}
+        if step.answer_weight:
+            answers = ReferenceSpans.unpack(data).mask(mask.shape[1]) & fields.row_mask[:, None]
+            probabilities = mean_probabilities(log_probs, answers)
+            loss = loss - step.answer_weight * probabilities.sum() / mini_batch.rows
+            table["answer_probability"], table["answered"] = probabilities.detach(), answers.any(dim=1)
         # A loss may be infinite where its gradient is not, as the surrogate's at log pi = -inf.
         loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
-        table = rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
+        table |= rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
         table |= self._token_columns(model_output, data, log_probs.detach(), mask, constants)
         if fields.guided is not None:
             table["guided"] = fields.guided

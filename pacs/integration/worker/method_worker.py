@@ -44,11 +44,12 @@ class MethodTrainingWorker(DurableTrainingWorker):
 
     def train_batch(self, data: Any) -> Any:
         """Run verl's update on one mini-batch, with N of Eq. 8 (over all ranks) beside the data."""
-        n = RowFields.unpack(data).shares.sum().to(self.device_name)
-        torch.distributed.all_reduce(n, group=self.engine.get_data_parallel_group())
-        step = StepSettings.unpack(data)
+        fields, step = RowFields.unpack(data), StepSettings.unpack(data)
+        sums = torch.stack([fields.shares.sum().double(), fields.row_mask.sum().double()]).to(self.device_name)
+        torch.distributed.all_reduce(sums, group=self.engine.get_data_parallel_group())
+        n, rows = (each or 1.0 for each in sums.tolist())
         own_reference = self.updates == 0 and step.reference_is_policy
-        mini_batch = MiniBatch(denominator=float(n) or 1.0, update=self.updates, self_reference=own_reference)
+        mini_batch = MiniBatch(denominator=n, rows=rows, update=self.updates, self_reference=own_reference)
         tu.assign_non_tensor(data, **mini_batch.pack())
         if step.strategy == "cached":
             data[SCORED] = self._score(data, own_reference)

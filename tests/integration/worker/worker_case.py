@@ -16,6 +16,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
 from pacs.algorithm.aggregated import Grpo
+from pacs.integration.exchange import ReferenceSpans
 from pacs.integration.trainer.arrangement import blocks_of, rows_of_ranks
 from pacs.integration.trainer.arrangement import groups_of as rows_of_groups
 from pacs.integration.trainer.step_rows import dense_ids, fields_read, step_rows
@@ -53,7 +54,8 @@ def tiny_model(family: str, seed: int) -> PreTrainedModel:
 class Row:
     """A response; `mask` is 1 at the policy's own tokens, 0 at a tool's; `uid` is None in a row of padding.
 
-    The label is right or wrong, or a number where rewards are graded.
+    The label is right or wrong, or a number where rewards are graded. `answer` are the places of a reference answer's
+    tokens: of its first, and behind its last.
     """
 
     uid: str | None
@@ -61,6 +63,7 @@ class Row:
     response: list[int]
     mask: list[int]
     label: float
+    answer: tuple[int, int] = (0, 0)
 
 
 PADDING = Row(None, [1] * 7, [1], [0], False)
@@ -137,7 +140,9 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
     first = rank * len(parts[0])
     own = slice(first, first + len(parts[rank]))
     rows = parts[rank]
-    given = {name: jagged(list(v.unbind()[own])) if v.is_nested else v[own] for name, v in step.pack().items()}
+    spans = torch.tensor([row.answer for row in batch])
+    packed = step.pack() | (ReferenceSpans(*spans.unbind(dim=1)).pack() if spans.any() else {})
+    given = {name: jagged(list(v.unbind()[own])) if v.is_nested else v[own] for name, v in packed.items()}
     sequences = [torch.tensor(row.prompt + row.response) for row in rows]
     masks = [torch.tensor(row.mask) for row in rows]
     return TensorDict(
