@@ -219,7 +219,7 @@ def _other_kind(default: Any, value: Any) -> str | None:
     if isinstance(default, int | float) and not isinstance(value, int | float):
         return f"use a number, as {default}"
     if isinstance(default, ListConfig) and not isinstance(value, ListConfig | str):
-        return "use a list: [...]"
+        return f"use a list, as [{','.join(map(str, default))}]"
     return None
 
 
