@@ -90,7 +90,8 @@ class _Probe:
             "train": _micro_batches(config, config.max_token_len_per_gpu, config.micro_batch_size_per_gpu),
             "eval": _micro_batches(config, config.infer_max_token_len_per_gpu, config.infer_micro_batch_size_per_gpu),
         }
-        budgets = [each["max_token_len_per_gpu"] for each in self.micro_batches.values() if each["use_dynamic_bsz"]]
+        tried = [self.micro_batches[mode] for mode in ("eval", "train")[: 1 if config.forward_only else 2]]
+        budgets = [each["max_token_len_per_gpu"] for each in tried if each["use_dynamic_bsz"]]
         lengths = [min([length, *budgets]) for length in LENGTHS]
         generator = torch.Generator().manual_seed(0)
         self.rows = [random_row(length, model, generator) for length in lengths]
