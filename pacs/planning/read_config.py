@@ -85,8 +85,10 @@ def _teacher(config: DictConfig, algorithm: str) -> tuple[Architecture, Trained]
 
 def _completions(config: DictConfig) -> int:
     """As `Workload.completions` has it; those of the prompt, which its responses share, are not in it."""
+    if not keys.values_steps(config):
+        return 0
     vine = config.run.rollouts.vine
-    return int((min(VALUED_STEPS.value, vine.most_steps) - 1) * vine.completions) if keys.values_steps(config) else 0
+    return int((min(VALUED_STEPS.value, vine.most_steps) - 1) * vine.completions)
 
 
 def _policy_passes(config: DictConfig, strategy: Literal["grouped", "cached"] | None) -> int:

@@ -104,6 +104,15 @@ SWITCHES = {
     "run.rollouts.vine": "run.rollouts.vine.completions",
     "method.update.correction": "method.update.correction.kind",
 }
+#: Each token weight has its settings under its name, which alone are read.
+TOKEN_WEIGHT = "method.token_weight"
+#: Keys that an earlier version had not -> what its runs did.
+ADDED: dict[str, Any] = {
+    "run.balance_rewards": False,
+    "run.rlpr.answer_weight": 0.0,
+    "run.rlpr.mask_answer": True,
+    "run.turns.graded": "last",
+}
 #: Where the run ends counts only where the learning rate depends on it.
 STEPS = "trainer.total_training_steps"
 LENGTH = (STEPS, "trainer.total_epochs")
@@ -121,15 +130,15 @@ def algorithm_changes(
 ) -> list[str]:
     """The changes of the algorithm from one resolved config to another, a sentence each.
 
-    A key that only one of the two has (of another version of verl or of PACS) is null in the other. Paths are the same
-    if they lead to the same file from here, however they are written. A secret may be renewed.
+    A key that only one of the two has (of another version of verl or of PACS) is null in the other, or `ADDED`. Paths
+    are the same if they lead to the same file from here, however they are written. A secret may be renewed.
 
     Args:
         before: of the run that wrote the checkpoint.
         now: of the run that wants to go on from it.
         where: the former config is, in the sentences.
     """
-    then, here = flatten(plain(before)), flatten(plain(now))
+    then, here = ({**ADDED, **flatten(plain(config))} for config in (before, now))
     return [
         f"{key}: {_shown(then, key)} {where}, {_shown(here, key)} now"
         for key in dict.fromkeys([*here, *then])
@@ -177,6 +186,8 @@ def matters(key: str, then: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
         # The epochs count where no number of steps is set.
         read = key == STEPS or any(config.get(STEPS) is None for config in (then, here))
         return read and any(_rate_depends_on_length(config) for config in (then, here))
+    if key.startswith(f"{TOKEN_WEIGHT}.") and key != f"{TOKEN_WEIGHT}.name":
+        return key.split(".")[2] in {config.get(f"{TOKEN_WEIGHT}.name") for config in (then, here)}
     return all(
         key == switch or not key.startswith(f"{section}.") or _is_on(then, switch) or _is_on(here, switch)
         for section, switch in SWITCHES.items()

@@ -41,7 +41,9 @@ def test_rows_are_named_across_batches(tmp_path: Path, monkeypatch: pytest.Monke
     assert without_gold.startswith("has no prompt in row 2 and 1 more of 6")
     assert without_prompt.startswith("has no right answer (reward_model.ground_truth) in row 1 and 1 more of 6")
     assert (
-        verifier == "names the verifier oracle in row 4; there are math, multiple_choice, code, exact_match, countdown"
+        verifier
+        == "names the verifier oracle in row 4; there are math, multiple_choice, code, exact_match, countdown, "
+        "reference_probability"
     )
 
 

@@ -14,8 +14,14 @@ from tests.metrics.page import find
 #: A run takes a minute or two.
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
 
-STEPS = 4
-SHORT = ("trainer.val_before_train=false", "actor_rollout_ref.actor.optim.lr=3e-3")
+STEPS = 8
+SHORT = (
+    "trainer.val_before_train=false",
+    "actor_rollout_ref.actor.optim.lr=1e-2",
+    "data.train_batch_size=8",
+    "data.train_max_samples=24",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +67,8 @@ def test_the_policy_comes_nearer_to_its_teacher(left_alone: RealRun) -> None:
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     gaps = [line["pacs/teacher/gap_per_token"] for line in lines]
-    assert gaps[0] > 0.01
-    assert gaps[-1] < gaps[0]
+    assert gaps[0] > 1
+    assert gaps[-1] < 0.85 * gaps[0]
     assert all(line["actor/grad_norm"] > 0 and line["timing_s/teacher"] > 0 for line in lines)
     assert not equal(left_alone.policy(2), left_alone.policy(1))
 

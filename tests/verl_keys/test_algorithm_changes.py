@@ -374,3 +374,22 @@ def test_paths_of_the_recipes_are_the_same_from_the_checkout(monkeypatch):
     monkeypatch.chdir(Path(config_dir()).parent)
     absolute = str(Path("outputs/arithmetic/model").absolute())
     assert algorithm_changes(config(), config(actor_rollout_ref__model__path=absolute)) == []
+
+
+def test_settings_of_a_token_weight_count_where_it_is_chosen() -> None:
+    """Else a run by a version without it could not go on."""
+    before = {"method": {"token_weight": {"name": None}}}
+    now = {"method": {"token_weight": {"name": None, "steer": {"least": 0.8}, "era": {"stride": 4}}}}
+    assert algorithm_changes(before, now) == []
+    now["method"]["token_weight"]["name"] = "steer"
+    assert [change.split(":")[0] for change in algorithm_changes(before, now)] == [
+        "method.token_weight.name",
+        "method.token_weight.steer.least",
+    ]
+
+
+def test_a_run_by_a_version_before_did_what_stands_for_it() -> None:
+    now = {"run": {"balance_rewards": False, "turns": {"graded": "last"}, "rlpr": {"mask_answer": True}}}
+    assert algorithm_changes({"run": {}}, now) == []
+    now["run"]["balance_rewards"] = True
+    assert algorithm_changes({"run": {}}, now) == ["run.balance_rewards: false in the checkpoint, true now"]

@@ -149,7 +149,7 @@ def test_the_trainer_runs_nothing(
     trainer = object.__new__(MethodTrainer)
     config.trainer.default_local_dir = str(checkpoint.parent)
     trainer.config, trainer.use_critic = config, False
-    trainer.saving = Saving(trainer)
+    trainer.saving, trainer.std_filter = Saving(trainer), SimpleNamespace(load=lambda folder: None)
     trainer.actor_rollout_wg = SimpleNamespace(load_checkpoint=lambda **given: None, world_size=1)
     trainer.train_dataloader = SimpleNamespace(load_state_dict=lambda state: None)
     monkeypatch.setattr(MethodTrainer, "load_algorithm_state", lambda self, checkpoint: None)

@@ -41,8 +41,12 @@ def as_before_the_sections(file: Path) -> None:
     config = OmegaConf.to_container(OmegaConf.load(file))
     assert isinstance(config, dict)
     run, method = config.pop("run"), config.pop("method")
-    for later in ("critic", "reward"):
+    for later in ("critic", "reward", "rlpr", "turns", "balance_rewards"):
         del run[later]
+    for later in ("pool", "vine", "guided"):
+        del run["rollouts"][later]
+    for later in ("token_weight", "metrics"):
+        del method[later]
     config["pacs"] = {"method": method.pop("name"), "run_dir": run.pop("dir")} | method | run
     OmegaConf.save(config, file)
 
