@@ -146,8 +146,7 @@ PANELS = (
         separation("pacs/effective_rank/rank_correct_mean", "pacs/effective_rank/rank_wrong_mean", "Effective rank",
                    "Mean effective rank of right less that of wrong responses"),
         "How many directions the hidden states of a response fill. It grows with the length of responses: read it "
-        "beside that.",
-        stands_for="lengths"),
+        "beside that."),
     Panel("critic", "The implicit critic: σ(ψ) against R", "mean, mixed groups",
         (Curve("pacs/critic/accuracy_fraction", "accuracy"), Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
          Curve("pacs/critic/calibration_error_mean", "ECE")),

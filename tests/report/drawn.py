@@ -7,6 +7,11 @@ from pacs.report import figures, read_runs
 from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
 
+#: Of a run that measures effective ranks (`method.metrics.effective_rank_every`), which others do not.
+RANKS = {
+    "pacs/effective_rank/rank_correct_mean": lambda step: 5.0 + 0.5 * step,
+    "pacs/effective_rank/rank_wrong_mean": lambda step: 4.0,
+}
 NAMED = {panel.name: panel for panel in PANELS}
 
 

@@ -10,6 +10,7 @@ from pacs.report.panels import Curve, Panel
 from pacs.report.style import COLOURS
 from tests.report.drawn import (
     NAMED,
+    RANKS,
     all_axes,
     axes_of,
     bands_of,
@@ -26,7 +27,7 @@ from tests.report.drawn import (
 
 
 def test_a_run_of_today_has_every_panel_with_its_data(make_run):
-    groups = groups_of(make_run(steps=3))
+    groups = groups_of(make_run(steps=3, more=RANKS))
     assert [panel.name for panel in figures.panels_of(groups)] == list(NAMED)
     axes = axes_of("scores", groups)
     right, wrong = lines_of(axes)
@@ -108,12 +109,13 @@ def test_what_is_about_the_reference_gives_way_where_that_is_the_policy_that_sam
     stood_for = {"scores": "lengths", "critic": "advantage", "calibration": "groups", "log_ratio": "rollout_gap"}
     before = drawn_at_a_glance(kept)
     assert len(before) == 12
-    assert set(before) == NAMED.keys() - set(stood_for.values())
+    assert set(before) == NAMED.keys() - set(stood_for.values()) - {"effective_rank"}
     assert drawn_at_a_glance(always) == [stood_for.get(name, name) for name in before]
     # Beside a run that has a reference it is shown; beside one that has none it still says nothing.
     assert {"scores", "critic", "calibration", "log_ratio"} < set(drawn_at_a_glance(kept, always))
     assert not set(stood_for) & set(drawn_at_a_glance(always, make_run("grpo", pacs=False)))
-    assert [panel.name for panel in figures.panels_of(groups_of(always))] == list(NAMED)
+    drawn = [panel.name for panel in figures.panels_of(groups_of(always))]
+    assert drawn == [name for name in NAMED if name != "effective_rank"]
 
 
 def test_what_stands_for_a_panel_stands_where_its_data_are_lacking(make_run):

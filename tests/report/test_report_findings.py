@@ -9,6 +9,7 @@ from pacs.report.findings import over_runs, rank
 from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
 from pacs.report.trends import number
+from tests.report.drawn import RANKS
 
 NAMED = {panel.name: panel for panel in PANELS}
 
@@ -23,7 +24,7 @@ def constant(value):
 
 def test_the_titles_of_one_run(make_run):
     """0.3 + 0.05 * step from 1 to 6 for the pass rate, and so on: see conftest."""
-    folder = [make_run(resets=[3, 6])]
+    folder = [make_run(resets=[3, 6], more=RANKS)]
     titles = {name: title(name, folder) for name in NAMED}
     assert titles == {
         "pass_rate": "Right answers in training rose from 0.35 to 0.60",
@@ -33,6 +34,8 @@ def test_the_titles_of_one_run(make_run):
         # steps 5 and 6: 0.5 + 0.55, and 0.5 - 1.1
         "scores": "Median score in the last third: 1.05 for right, −0.6 for wrong",
         "lengths": "Mean length in the last third: 17.5 tokens for right, 20 for wrong",
+        # steps 5 and 6: 7.5 and 8, 4 and 4
+        "effective_rank": "Effective rank in the last third: 7.75 for right, 4 for wrong",
         "critic": "Accuracy of the implicit critic: 0.75 in the first third, 0.75 in the last",
         "advantage": "The effective advantage stayed at 0.5",
         # 0.8 * 0.55 + 0.2 * 0.95, 0.8 * 0.5 + 0.2 * 1, and 0.05 everywhere

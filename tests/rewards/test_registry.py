@@ -67,7 +67,8 @@ def test_settings_reach_their_verifier() -> None:
     [
         (
             {"cod": {}},
-            "reward_kwargs.cod: no such verifier. There are math, multiple_choice, code, exact_match, countdown.",
+            "reward_kwargs.cod: no such verifier. There are math, multiple_choice, code, exact_match, countdown, "
+            "reference_probability.",
         ),
         (
             {"code": {"timeout": 3}},

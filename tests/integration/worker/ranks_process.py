@@ -9,10 +9,8 @@ from pacs.algorithm import Pacs, UpdateConfig
 from pacs.algorithm.token_weights import Era, TokenWeightConfig
 from pacs.integration.exchange import RANKS
 from pacs.integration.worker.method_loss import MethodLoss
-from tests.integration.worker.worker_case import as_tensordict
+from tests.integration.worker.worker_case import STRIDE, as_tensordict
 from tests.integration.worker.worker_process import FOLDER, make_worker
-
-STRIDE = 3
 
 
 def main() -> None:

@@ -5,10 +5,9 @@ import torch
 
 from pacs.integration.worker.ranks import final_norm
 from tests.algorithm.test_era import by_singular_values
-from tests.integration.worker.ranks_process import STRIDE
 from tests.integration.worker.test_merging import ROWS
 from tests.integration.worker.test_worker import TRIED_RANKS, run_ranks
-from tests.integration.worker.worker_case import Row, deal_out, tiny_model
+from tests.integration.worker.worker_case import STRIDE, Row, deal_out, tiny_model
 
 GROUPS = 7
 LAYOUTS = {"packed": ("packed", False), "padded": ("padded", False), "merged": ("packed", True)}

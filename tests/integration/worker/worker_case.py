@@ -27,6 +27,9 @@ VOCABULARY = 40
 GROUP = 4
 FAMILIES = {"qwen3": (Qwen3Config, Qwen3ForCausalLM), "llama": (LlamaConfig, LlamaForCausalLM)}
 
+#: Tokens between two effective ranks of a response.
+STRIDE = 3
+
 
 def tiny_model(family: str, seed: int) -> PreTrainedModel:
     """Of so wide a range of weights that two seeds differ by nats."""
