@@ -11,6 +11,7 @@ from pacs.checkpoints.model_folder import model_problems
 from pacs.integration.checks.models import is_hub_name
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.wording import spelled
+from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.integration.schema import method_in
 from pacs.verl_keys.config import method
 
@@ -43,9 +44,7 @@ def teacher_folder_problems(config: DictConfig) -> Iterator[str]:
         return
     from transformers import AutoTokenizer
 
-    teachers = AutoTokenizer.from_pretrained(folder, local_files_only=True).get_vocab()
-    others = [token for token, number in policys.get_vocab().items() if teachers.get(token) != number]
-    if others:
+    if others := other_tokens(policys, AutoTokenizer.from_pretrained(folder, local_files_only=True)):
         yield (
             f"@method.teacher=: its tokenizer has other numbers for {len(others):,} of the policy's "
             f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): take a teacher with the policy's "

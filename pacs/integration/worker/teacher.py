@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from verl.single_controller.base.decorator import Dispatch, register
 
 from pacs.integration.exactness.layout_check import check_layout
+from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.integration.worker.method_worker import MethodTrainingWorker, MethodWorker
 
 #: What verl's model config makes of `path`, or has for the policy alone.
@@ -21,8 +22,17 @@ class TeachingWorker(MethodWorker):
     teacher: ClassVar[str]
 
     def ref_worker_cls(self, config: Any) -> MethodTrainingWorker:  # type: ignore[override]
-        """The teacher's, laid out and sharded as the policy is; verl calls it with the reference's config."""
+        """The teacher's, laid out and sharded as the policy is; verl calls it with the reference's config.
+
+        Raises:
+            ValueError: it has another vocabulary; of a name of the Hub that is known here alone.
+        """
         model = replace(config.model_config, path=self.teacher, **dict.fromkeys(OF_THE_PATH))
+        if others := other_tokens(config.model_config.tokenizer, model.tokenizer):
+            raise ValueError(
+                f"method.teacher={self.teacher}: its tokenizer has other numbers for {len(others):,} of the policy's "
+                f"tokens (the first: {others[0]!r}): take a teacher with the policy's vocabulary."
+            )
         return MethodTrainingWorker(config=replace(config, model_config=model))
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)

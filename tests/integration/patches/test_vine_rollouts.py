@@ -73,7 +73,8 @@ class Engines:
         if len(self.asked) == self.fails:
             raise RuntimeError("the engine is gone")
         self.running += 1
-        await asyncio.sleep(0)
+        for _ in range(50):  # longer than a failure takes to be told of
+            await asyncio.sleep(0)
         self.running -= 1
         drawn = random.Random(sampling_params["seed"])
         return TokenOutput(token_ids=[drawn.randrange(3, 9) for _ in range(min(4, sampling_params["max_tokens"]))])
@@ -211,6 +212,22 @@ def test_a_failed_completion_fails_its_prompt_when_all_others_have_settled(queue
     assert engines.running == 0
     assert worker._prompt_values == {}
     assert worker._sampling == {}
+
+
+def test_no_completion_goes_on_behind_a_failure(queue: Queue) -> None:
+    """Of a prompt with one response of one step: the others of its completions take longer than the one that fails."""
+    engines = Engines(fails=2)
+    worker, _ = make_worker(engines)
+    worker.config.actor_rollout_ref.rollout.n = 1
+    put, running = queue.async_kv_put, []
+
+    async def noting(key: str, partition_id: str, tag: dict[str, Any]) -> None:
+        running.append((tag["status"], engines.running))
+        await put(key, partition_id, tag)
+
+    queue.async_kv_put = noting
+    run(worker, "3-0")
+    assert running == [("running", 0), ("failure", 0)]
 
 
 def test_several_turns_are_refused_by_the_setting_and_the_mend(
