@@ -183,3 +183,18 @@ def test_a_damaged_config_of_a_run_without_checkpoints_is_refused(config: DictCo
     (tmp_path / "run/config.yaml").write_bytes(bytes(99))
     with pytest.raises(ConfigError, match=r"config\.yaml is not the config\.yaml of a run.*\n.*resume_mode=disable"):
         launcher.check_folder(config)
+
+
+def test_so_are_a_teachers(config: DictConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named from here, and by processes elsewhere absolutely."""
+    teacher = shutil.copytree(tmp_path / "model", tmp_path / "teacher")
+    monkeypatch.chdir(tmp_path)
+    OmegaConf.update(config, "method.teacher", "teacher", force_add=True)
+    before = read_inputs(config)["method.teacher"]
+    rewrite(teacher / "model.safetensors", SMALL_BYTES + 98)
+    assert read_inputs(config)["method.teacher"] != before
+    launcher._name_inputs_absolutely(config)
+    assert config.method.teacher == str(teacher)
+    OmegaConf.update(config, "method.teacher", "Qwen/Qwen3-8B")
+    launcher._name_inputs_absolutely(config)
+    assert config.method.teacher == "Qwen/Qwen3-8B"
