@@ -42,6 +42,10 @@ MASKED = f"{PREFIX}masked"
 REFERENCE_SPAN = f"{PREFIX}reference_span"
 #: The same: how many steps a response has, and tokens of completions that were sampled for their values.
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
+#: The same, of a run with a critic that writes text: `critic_rollouts.Traces` as a dict.
+CRITIC_TRACES = f"{PREFIX}critic_traces"
+#: A prompt's field in such a run: the pass rate that the critic is told in this step.
+SUCCESS_RATE = f"{PREFIX}success_rate"
 
 
 class Packed:

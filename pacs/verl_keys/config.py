@@ -130,6 +130,27 @@ def values_steps(config: DictConfig) -> bool:
     return bool(OmegaConf.select(config, "run.rollouts.vine.completions"))
 
 
+def has_generative_critic(config: DictConfig) -> bool:
+    """Whether a critic that writes text values the segments of responses (GenAC)."""
+    return "genac" in config
+
+
+def critic_section(config: DictConfig) -> DictConfig:
+    """The generative critic's worker and engine: the policy's section with what `genac.critic` changes."""
+    section = OmegaConf.merge(resolved_section(config.actor_rollout_ref), resolved_section(config.genac.critic))
+    assert isinstance(section, DictConfig)
+    section.rollout.response_length = config.genac.trace_tokens
+    section.rollout.prompt_length = section.rollout.max_model_len - config.genac.trace_tokens
+    return section
+
+
+def resolved_section(section: DictConfig) -> DictConfig:
+    """A copy of a section with its references filled in, which stands by itself."""
+    copied = OmegaConf.create(OmegaConf.to_container(section, resolve=True))
+    assert isinstance(copied, DictConfig)
+    return copied
+
+
 def filters_groups(config: DictConfig) -> bool:
     """Whether groups whose responses have all earned the same are sampled anew."""
     return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))

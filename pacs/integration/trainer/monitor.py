@@ -172,7 +172,8 @@ def actors_of(trainer: Any) -> dict[str, Any]:
         "training worker": trainer.actor_rollout_wg.workers,
         "critic worker": trainer.critic_wg.workers if trainer.use_critic else [],
         "reward worker": trainer.get_reward_handles() or [],
-        "vLLM server": [s for replica in trainer.llm_server_manager.get_replicas() for s in replica.servers],
+        "generative critic's worker": trainer.critic.workers.workers if trainer.critic is not None else [],
+        "vLLM server": trainer.servers(),
         "TransferQueue controller": [ray.get_actor("TransferQueueController", namespace="transfer_queue")],
         "TransferQueue storage": (tq_interface._TQ_STORAGE or {}).get("SimpleStorage", {}).values(),
     }

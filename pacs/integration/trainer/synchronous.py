@@ -16,6 +16,7 @@ from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.nodes import host_of
+from pacs.integration.trainer.generative_critic import GenerativeCritic
 from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.group_filter import GroupFilter
 from pacs.integration.trainer.monitor import Monitor, actors_of
@@ -44,6 +45,8 @@ class SynchronousTrainer(PPOTrainerSync):
     """
 
     total_training_steps: int
+    #: A critic that writes text (`generative_critic.py`), of some of our methods' runs.
+    critic: GenerativeCritic | None = None
     _logger: Any
 
     def __init__(self, config: DictConfig) -> None:
@@ -111,7 +114,7 @@ class SynchronousTrainer(PPOTrainerSync):
     def on_init_end(self) -> None:
         """Send vLLM the weights, under watch."""
         # A machine that is gone may be told by its engine before Ray has given it up.
-        addresses = self.llm_server_manager.get_addresses()
+        addresses = [address for manager in self.engine_managers() for address in manager.get_addresses()]
         engines = {f"vLLM engine {i} on {host_of(address)}": address for i, address in enumerate(addresses)}
         self.monitor.watch(actors_of(self), engines)
         super().on_init_end()
@@ -128,9 +131,17 @@ class SynchronousTrainer(PPOTrainerSync):
         self.phases.current = "stopped" if self.stopping else "end"
         write_progress(self.run_dir, self._progress())
         # Before Ray ends what they have started: a server whose engine is gone reports that as a fault.
-        for replica in self.llm_server_manager.get_replicas():
-            for server in replica.servers:
-                ray.kill(server)
+        for server in self.servers():
+            ray.kill(server)
+
+    def engine_managers(self) -> list[Any]:
+        """verl's managers of the run's engines: the policy's, and a critic's."""
+        return [self.llm_server_manager, *([self.critic.engines] if self.critic is not None else [])]
+
+    def servers(self) -> list[Any]:
+        """The actors of the engines' servers."""
+        replicas = [replica for manager in self.engine_managers() for replica in manager.get_replicas()]
+        return [server for replica in replicas for server in replica.servers]
 
     def _find_last_step(self) -> None:
         # Steps and epochs both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
