@@ -35,6 +35,11 @@ COMMANDS = {
     "evaluate grade": ("evaluate_grade", "grade an evaluation's samples again"),
     "evaluate compare": ("evaluate_compare", "evaluations side by side, with their differences"),
     "evaluate budgets": ("evaluate_budgets", "pass@1 by tokens of a response, from the same samples"),
+    "genac value-bench": ("genac_value_bench", "how good critics' values are, beside continuations of the same states"),
+    "genac sft-data": (
+        "genac_sft_data",
+        "traces of a teacher on partial responses, for a generative critic to begin with",
+    ),
     "diversity": ("diversity", "how different a model's responses to a problem are"),
     "support": ("support", "problems gained and lost by a trained model, or along a run"),
     "report": ("report", "plots and one HTML page from one or several runs"),

@@ -12,6 +12,8 @@ from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reasoning import Reasoning
 
 Messages = list[dict[str, str]]
+#: Stands for the place in a prompt; of Unicode's private use, and in no prompt.
+PLACE = "\ue0c5\ue0c6"
 
 
 class Template:
@@ -41,6 +43,21 @@ class Template:
     def tokens(self, prompts: list[Messages]) -> list[list[int]]:
         """Each prompt as tokens."""
         return [list(each) for each in self._apply(prompts, tokenize=True, return_dict=False)]
+
+    def around(self, before: str, after: str) -> tuple[list[int], list[int]]:
+        """A prompt with a place in it, whose tokens stand by themselves: the tokens before and behind that.
+
+        Args:
+            before, after: what the user says before and behind the place.
+        """
+        rendered = self.render([{"role": "user", "content": before + PLACE + after}])
+        parts = rendered.split(PLACE)
+        if len(parts) != 2:
+            raise UserError(
+                f"--model {self._model}: its chat template has the prompt {len(parts) - 1} times, and not once"
+            )
+        head, tail = (list(self._tokenizer.encode(part, add_special_tokens=False)) for part in parts)
+        return head, tail
 
     def reasoning(self, named: Sequence[Sequence[str]] | None) -> Reasoning:
         """How the model marks its reasoning.

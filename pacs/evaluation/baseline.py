@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tqdm import tqdm
-
 from pacs.base import locks
 from pacs.base.commit import git_commit
 from pacs.base.errors import UserError
@@ -17,11 +15,12 @@ from pacs.base.terminal import print
 from pacs.data.baseline import Baseline, Baselines, baseline_file, write_baselines
 from pacs.data.rates import problem_key
 from pacs.data.template import load_tokenizer
+from pacs.evaluation.drain import drain
 from pacs.evaluation.engine import EngineOptions, EngineSettings, Finished, Request
 from pacs.evaluation.evaluate import encode, versions
 from pacs.evaluation.measuring_engine import MeasuringEngine
 from pacs.evaluation.model import Model, context_and_dtype, find_model, model_sha256
-from pacs.evaluation.process import StopRequest, nothing_left
+from pacs.evaluation.process import StopRequest
 from pacs.evaluation.sample import Problem
 from pacs.evaluation.settings import AS_IN_TRAINING
 from pacs.evaluation.tasks import load_problems
@@ -112,10 +111,9 @@ def _measure_file(asked: BaselineRequest, model: Model, digest: str, file: Path,
         store = _Store(folder / MEASURED, found)
         queue = deque(request for key, request in requests.items() if key not in store.known)
         print(f"{file}: {len(requests):,} right answers, {len(requests) - len(queue):,} of them measured", flush=True)
-        if queue:
-            settings = EngineSettings(str(model.folder), longest, sampling, asked.options, reasoning)
-            with nothing_left():
-                _run(settings, folder.absolute() / LOGS, queue, store, stop)
+        settings = EngineSettings(str(model.folder), longest, sampling, asked.options, reasoning)
+        logs = folder.absolute() / LOGS
+        drain(settings, logs, queue, store.deliver, stop, unit="answers", kind=MeasuringEngine)
     of_problems = [(problem_key(each.prompt, each.ground_truth), each.id) for each in problems]
     measured = [Baseline(key, id_, store.known[key]) for key, id_ in of_problems]
     write_baselines(baseline_file(file), replace(found, problems=measured))
@@ -163,20 +161,3 @@ class _Store:
         probability = min(mean_probability(json.loads(finished.response)), 1.0)
         self.known[finished.id] = probability
         self._writer.write({"key": finished.id, "probability": probability})
-
-
-def _run(settings: EngineSettings, logs: Path, queue: deque[Request], store: _Store, stop: StopRequest) -> None:
-    # Imported late: what is measured already needs no Ray.
-    from pacs.evaluation.engines import cluster, generate, start_engines
-
-    with cluster(settings.options.ray_address):
-        stop.listen()  # Ray has set a handler of its own
-        ready = start_engines(settings, logs, stop, MeasuringEngine)
-        with tqdm(total=len(queue), unit=" answers", disable=None) as progress:
-
-            def deliver(finished: Finished) -> None:
-                store.deliver(finished)
-                progress.update()
-
-            generate(ready, queue, deliver, lambda: None, stop)
-    stop.listen()  # Ray has set the system's default

@@ -34,11 +34,12 @@ class EngineFailure(RuntimeError):
 
 
 class Request(NamedTuple):
-    """A sample to draw: tokens of the prompt, and the seed."""
+    """A sample to draw: tokens of the prompt, the seed, and how many tokens at the prompt's end begin the response."""
 
     id: str
     prompt: list[int]
     seed: int
+    begun: int = 0
 
 
 class Finished(NamedTuple):
@@ -139,6 +140,8 @@ class Engine:
     def __init__(self, settings: EngineSettings, log: Path) -> None:
         self._settings, self._log = settings, log
         self._is_exchanging = False
+        #: Of each request whose response is begun, by how many tokens.
+        self._begun: dict[str, int] = {}
 
     def start(self) -> int:
         """Start vLLM; return how many requests it works on at a time.
@@ -187,19 +190,25 @@ class Engine:
 
     def _sampling(self, request: Request) -> dict[str, Any]:
         """Of a request, for vLLM's `SamplingParams`."""
-        return {**self._settings.sampling_arguments(), "seed": request.seed}
+        arguments = {**self._settings.sampling_arguments(), "seed": request.seed}
+        if request.begun:
+            self._begun[request.id] = request.begun
+            arguments["max_tokens"] -= request.begun
+        return arguments
 
     def _finished(self, output: Any) -> Finished:
         response = output.outputs[0]
-        count = len(response.token_ids)
+        count, prompt, written = len(response.token_ids), output.prompt_token_ids, response.token_ids
+        text = response.text
+        if begun := self._begun.pop(output.request_id, 0):
+            prompt, written = prompt[:-begun], [*prompt[-begun:], *written]
+            text = self._tokenizer.decode(written[:begun], skip_special_tokens=True) + text
         log_prob = response.cumulative_logprob
         entropy = None if log_prob is None else -log_prob / max(count, 1)
-        begins = self._settings.reasoning.of_tokens(
-            self._tokenizer, output.prompt_token_ids, response.token_ids, response.text
-        )
+        begins = self._settings.reasoning.of_tokens(self._tokenizer, prompt, written, text)
         answer_begins = UNENDED if begins is None else begins
         truncated = response.finish_reason == "length"
-        return Finished(output.request_id, response.text, count, truncated, entropy, answer_begins)
+        return Finished(output.request_id, text, count, truncated, entropy, answer_begins)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """End the wait for an engine that is dead; outside of it, vLLM itself finds out at the next request."""

@@ -1,6 +1,7 @@
 """`pacs evaluate MODEL`: sample, grade, report."""
 
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_ch
 from pacs.evaluation.process import StopRequest, check_out, locked, nothing_left
 from pacs.evaluation.results import report
 from pacs.evaluation.sample import Problem
-from pacs.evaluation.sampling import Work
+from pacs.evaluation.sampling import NOT_BEGUN, Work
 from pacs.evaluation.settings import FILE, ModelSettings, Sampling, Settings, TaskSettings, joined, read_settings
 from pacs.evaluation.tasks import Task, load_problems, prepare_missing
 from pacs.rewards.find_reasoning import CannotTell
@@ -69,19 +70,40 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     if asked.options.ray_address is not None:
         check_address(asked.options.ray_address)
     with locked(asked.out), stop:
-        settings = settle(asked, model, problems)
-        print(sentences(asdict(settings)["grading"]), flush=True)
-        stop.check()
-        for task, some in problems.items():
-            if not has_problems(asked.out, task) or read_problems(asked.out, task) != some:
-                write_problems(asked.out, task, some)
-        settings.write(asked.out)
-        with nothing_left(), Work(asked.out, settings, problems, prompts) as work:
-            work.say_what_is_there()
-            if not work.is_done():
-                engine = EngineSettings(settings.model.folder, context, settings.sampling, asked.options, reasoning)
-                work.run(engine, stop)
+        fill(asked, model, problems, prompts, context, reasoning, stop)
         print(report(asked.out))
+
+
+def fill(
+    asked: Asked, model: Model, problems: dict[str, list[Problem]], prompts: Mapping[tuple[str, str], list[int]],
+    context: int, reasoning: Reasoning, stop: StopRequest, begun: Mapping[tuple[str, str], int] = NOT_BEGUN,
+) -> None:  # fmt: skip
+    """Sample and grade what is missing in a folder whose lock this process holds.
+
+    Args:
+        asked: for.
+        model: that was found.
+        problems: of each task.
+        prompts, begun: as of `Work`.
+        context: that the engines need.
+        reasoning: how the model marks it.
+        stop: asked several times a second.
+
+    Raises:
+        UserError, EngineFailure, Stopped: As `evaluate`.
+    """
+    settings = settle(asked, model, problems)
+    print(sentences(asdict(settings)["grading"]), flush=True)
+    stop.check()
+    for task, some in problems.items():
+        if not has_problems(asked.out, task) or read_problems(asked.out, task) != some:
+            write_problems(asked.out, task, some)
+    settings.write(asked.out)
+    with nothing_left(), Work(asked.out, settings, problems, prompts, begun) as work:
+        work.say_what_is_there()
+        if not work.is_done():
+            engine = EngineSettings(settings.model.folder, context, settings.sampling, asked.options, reasoning)
+            work.run(engine, stop)
 
 
 def encode(

@@ -97,6 +97,8 @@ class Clock:
 
 #: Between two looks for grades, once all samples are drawn.
 POLL_SECONDS = 0.2
+#: Of an evaluation's prompts: the response to each begins with its first token.
+NOT_BEGUN: Mapping[tuple[str, str], int] = {}
 
 
 class Work:
@@ -107,6 +109,7 @@ class Work:
         settings: the folder's.
         problems: of the tasks to work on.
         prompts: by task and problem, as tokens.
+        begun: likewise, how many tokens at a prompt's end begin the response; those that are not there: none.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class Work:
         settings: Settings,
         problems: Mapping[str, list[Problem]],
         prompts: Mapping[tuple[str, str], list[int]],
+        begun: Mapping[tuple[str, str], int] = NOT_BEGUN,
     ) -> None:
         self._out, self._settings = out, settings
         self._problems = {(task, problem.id): problem for task, some in problems.items() for problem in some}
@@ -125,7 +129,8 @@ class Work:
         for (task, problem), prompt in prompts.items():
             for index in range(settings.tasks[task].samples):
                 if (problem, index) not in self._stores[task].sampled:
-                    request = Request(str(len(self._asked)), prompt, self._seed(task, problem, index))
+                    seed = self._seed(task, problem, index)
+                    request = Request(str(len(self._asked)), prompt, seed, begun.get((task, problem), 0))
                     self._asked[request.id] = (task, problem, index)
                     self.queue.append(request)
         self._grader = Grader(settings.verifiers)

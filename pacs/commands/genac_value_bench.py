@@ -1,0 +1,128 @@
+r"""How good the values of generative critics are (GenAC, arXiv 2604.10701), beside what an actor makes of the same
+states: problems with the beginnings of its responses. The value of a state is the mean outcome of --continuations that
+the actor samples from there. Reported: mean squared error without the noise of that mean, the explained share of
+variance (MSE does not compare over sets), calibration, and how often the best of 2, 4 and 8 candidate segments is
+found. Give several sets, also some that the critic was not trained for.
+
+Beside the critics stand two that need none: the success rate for all states, and for each state the value of its
+problem. A critic that is no language model is compared by --values, a file with its values of the states in
+DIR/states.
+
+The same command goes on where it stopped, and more critics may be added. DIR/responses and DIR/continuations are
+evaluations, through which `pacs evaluate show` pages. Continuations cost the most: states times --continuations, of
+what is left of a response each. Writes DIR/value_bench.json and DIR/value_bench.md. Exit status: 0 done, 1 an engine
+failed, 2 refused, 75 stopped on request.
+
+examples:
+  pacs genac value-bench Qwen/Qwen3-8B-Base --critic critics/sft critics/rl --tasks math500,aime24 --model-size 8B \
+    --out outputs/values
+  pacs genac value-bench outputs/actor --critic critics/rl --tasks mine=data/mine/test.parquet --model-size 0.6B \
+    --continuations 16 --out outputs/values
+"""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from pacs.base.arguments import name, number, path, positive
+from pacs.base.files import write_atomically
+from pacs.base.terminal import print
+from pacs.commands.evaluate import add_engines, add_sampling, engines_of, sampling_of, status_of
+from pacs.evaluation.genac.templates import DEFAULT
+from pacs.evaluation.grading import parse_given
+from pacs.evaluation.process import StopRequest
+from pacs.evaluation.settings import AS_IN_TRAINING
+from pacs.evaluation.tasks import NAMES, parse_tasks
+
+JSON, PAGE = "value_bench.json", "value_bench.md"
+WHOLE = number("a whole number of at least 0", lambda value: value >= 0 and value == int(value))
+RATE = number("a number from 0 to 1", lambda value: 0 <= value <= 1)
+#: Candidates are compared by two, four and eight.
+MOST_CANDIDATES = 8
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add = parser.add_argument
+    add("actor", metavar="ACTOR", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
+    about = f"of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
+    add("--tasks", required=True, metavar="T,T,...", help=about)
+    about = "where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)"
+    add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
+    add("--critic", nargs="+", type=name, default=[], metavar="MODEL", help="folders of generative critics")
+    add("--values", nargs="+", type=path, default=[], metavar="FILE", help="values of other critics, JSON lines")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder of the bench, new or to go on with")
+    states = parser.add_argument_group("states (what a folder was made with is not changed)")
+    add = states.add_argument
+    add("--responses", type=positive, default=1, metavar="N", help="to each problem (default: 1)")
+    add("--states", type=positive, default=3, metavar="N", help="of a response, beside the empty one (default: 3)")
+    add("--continuations", type=positive, default=64, metavar="K", help="of each state (default: 64)")
+    about = f"segments of one state of each problem (default: {MOST_CANDIDATES}; 0: none)"
+    add("--candidates", type=WHOLE, default=MOST_CANDIDATES, metavar="N", help=about)
+    add_cuts(states)
+    critics = parser.add_argument_group("what critics are asked")
+    add_asking(critics)
+    critics.add_argument("--critic-tokens", type=positive, default=1024, metavar="N", help="of a trace; default: 1024")
+    add_sampling(
+        parser.add_argument_group("sampling and grading of the actor; traces are sampled alike"), AS_IN_TRAINING
+    )
+    add_engines(parser.add_argument_group("engines (may change from start to start)"))
+
+
+def add_cuts(group: argparse._ActionsContainer) -> None:
+    """Where segments end."""
+    from pacs.algorithm.genac.segments import DELIMITER, LEAST_TOKENS, MOST_TOKENS
+
+    add = group.add_argument
+    add("--delimiter", default=DELIMITER, metavar="TEXT", help="ends a segment (default: a newline)")
+    add(
+        "--least-tokens", type=positive, default=LEAST_TOKENS, metavar="N", help=f"of a segment; default {LEAST_TOKENS}"
+    )
+    add("--most-tokens", type=positive, default=MOST_TOKENS, metavar="N", help=f"of a segment; default {MOST_TOKENS}")
+
+
+def add_asking(group: argparse._ActionsContainer) -> None:
+    """What critics are asked."""
+    add = group.add_argument
+    about = f"a name of a shipped template, or a file with {{problem}} and {{partial_solution}} (default: {DEFAULT})"
+    add("--template", default=DEFAULT, metavar="NAME|FILE", help=about)
+    add("--model-size", required=True, type=name, metavar="SIZE", help="of the actor, as the template says it: 8B")
+    about = "of the actor, as the template says it (default: of its responses to the task)"
+    add("--success-rate", type=RATE, metavar="SHARE", help=about)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure and compare; return the exit status."""
+    # Not before there is something to do: transformers takes seconds to import.
+    from pacs.evaluation.evaluate import Asked
+    from pacs.evaluation.genac.bench import Bench, bench
+    from pacs.evaluation.genac.bench_page import page, to_json
+    from pacs.evaluation.genac.states import Cuts
+    from pacs.evaluation.genac.templates import Asking, template_named
+
+    def start() -> None:
+        tasks = parse_tasks(args.tasks, args.data, [str(args.responses)], ["1"])
+        sampling = sampling_of(args)
+        actor = Asked(
+            args.actor, tasks, args.data, args.out, sampling, engines_of(args), parse_given(args.reward_kwargs)
+        )
+        asked = Bench(
+            actor=actor,
+            asking=Asking(template_named(args.template), args.model_size, args.success_rate),
+            critics=args.critic,
+            values=args.values,
+            critic_sampling=replace(sampling, max_tokens=args.critic_tokens, token_entropy=False, reasoning=None),
+            states=args.states,
+            candidates=int(args.candidates),
+            continuations=args.continuations,
+            cuts=Cuts(args.delimiter, args.least_tokens, args.most_tokens),
+        )
+        results = bench(asked, StopRequest())
+        text = page(results)
+        write_atomically(args.out / JSON, json.dumps(to_json(results), indent=1, ensure_ascii=False) + "\n")
+        write_atomically(args.out / PAGE, text)
+        print(text, end="")
+        print(f"in {args.out}")
+
+    return status_of(start, "pacs genac value-bench")

@@ -1,0 +1,173 @@
+"""What a generative critic says of states, by an engine: a trace of each, kept as soon as it is there."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pacs.algorithm.genac.parsing import read_value
+from pacs.base.errors import UserError
+from pacs.base.files import Appender, read_lines
+from pacs.base.terminal import print
+from pacs.data.template import Messages, Template, load_tokenizer
+from pacs.evaluation.drain import drain
+from pacs.evaluation.engine import EngineOptions, EngineSettings, Finished, Request
+from pacs.evaluation.genac.states import State
+from pacs.evaluation.genac.templates import Asking, problem_of
+from pacs.evaluation.model import Model, context_and_dtype, find_model, model_sha256
+from pacs.evaluation.process import StopRequest
+from pacs.evaluation.sample import sample_seed
+from pacs.evaluation.settings import AS_IN_TRAINING, Sampling
+from pacs.rewards.reasoning import Reasoning
+
+#: What is said of a critic's reasoning: its whole trace is read.
+UNMARKED = Reasoning((), named=True)
+
+
+@dataclass(frozen=True)
+class StateSet:
+    """States of a task that are to be valued.
+
+    Attributes:
+        states: of it.
+        prompts: of its problems, by their ids.
+        rate: the actor's success rate there.
+    """
+
+    states: Sequence[State]
+    prompts: Mapping[str, Messages]
+    rate: float
+
+
+@dataclass(frozen=True)
+class Critic:
+    """A critic that is asked.
+
+    Attributes:
+        model: as it was named.
+        asking: what it is asked.
+        actor: folder of the model whose tokens states have.
+        sampling: of its traces.
+        options: of the engines.
+    """
+
+    model: str
+    asking: Asking
+    actor: str
+    sampling: Sampling = AS_IN_TRAINING
+    options: EngineOptions = field(default_factory=EngineOptions)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a critic says of a state; `value` is None where that cannot be read."""
+
+    task: str
+    state: str
+    value: float | None
+    tokens: int
+    text: str
+
+
+def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, stop: StopRequest) -> list[Trace]:
+    """Have a critic value all states that are not in the file yet.
+
+    Args:
+        critic: that is asked.
+        sets: of states, by task.
+        file: of its traces. One of another critic, another question or other settings is begun anew.
+        logs: folder for what engines print.
+        stop: asked several times a second.
+
+    Returns:
+        A trace of each state, in their order.
+
+    Raises:
+        UserError: there is no such model, or its context is too short.
+        EngineFailure, Stopped: What is there is kept.
+    """
+    model = found_critic(critic.model)
+    limit, dtype = context_and_dtype(model)
+    print(f"hashing the model in {model.folder}", flush=True)
+    about = {
+        "model_sha256": model_sha256(model.folder),
+        "template": critic.asking.template.text,
+        "model_size": critic.asking.model_size,
+        "rates": {task: one.rate for task, one in sets.items()},
+        "sampling": asdict(critic.sampling),
+    }
+    store = _Store(file, about)
+    prompts = _prompts(critic, model, sets)
+    longest = max(map(len, prompts.values())) + critic.sampling.max_tokens
+    if longest > limit:
+        raise UserError(
+            f"--critic {critic.model}: problem, response, template and trace have up to {longest:,} tokens, and its "
+            f"context has {limit:,}: lower --critic-tokens {critic.sampling.max_tokens}, or --max-tokens of the actor"
+        )
+    asked = {str(number): key for number, key in enumerate(prompts) if key not in store.known}
+    print(f"{critic.model}: {len(prompts):,} states, {len(prompts) - len(asked):,} of them are valued", flush=True)
+    queue = deque(
+        Request(number, prompts[key], sample_seed(critic.sampling.seed, *key, 0)) for number, key in asked.items()
+    )
+    sampling = critic.sampling
+    sampling = Sampling(**asdict(sampling) | {"dtype": dtype if sampling.dtype == "auto" else sampling.dtype})
+    settings = EngineSettings(str(model.folder), longest, sampling, critic.options, UNMARKED)
+    drain(settings, logs, queue, lambda done: store.add(asked[done.id], done), stop, unit="states")
+    return [store.known[key] for key in prompts]
+
+
+def found_critic(given: str) -> Model:
+    """A critic's model.
+
+    Raises:
+        UserError: there is none, or it is a training checkpoint.
+    """
+    model = find_model(given)
+    if model.source is not None:
+        raise UserError(f"--critic {given} is a training checkpoint: export it, and give the folder")
+    return model
+
+
+def _prompts(critic: Critic, model: Model, sets: Mapping[str, StateSet]) -> dict[tuple[str, str], list[int]]:
+    """By task and state: as tokens, those of the partial solution being the actor's own."""
+    chat, tokenizer = Template(str(model.folder), critic.sampling.thinking), load_tokenizer(str(model.folder))
+    same_tokens = load_tokenizer(critic.actor).get_vocab() == tokenizer.get_vocab()
+    template, prompts = critic.asking.template, {}
+    for task, one in sets.items():
+        around = {
+            name: chat.around(template.head(problem_of(prompt), one.rate, critic.asking.model_size), template.tail)
+            for name, prompt in one.prompts.items()
+        }
+        for state in one.states:
+            head, tail = around[state.problem]
+            partial = state.tokens if same_tokens else tokenizer.encode(state.text, add_special_tokens=False)
+            prompts[task, state.id] = [*head, *partial, *tail]
+    return prompts
+
+
+class _Store:
+    """Traces on disk; those of another critic or another question are thrown away.
+
+    Args:
+        file: to go on with, or new.
+        about: what they are of.
+    """
+
+    def __init__(self, file: Path, about: Mapping[str, Any]) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = list(read_lines(file, dict, "remove it"))
+        if not lines or lines[0] != about:
+            file.unlink(missing_ok=True)
+            lines = []
+        traces = [Trace(**line) for line in lines[1:]]
+        self.known = {(trace.task, trace.state): trace for trace in traces}
+        self._writer = Appender(file)
+        if not lines:
+            self._writer.write(about)
+
+    def add(self, key: tuple[str, str], finished: Finished) -> None:
+        """Keep what the critic has said of a state."""
+        trace = Trace(*key, read_value(finished.response), finished.tokens, finished.response)
+        self.known[key] = trace
+        self._writer.write(asdict(trace))
