@@ -133,6 +133,19 @@ class ReferenceSpans(Packed):
 
 
 @dataclass(frozen=True)
+class Branches(Packed):
+    """Of B rows in which several texts go on from a trunk (`worker/shared_prefix.py`), written by the trainer.
+
+    Attributes:
+        branch: jagged (B, S) int64 over prompt and response, the number of a token's branch, from 1; 0: the trunk.
+        sees: jagged (B, S) int64, how many of the row's first tokens, all of the trunk, a token sees beside its branch.
+    """
+
+    branch: torch.Tensor
+    sees: torch.Tensor
+
+
+@dataclass(frozen=True)
 class StepSettings(Packed):
     """Of a step, the same for all rows, written by the trainer.
 

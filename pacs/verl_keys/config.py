@@ -14,6 +14,9 @@ from pacs.verl_keys import names
 #: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
 PADDING_TOKENS = 128
 
+#: The attention of rows in which several texts go on from one trunk, as transformers knows it.
+SHARED_PREFIX = "shared_prefix"
+
 T = TypeVar("T")
 
 
@@ -139,6 +142,7 @@ def critic_section(config: DictConfig) -> DictConfig:
     """The generative critic's worker and engine: the policy's section with what `genac.critic` changes."""
     section = OmegaConf.merge(resolved_section(config.actor_rollout_ref), resolved_section(config.genac.critic))
     assert isinstance(section, DictConfig)
+    OmegaConf.update(section, "model.override_config.attn_implementation", SHARED_PREFIX)
     section.rollout.response_length = config.genac.trace_tokens
     section.rollout.prompt_length = section.rollout.max_model_len - config.genac.trace_tokens
     return section

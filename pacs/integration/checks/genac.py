@@ -6,10 +6,10 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm.genac.method import GenAc
-from pacs.algorithm.genac.template import template_of
 from pacs.base.errors import UserError, did_you_mean
 from pacs.base.settings import flatten
 from pacs.checkpoints.model_folder import model_problems
+from pacs.evaluation.genac.templates import template_named
 from pacs.integration.checks.models import is_hub_name, read_model_config
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.vine import SINGLE_TURN
@@ -74,8 +74,7 @@ def _lengths(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
     held = section.rollout.max_model_len
     if not isinstance(held, int) or held < needed:
         yield f"genac.critic.rollout.max_model_len={held}: {parts}: leave it out, or lower the lengths."
-    budget = section.actor.ppo_max_token_len_per_gpu * sequence_parallel_size(config)
-    if section.actor.use_dynamic_bsz and budget < needed:
+    if section.actor.ppo_max_token_len_per_gpu < needed:
         yield (
             f"genac.critic.actor.ppo_max_token_len_per_gpu={section.actor.ppo_max_token_len_per_gpu} does not hold one "
             f"row: {parts}: raise it."
@@ -85,8 +84,16 @@ def _lengths(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             f"genac.segments.most_tokens={settings.segments.most_tokens} is below "
             f"genac.segments.least_tokens={settings.segments.least_tokens}: raise the one, or lower the other."
         )
-    if section.actor.use_dynamic_bsz != config.actor_rollout_ref.actor.use_dynamic_bsz:
-        yield "genac.critic.actor.use_dynamic_bsz= has to be the policy's: leave it out."
+    if not section.actor.use_dynamic_bsz:
+        yield (
+            "genac: the critic's rows are as many as the policy's responses, of any number: set "
+            "actor_rollout_ref.actor.use_dynamic_bsz=true."
+        )
+    if (shared := sequence_parallel_size(config)) > 1:
+        yield (
+            f"genac with ulysses_sequence_parallel_size={shared}: the critic's attention, which shares a response "
+            "among its traces, is not divided among ranks: set it to 1."
+        )
 
 
 @spelled
@@ -128,9 +135,9 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     if not has_generative_critic(config) or not isinstance(method_in(config), GenAc):
         return
     try:
-        template = template_of(config.genac.template)
+        template = template_named(config.genac.template, "genac.template=")
     except UserError as error:
-        yield f"genac.template={config.genac.template}: {error}."
+        yield f"{error}."
         return
     path = str(critic_section(config).model.path)
     folder = Path(path).expanduser()

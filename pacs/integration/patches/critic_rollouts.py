@@ -14,8 +14,8 @@ import torch
 from pacs.algorithm.genac.parsing import read_score
 from pacs.algorithm.genac.rewards import filled_values
 from pacs.algorithm.genac.segments import segment_starts
-from pacs.algorithm.genac.template import template_of
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
+from pacs.evaluation.genac.templates import problem_of, template_named
 from pacs.integration.exchange import CRITIC_TRACES, SUCCESS_RATE
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.seeded_rollouts import critic_seed
@@ -59,7 +59,7 @@ class CriticRollouts:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._genac = GenacSettings.from_mapping(plain(self.config.genac))
-        self._template = template_of(self._genac.template)
+        self._template = template_named(self._genac.template)
         self._critic = Engines(self.llm_client.critic)
         self._tail = self.tokenizer.encode(self._template.tail, add_special_tokens=False)
         self._texts: dict[int, str] = {}
@@ -123,8 +123,3 @@ class CriticRollouts:
         if token not in self._texts:
             self._texts[token] = self.tokenizer.decode([token])
         return self._texts[token]
-
-
-def problem_of(messages: Any) -> str:
-    """The problem as the critic reads it: what the user says."""
-    return "\n\n".join(str(message["content"]) for message in messages if message["role"] == "user")

@@ -5,11 +5,14 @@ the agent loops ask them (`patches/critic_rollouts.py`). Then both sleep, and th
 """
 
 import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ray
+import torch
 from verl.checkpoint_engine import CheckpointEngineManager
 from verl.single_controller.ray import RayClassWithInitArgs, RayWorkerGroup
 from verl.single_controller.ray.base import create_colocated_worker_cls
@@ -19,15 +22,14 @@ from verl.workers.rollout.llm_server import LLMServerManager
 
 from pacs.algorithm.genac.method import GenAcCritic
 from pacs.algorithm.genac.parsing import read_score
-from pacs.algorithm.genac.rewards import SuccessRate
-from pacs.algorithm.genac.template import template_of
+from pacs.algorithm.genac.rewards import SuccessRate, compared
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import CRITIC, Checkpoint
+from pacs.evaluation.genac.templates import problem_of, template_named
 from pacs.integration.checkpoints.shard_checks import check_shards
 from pacs.integration.exchange import tables_of
-from pacs.integration.patches.critic_rollouts import problem_of
-from pacs.integration.trainer.critic_rows import TraceRow, critic_batch, trace_rows
+from pacs.integration.trainer.critic_rows import CriticRow, Judged, critic_batch, critic_rows, judged
 from pacs.integration.worker.critic import FIRST_ENGINE, CriticReplica, CriticWorker
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.not_finite import SkippedUpdates, poison_error
@@ -121,7 +123,7 @@ class GenerativeCritic:
         number = min(settings.probe, len(trainer.train_dataset))
         if number == 0 or trainer.global_steps > 0:
             return
-        template, tokenizer = template_of(settings.template), trainer.tokenizer
+        template, tokenizer = template_named(settings.template), trainer.tokenizer
         servers = [replica.server_handle for replica in self.engines.get_replicas()]
         calls = []
         for place in range(number):
@@ -161,25 +163,26 @@ class GenerativeCritic:
             UnparsableError: too many traces have no score.
             PoisonError: too many updates in a row were skipped.
         """
-        responses = trace_rows(batch, outcomes)
-        rows = [row for traces in responses for row in traces]
+        responses = judged(batch, outcomes)
+        traces = [(response.outcome, trace) for response in responses for trace in response.traces]
         told = self.rate.rate
-        self.rate.update([traces[0].outcome for traces in responses])
-        pretrains = self.trainer.config.trainer.critic_warmup > self.trainer.global_steps
-        metrics["pacs/critic/pretraining_count"] = float(pretrains)
+        self.rate.update([response.outcome for response in responses])
+        metrics["pacs/critic/pretraining_count"] = float(
+            self.trainer.config.trainer.critic_warmup > self.trainer.global_steps
+        )
         metrics.update(
             critic_metrics(
-                outcomes=[row.outcome for row in rows],
-                values=[row.value for row in rows],
-                tokens=[len(row.trace) for row in rows],
+                outcomes=[outcome for outcome, _ in traces],
+                values=[trace.value for _, trace in traces],
+                tokens=[len(trace.tokens) for _, trace in traces],
                 responses=len(responses),
                 rate=told,
             )
         )
-        self._check_scored(rows)
+        metrics["pacs/response_tokens/generated_sum"] += metrics["pacs/genac/trace_tokens_sum"]
+        self._check_scored([trace.value for _, trace in traces])
         data = critic_batch(
-            rows,
-            self.method,
+            list(self._rows(responses)),
             updates=self.settings.updates_per_step,
             ranks=self.ranks,
             pad=self.trainer.tokenizer.eos_token_id,
@@ -194,11 +197,19 @@ class GenerativeCritic:
             metrics[f"pacs/genac/{name}"] = of_update[f"pacs/{name}"]
         metrics["pacs/genac/learning_rate_mean"] = float(returned["learning_rate"])
 
-    def _check_scored(self, rows: list[TraceRow]) -> None:
-        without = sum(row.value is None for row in rows)
-        if without > self.settings.unparsable * len(rows):
+    def _rows(self, responses: Sequence[Judged]) -> Iterator[CriticRow]:
+        """The rows of the update, as long as a micro-batch holds."""
+        rewards = torch.tensor([reward for response in responses for reward in response.rewards()])
+        credit = iter(compared(rewards.double(), self.settings.baseline).tolist())
+        most = self.section.actor.ppo_max_token_len_per_gpu
+        for response in responses:
+            yield from critic_rows(response, list(islice(credit, len(response.traces))), most)
+
+    def _check_scored(self, values: Sequence[float | None]) -> None:
+        without = sum(value is None for value in values)
+        if without > self.settings.unparsable * len(values):
             raise UnparsableError(
-                f"step {self.trainer.global_steps}: {without} of the critic's {len(rows)} traces have no score, more "
+                f"step {self.trainer.global_steps}: {without} of the critic's {len(values)} traces have no score, more "
                 f"than genac.unparsable={self.settings.unparsable:g} of them: give it more genac.trace_tokens, a lower "
                 "genac.critic.actor.optim.lr, or a critic that was fine-tuned for longer."
             )

@@ -6,7 +6,9 @@ from verl.single_controller.base.decorator import Dispatch, register
 from verl.workers.rollout.replica import RolloutMode
 from verl.workers.rollout.vllm_rollout.vllm_async_server import vLLMReplica
 
+from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
+from pacs.integration.worker.shared_prefix import share_prefixes
 
 #: The number of the critic's first engine. By it verl names an engine's actor and the socket that its weights go
 #: through, so that it is one that no engine of the policy has.
@@ -24,6 +26,12 @@ class CriticWorker(MethodWorker):
         number = adapter.replica_rank + FIRST_ENGINE
         adapter.zmq_handle = adapter.zmq_handle.replace(f"-replica-{adapter.replica_rank}-", f"-replica-{number}-")
         adapter.replica_rank = number
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def set_loss_fn(self, loss_fn: MethodLoss) -> None:
+        """Ours; rows are read as traces that go on from one response."""
+        super().set_loss_fn(loss_fn)
+        share_prefixes(self.actor.engine)
 
 
 class CriticReplica(vLLMReplica):  # type: ignore[misc]
