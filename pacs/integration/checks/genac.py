@@ -10,7 +10,7 @@ from pacs.base.errors import UserError, did_you_mean
 from pacs.base.settings import flatten
 from pacs.checkpoints.model_folder import model_problems
 from pacs.evaluation.genac.templates import template_named
-from pacs.integration.checks.models import is_hub_name, read_model_config
+from pacs.integration.checks.models import config_or_problem, is_hub_name
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.vine import SINGLE_TURN
 from pacs.integration.checks.wording import spelled
@@ -141,13 +141,19 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
         return
     path = str(critic_section(config).model.path)
     folder = Path(path).expanduser()
+    if path == str(config.actor_rollout_ref.model.path) and not folder.is_dir():
+        return  # another check says what is wrong with it
     if not folder.is_dir() and not is_hub_name(path):
         yield f"genac.critic.model.path={path}: no such folder: name one that is there, or a Hugging Face id."
         return
     if folder.is_dir() and (problems := list(model_problems(folder, tokenizer=True, template=False))):
         yield from (f"genac.critic.model.path={path} {problem}." for problem in problems)
         return
-    context, held = read_model_config(path).get("max_position_embeddings"), critic_section(config).rollout.max_model_len
+    found = config_or_problem(path, f"genac.critic.model.path={path}")
+    if isinstance(found, str):
+        yield found
+        return
+    context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
     if context is not None and context < held:
         yield (
             f"genac.critic.model.path={path} has {context} positions (max_position_embeddings), but problem, response, "
