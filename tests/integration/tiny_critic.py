@@ -12,7 +12,7 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 TEMPLATE = "{success_rate}|{problem}|{partial_solution}|"
 
 
-def make_critic(folder: Path, *, steps: int = 60) -> Path:
+def make_critic(folder: Path, *, steps: int = 300) -> Path:
     r"""Train a tiny Qwen3 to end any text between bars in `\boxed{n}`; its folder, with template.txt beside it."""
     tokenizer, rng = build_tokenizer(4096), random.Random(0)
     model = build_model(tokenizer, seed=1)

@@ -121,6 +121,13 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "genac: @reward.reward_model.enable=true without a pool of its own would have three engines take turns, "
             "which is not tried: set reward.reward_model.enable_resource_pool=true."
         )
+    of_critic = critic_section(config).rollout
+    for key, whole in (("top_p", 1), ("top_k", -1)):
+        if of_critic[key] != whole:
+            yield (
+                f"genac.critic.rollout.{key}={of_critic[key]}: the critic is trained on what its whole distribution "
+                f"gave: leave it out, or set it to {whole}."
+            )
     shares = rollout.gpu_memory_utilization, critic_section(config).rollout.gpu_memory_utilization
     if trainer.device != "cpu" and sum(shares) > MOST_MEMORY:
         yield (

@@ -22,6 +22,7 @@ from pacs.integration.patches.seeded_rollouts import critic_seed
 from pacs.integration.patches.vine_rollouts import settled
 from pacs.runs.genac_settings import GenacSettings
 from pacs.verl_keys.algorithm_changes import plain
+from pacs.verl_keys.config import critic_section
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class CriticRollouts:
         self._critic = Engines(self.llm_client.critic)
         self._tail = self.tokenizer.encode(self._template.tail, add_special_tokens=False)
         self._texts: dict[int, str] = {}
+        rollout = critic_section(self.config).rollout
+        self._critic_sampling = {name: rollout[name] for name in ("temperature", "top_p", "top_k")}
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         if not validate:
@@ -101,11 +104,8 @@ class CriticRollouts:
 
     async def _trace(self, head: list[int], prefix: list[int], start: int, fields: dict[str, Any]) -> Any:
         """What the critic writes about one state."""
-        rollout = self.config.genac.critic.get("rollout") or {}
-        sampling: dict[str, Any] = {
-            "temperature": rollout.get("temperature", 1.0),
-            "top_p": rollout.get("top_p", 1.0),
-            "top_k": rollout.get("top_k", -1),
+        sampling = {
+            **self._critic_sampling,
             "repetition_penalty": 1.0,
             "logprobs": True,
             "max_tokens": self._genac.trace_tokens,
