@@ -63,7 +63,7 @@ def split_adapters(shards: Shards, actor: Path) -> tuple[Shards, dict[str, Adapt
         for name in weights
         if name + _B in shards[0]
     }
-    merged = {name + end for name in weights for end in (_A, _B)}
+    merged = {name + end for name in weights if name + _B in shards[0] for end in (_A, _B)}
     return [{_plain(name): part for name, part in shard.items() if name not in merged} for shard in shards], found
 
 
