@@ -77,6 +77,6 @@ def _alpha_and_rank(file: Path) -> tuple[int, int]:
         return int(read["lora_alpha"]), int(read["r"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{file} cannot be read, and without it the adapters' alpha and rank are not known ({error}): copy it there "
-            "again, or export another checkpoint"
+            f"{file} cannot be read, and without it the adapters' alpha and rank are not known ({error}): copy it "
+            "there again, or export another checkpoint"
         ) from error

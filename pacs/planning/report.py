@@ -93,13 +93,13 @@ def memory_table(plan: Plan) -> Table:
 
 def saved_line(plan: Plan) -> str:
     """What adapters save of the memory, by the same plan with all weights trained."""
-    work, fullest = plan.work, max(phase.total for phase in plan.phases)
+    work = plan.work
     reference = "model" if work.reference == "adapters" else work.reference
     whole = phases(replace(work, policy=replace(work.policy, adapters=0), reference=reference))
-    most = max(whole, key=lambda phase: phase.total)
+    ours, theirs = (next(phase.total for phase in each if phase.name == "update") for each in (plan.phases, whole))
     return (
-        f"Adapters: the fullest phase has {_gib(fullest)}; with all weights trained it is the {most.name}, with "
-        f"{_gib(most.total)}. Gradient, Adam's moments and a kept reference are of the adapters alone."
+        f"Adapters: the update has {_gib(ours)}; with all weights trained it would have {_gib(theirs)}. Gradient, "
+        "Adam's moments and a kept reference are of the adapters alone."
     )
 
 

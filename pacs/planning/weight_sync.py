@@ -13,8 +13,8 @@ went to the host. Of LoRA the adapters alone are sent, and the sleeping weights 
 import math
 
 from pacs.planning import assumptions as assumed
-from pacs.planning.links import host_speed, link_speed
 from pacs.planning.architecture import Architecture
+from pacs.planning.links import host_speed, link_speed
 from pacs.planning.memory import cache_bytes, engine_weights, shard_bytes
 from pacs.planning.workload import Workload
 

@@ -40,7 +40,9 @@ def adapt(policy: PreTrainedModel, adapters: Mapping[str, Any], seed: int) -> No
     generator = torch.Generator().manual_seed(seed)
     for layer in policy.base_model.modules():
         if isinstance(layer, nn.Linear):
-            parametrize.register_parametrization(layer, "weight", Adapter(layer.weight, **adapters, generator=generator))
+            parametrize.register_parametrization(
+                layer, "weight", Adapter(layer.weight, **adapters, generator=generator)
+            )
 
 
 class Adapter(nn.Module):

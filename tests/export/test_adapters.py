@@ -35,7 +35,7 @@ def write(run: Path, model: PeftModel, **meta: object) -> None:
     seal(checkpoint_of(run), step=STEP, ranks=1)
 
 
-@pytest.mark.parametrize("target", [{}, {"target_modules": ["q_proj", "down_proj"]}, {"exclude_modules": "k_proj"}])
+@pytest.mark.parametrize("target", [{}, {"target_modules": ["q_proj", "down_proj"]}, {"exclude_modules": ["k_proj"]}])
 def test_an_export_has_the_logits_of_the_live_policy(run: Path, tmp_path: Path, target: dict[str, object]) -> None:
     model = adapted(**target)
     write(run, model)
@@ -43,7 +43,7 @@ def test_an_export_has_the_logits_of_the_live_policy(run: Path, tmp_path: Path, 
         live, base = model(TOKENS).logits, tiny_qwen3("untied")(TOKENS).logits
     assert run_command(run, "--out", tmp_path / "out") == 0
     assert (live - base).abs().max() > 1
-    torch.testing.assert_close(logits_of(tmp_path / "out", TOKENS), live, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(logits_of(tmp_path / "out", TOKENS), live, rtol=1e-5, atol=5e-5)
     merged = model.merge_and_unload().state_dict()
     written = load_file(tmp_path / "out" / "model.safetensors")
     assert written.keys() == merged.keys()

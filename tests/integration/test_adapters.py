@@ -1,6 +1,7 @@
 """Real runs of `pacs train` with LoRA: what is trained, kept, saved, resumed, exported, and sampled from."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_adapters_alone_are_trained(lora: RealRun, task: Path) -> None:
         frozen = {name: value for name, value in policy.items() if "lora_" not in name}
         plain = {name.removeprefix("base_model.model.").replace(".base_layer", ""): v for name, v in frozen.items()}
         assert equal({name: plain[name] for name in base}, base)
-    for before, after in zip(policies, policies[1:], strict=False):
+    for before, after in pairwise(policies):
         assert not any(torch.equal(before[name], value) for name, value in trained(after).items())
 
 

@@ -1,5 +1,6 @@
 """Which layers of a model would get LoRA's adapters, by peft's own choice, on the model without memory."""
 
+import warnings
 from collections.abc import Iterator
 
 from omegaconf import DictConfig
@@ -34,9 +35,17 @@ def adapted_layer_problems(config: DictConfig, built: PreTrainedModel) -> Iterat
         exclude_modules=plain_setting(model, "exclude_modules"),
     )
     try:
-        adapted = get_peft_model(built, chosen)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            adapted = get_peft_model(built, chosen)
     except (ValueError, TypeError) as error:
         yield f"would get no adapters by {named} and @model.exclude_modules= ({one_line(error)[:300]}): {layers}."
+        return
+    if any("no modules were excluded" in str(warning.message) for warning in warned):
+        yield (
+            "has no layer that @model.exclude_modules= leaves out: as a text it is a regular expression of whole names "
+            r"(.*\.k_proj); mend it, or leave it out."
+        )
         return
     found = {name: part.get_base_layer() for name, part in adapted.named_modules() if isinstance(part, LoraLayer)}
     for what, layer in embeddings.items():
@@ -45,10 +54,11 @@ def adapted_layer_problems(config: DictConfig, built: PreTrainedModel) -> Iterat
         why = "a merged sync to vLLM would leave them out, and vLLM may not know them"
         if tied:
             why = "embedding and head are one tensor there, so that merged adapters make another model of both"
-        yield f"would get adapters on its {what} by {named}, and {why}: {layers}, or name layers of the decoder alone."
+        whose = f"would get adapters on its {what} by {named}"
+        yield f"{whose}, and {why}: {layers}, or name layers of the decoder alone."
         return
     if others := sorted({type(layer).__name__ for layer in found.values() if type(layer) is not nn.Linear}):
         yield (
-            f"would get adapters on {', '.join(others)} by {named}, and those of linear layers alone are exported: name "
-            "others in @model.target_modules, or these in @model.exclude_modules."
+            f"would get adapters on {', '.join(others)} by {named}, and those of linear layers alone are exported: "
+            "name others in @model.target_modules, or these in @model.exclude_modules."
         )

@@ -30,7 +30,7 @@ class DurableTrainingWorker(TrainingWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset(self) -> None:
-        """Build the model; a critic's last layer, or adapters, are drawn from the engine's seed, as in a repeated run."""
+        """Build the model; a critic's last layer and adapters are drawn from the engine's seed, in each run alike."""
         if self.config.model_type == "value_model" or self.model_config.lora_rank > 0:
             torch.manual_seed(self.engine_config.seed)
         super().reset()

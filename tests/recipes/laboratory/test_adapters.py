@@ -46,7 +46,7 @@ def pair(start: Path) -> tuple[PreTrainedModel, PreTrainedModel]:
 
 
 def test_it_is_the_model_that_peft_makes(pair: tuple[PreTrainedModel, PreTrainedModel]) -> None:
-    ours, theirs = pair
+    ours, _ = pair
     of_ours, of_theirs = (model(TOKENS).logits for model in pair)
     torch.testing.assert_close(of_ours, of_theirs, rtol=1e-4, atol=1e-4)
     for logits in (of_ours, of_theirs):
