@@ -15,6 +15,7 @@ from pacs.checkpoints.merge import merge, open_shards
 from pacs.checkpoints.source import Source
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import write_sums
+from pacs.export.adapters import split_adapters
 from pacs.export.card import model_card
 from pacs.export.model import check_shards, empty_model, own_parameters
 from pacs.rewards.configured import FILE, write_reward
@@ -55,14 +56,16 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
     card = model_card(source, dtype, evaluations)
     place = next(folder for folder in out.absolute().parents if folder.is_dir())
     check_space(place, model, source.huggingface)
-    shards = open_shards(source.actor, source.checkpoint.ranks)
+    shards, adapters = split_adapters(open_shards(source.actor, source.checkpoint.ranks), source.actor)
     check_shards(model, shards)
 
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=place))
     try:
         state = {}
         for name in tqdm(parameters, desc="Merging shards"):
-            state[name] = merge(name, [shard[name] for shard in shards], model.dtype)
+            parts, adapter = [shard[name] for shard in shards], adapters.get(name)
+            merged = adapter.merged if adapter else merge
+            state[name] = merged(name, parts, model.dtype)
             if not torch.isfinite(state[name]).all():
                 raise UserError(f"{name} has values that are not finite in {dtype}: try another --dtype, or step")
         model.save_pretrained(aside, state_dict=state, max_shard_size=WEIGHTS_FILE_SIZE)

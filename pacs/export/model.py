@@ -40,7 +40,7 @@ def check_shards(model: PreTrainedModel, shards: list[dict[str, torch.Tensor]]) 
     found = {name: value for name, value in shards[0].items() if name not in tied}
     if expected.keys() != found.keys():
         missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
-        differ = f"{_some('missing', missing)}, {_some('unexpected', more)} (LoRA adapters cannot be exported)"
+        differ = f"{_some('missing', missing)}, {_some('unexpected', more)}"
         raise UserError(f"the shards are not those of a {type(model).__name__}: {differ}")
     for name, value in expected.items():
         if value.shape != found[name].shape:

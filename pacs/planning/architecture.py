@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,16 @@ class Architecture:
         """Those that a token is multiplied with: the layers' matrices and the head, not the embedding's lookup."""
         norms = 2 * self.hidden_size + 2 * self.head_dim
         return self.num_hidden_layers * (self.layer_parameters - norms) + self.embedding_parameters
+
+    def adapter_parameters(self, rank: int, modules: Collection[str] | None) -> int:
+        """r (in + out) of each matrix of a layer, or of those with these names: B A has as many rows and columns."""
+        hidden, width, kv, inner = self.hidden_size, self.query_width, self.key_value_width, self.intermediate_size
+        sizes = {
+            **{"q_proj": hidden + width, "k_proj": hidden + kv, "v_proj": hidden + kv, "o_proj": hidden + width},
+            **dict.fromkeys(("gate_proj", "up_proj", "down_proj"), hidden + inner),
+        }
+        chosen = sizes if modules is None else [name for name in sizes if name in modules]
+        return self.num_hidden_layers * rank * sum(sizes[name] for name in chosen)
 
     def kv_bytes_per_token(self, number_bytes: int) -> int:
         """2 L K bytes of the cache: a key and a value in each layer."""

@@ -43,9 +43,13 @@ def phases(work: Workload) -> list[Phase]:
 
 
 def shard_bytes(model: Trained) -> float:
-    """w P / N: a rank's part of the weights; of the gradient as much, of Adam's two moments twice that (ZeRO-3,
-    arXiv 1910.02054)."""
-    return model.weight_bytes * model.parameters / model.shards
+    """w P / N: a rank's part of the weights."""
+    return model.weight_bytes * model.stored / model.shards
+
+
+def trained_bytes(model: Trained) -> float:
+    """The same of what is trained: the gradient; Adam's two moments are twice that (ZeRO-3, arXiv 1910.02054)."""
+    return model.weight_bytes * model.trained / model.shards
 
 
 def engine_weights(work: Workload) -> float:
@@ -90,9 +94,11 @@ def resident(work: Workload, *used: Trained, optimizer_of: Trained | None = None
         if model in used or not model.weights_offloaded:
             parts[f"{name}weights"] = shard_bytes(model)
         if model is optimizer_of or not model.optimizer_offloaded:
-            parts[f"{name}Adam"] = 2 * shard_bytes(model)
+            parts[f"{name}Adam"] = 2 * trained_bytes(model)
     if work.on_cpu and work.reference == "model":
         parts["reference"] = shard_bytes(work.of_reference[1])
+    if work.on_cpu and work.reference == "adapters" and work.strategy:  # verl's is without any
+        parts["reference"] = trained_bytes(work.policy)
     return parts
 
 
@@ -161,10 +167,10 @@ def _updates(work: Workload) -> Iterator[Phase]:
         if model is None:
             continue
         activations = update_activations(work.architecture, model, model.micro_batch_tokens, work.row_tokens)
-        parts = resident(work, model, optimizer_of=model) | {"gradient": shard_bytes(model)}
+        parts = resident(work, model, optimizer_of=model) | {"gradient": trained_bytes(model)}
         passing = _pass_parts(work, model, activations, gradient=True)
         # After the passes: torch's AdamW takes the roots of all second moments at once on a GPU (foreach).
-        stepping = {} if work.on_cpu else {"roots of Adam's moments": shard_bytes(model)}
+        stepping = {} if work.on_cpu else {"roots of Adam's moments": trained_bytes(model)}
         parts |= max(passing, stepping, key=lambda each: sum(each.values())) | _others(work)
         yield Phase(name, parts, work.device.memory_bytes)
 

@@ -11,7 +11,7 @@ from pacs.planning.architecture import Architecture, find_architecture
 from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE, VALUED_STEPS
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Sample, step_lengths
-from pacs.planning.workload import Workload
+from pacs.planning.workload import Reference, Workload
 from pacs.verl_keys import config as keys
 from pacs.verl_keys.names import LONGEST_RESPONSE
 from pacs.verl_keys.workload import Trained, read_critic, read_engine, read_policy
@@ -61,7 +61,7 @@ def read_workload(
         response_tokens=longest,
         lengths=step_lengths(prompts, group, mean, longest, keys.longest_prompt(config), lengths),
         row_tokens=keys.longest_row(config),
-        policy=read_policy(config, architecture.parameters, architecture.vocab_size),
+        policy=read_policy(config, architecture.parameters, architecture.vocab_size, _adapters(config, architecture)),
         critic=critic,
         reference=_reference(config, algorithm, one_update=mini_batches * keys.epochs_per_step(config) == 1),
         teacher=_teacher(config, algorithm),
@@ -71,6 +71,12 @@ def read_workload(
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
     )
+
+
+def _adapters(config: DictConfig, architecture: Architecture) -> int:
+    """Parameters of the policy's adapters."""
+    rank = keys.adapter_rank(config)
+    return architecture.adapter_parameters(rank, keys.adapted_modules(config)) if rank else 0
 
 
 def _teacher(config: DictConfig, algorithm: str) -> tuple[Architecture, Trained] | None:
@@ -102,12 +108,15 @@ def _policy_passes(config: DictConfig, strategy: Literal["grouped", "cached"] | 
     return scoring + (not OF_OLD_LOG_PROBS.isdisjoint(method_in(config).reads))
 
 
-def _reference(config: DictConfig, algorithm: str, *, one_update: bool) -> Literal["model", "policy"] | None:
+def _reference(config: DictConfig, algorithm: str, *, one_update: bool) -> Reference | None:
     """As `Workload.reference` has it."""
-    if algorithm != "pacs":
-        return "model" if keys.has_kl(config) else None
     from pacs.integration.schema import method_in
 
-    if ReferenceSchedule(method_in(config).reference).needs_model or teacher_of(method_in(config)):
+    kept: Reference = "adapters" if keys.has_adapters(config) else "model"
+    if algorithm != "pacs":
+        return kept if keys.has_kl(config) else None
+    if teacher_of(method_in(config)):
         return "model"
+    if ReferenceSchedule(method_in(config).reference).needs_model:
+        return kept
     return None if one_update else "policy"

@@ -1,5 +1,7 @@
 """A plan as text."""
 
+from dataclasses import replace
+
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
@@ -9,7 +11,7 @@ from pacs.base.terminal import columns
 from pacs.planning.devices import GIB
 from pacs.planning.generation import generation
 from pacs.planning.measured import basis
-from pacs.planning.memory import Phase, cache_tokens, full_sequences
+from pacs.planning.memory import Phase, cache_tokens, full_sequences, phases
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
@@ -32,6 +34,7 @@ def full(plan: Plan) -> str:
     parts = [
         heading(plan.work),
         format_table(memory_table(plan), corner="GiB a GPU" if not plan.work.on_cpu else "GiB a rank", width=columns()),
+        *([saved_line(plan)] if plan.work.policy.adapters else []),
         engine_line(plan.work),
         format_table(time_table(plan), corner="time", width=columns())
         if plan.seconds
@@ -66,8 +69,9 @@ def heading(work: Workload) -> str:
     if work.completions:
         group += f" (and {work.completions * work.rows:,} completions of their steps, assumed)"
     tokens = f"{work.mean_response_tokens:,.0f} in the mean, {work.mean_prompt_tokens:,.0f} of a prompt"
+    adapters = f" ({policy.adapters / 1e6:,.3g} M of adapters are trained)" if policy.adapters else ""
     return (
-        f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters, {work.ranks} x "
+        f"{work.algorithm}{how}, {work.architecture.parameters / 1e9:.3g} B parameters{adapters}, {work.ranks} x "
         f"{work.device.name}{nodes}\n"
         f"{work.rows:,} responses{group} of up to {work.response_tokens:,} tokens ({tokens}; {work.lengths.source}), "
         f"{work.mini_batches} updates a step, micro-batches of up to {policy.micro_batch_tokens:,} tokens, "
@@ -85,6 +89,18 @@ def memory_table(plan: Plan) -> Table:
     table["all"] = {phase.name: f"{phase.total / GIB:.2f}" for phase in plan.phases}
     table["left"] = {phase.name: f"{(phase.limit - phase.total) / GIB:.2f}" for phase in plan.phases}
     return table
+
+
+def saved_line(plan: Plan) -> str:
+    """What adapters save of the memory, by the same plan with all weights trained."""
+    work = plan.work
+    reference = "model" if work.reference == "adapters" else work.reference
+    whole = phases(replace(work, policy=replace(work.policy, adapters=0), reference=reference))
+    ours, theirs = (next(phase.total for phase in each if phase.name == "update") for each in (plan.phases, whole))
+    return (
+        f"Adapters: the update has {_gib(ours)}; with all weights trained it would have {_gib(theirs)}. Gradient, "
+        "Adam's moments and a kept reference are of the adapters alone."
+    )
 
 
 def time_table(plan: Plan) -> Table:
@@ -115,7 +131,8 @@ def traffic_line(work: Workload) -> str:
         parts = weight_sync_seconds(work)
         line += " (" + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in parts.items()) + ", estimated)"
     line += f". A checkpoint: {_gib(saved_bytes(work))}"
-    return f"{line}{', and the reference after a reset' * (work.algorithm == 'pacs' and work.reference == 'model')}."
+    kept = work.algorithm == "pacs" and work.reference in ("model", "adapters")
+    return f"{line}{', and the reference after a reset' * kept}."
 
 
 def run_hours(plan: Plan) -> float | None:

@@ -5,7 +5,7 @@ import math
 from pacs.planning import assumptions as assumed
 from pacs.planning.generation import generation
 from pacs.planning.links import host_speed, link_speed
-from pacs.planning.memory import shard_bytes
+from pacs.planning.memory import shard_bytes, trained_bytes
 from pacs.planning.weight_sync import weight_sync_seconds
 from pacs.planning.workload import Workload
 from pacs.verl_keys.workload import Trained
@@ -19,7 +19,7 @@ def seconds(work: Workload) -> dict[str, float]:
     if work.reference:
         on_the_host = work.reference == "model"
         # The first mini-batch's are those of the update's own pass, unless a further epoch reads them again.
-        share = 1 - 1 / work.mini_batches if not on_the_host and work.epochs == 1 else 1
+        share = 1 - 1 / work.mini_batches if work.reference == "policy" and work.epochs == 1 else 1
         times["reference pass"] = share * pass_seconds(*work.of_reference, from_host=on_the_host)
     if work.policy_passes:
         times["policy pass"] = work.policy_passes * pass_seconds(work, work.policy)
@@ -59,28 +59,30 @@ def pass_seconds(work: Workload, model: Trained, *, from_host: bool = False) -> 
 
 
 def update_seconds(work: Workload, model: Trained) -> float:
-    """The longer of: calculating (a forward pass, twice that backward, and one more where activations are calculated
-    again); traffic, for each micro-batch weights twice and gradients in float32 once. Offloaded state comes and goes.
+    """The longer of: calculating (a forward pass, twice that backward, once where the weights have no gradient, and one
+    more where activations are calculated again); traffic, for each micro-batch weights twice and gradients in float32
+    once. Offloaded state comes and goes.
     """
-    passes = (4 if model.checkpointed else 3) * work.epochs
+    passes = ((4 if model.checkpointed else 3) - (model.adapters > 0)) * work.epochs
     products = pass_flops(work, model) / (work.ranks * work.device.flops * assumed.TRAINING_EFFICIENCY.value)
     compute = passes * (products + small_kernel_seconds(work))
     micro_batches = work.epochs * _micro_batches(work, model.micro_batch_tokens, work.mini_batches)
     away = (model.shards - 1) / model.shards
-    traffic = micro_batches * (2 * gather_bytes(model) + 4 * model.parameters * away)
-    moved = shard_bytes(model) * (2 * model.weights_offloaded + 4 * model.optimizer_offloaded)
+    traffic = micro_batches * (2 * gather_bytes(model) + 4 * model.trained * away)
+    moved = 2 * shard_bytes(model) * model.weights_offloaded + 4 * trained_bytes(model) * model.optimizer_offloaded
     offload = moved / host_speed(work)
     return max(compute, traffic / link_speed(work)) + offload
 
 
 def gather_bytes(model: Trained) -> float:
     """s P (N - 1) / N: what a rank gets of the others for one pass."""
-    return model.compute_bytes * model.parameters * (model.shards - 1) / model.shards
+    return model.compute_bytes * model.stored * (model.shards - 1) / model.shards
 
 
 def saved_bytes(work: Workload) -> float:
     """A checkpoint: weights and both moments; the reference, written once after each reset, not counted."""
-    return sum(3 * model.weight_bytes * model.parameters for model in (work.policy, work.critic) if model)
+    models = [model for model in (work.policy, work.critic) if model]
+    return sum(model.weight_bytes * (model.stored + 2 * model.trained) for model in models)
 
 
 def _micro_batches(work: Workload, tokens: int, mini_batches: int) -> int:

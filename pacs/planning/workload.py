@@ -10,6 +10,8 @@ from pacs.planning.devices import Device
 from pacs.planning.lengths import Lengths
 from pacs.verl_keys.workload import Engine, Trained
 
+Reference = Literal["model", "adapters", "policy"]
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -28,9 +30,9 @@ class Workload:
         lengths: of the rows, which time depends on.
         teacher: whose log-probabilities are the rows' reference ones, if it is another model (distillation); else None.
         policy_passes: of the policy over all rows without a gradient: verl's old log-probabilities, `cached`'s scores.
-        reference: what the rows' reference log-probabilities are of: a `model` of its own, or the `policy` before a
-            step's first update (in one epoch only those of the other mini-batches take a pass); None: there is no such
-            pass.
+        reference: what the rows' reference log-probabilities are of: a `model` of its own; the policy's with other
+            `adapters`, or with none; or the `policy` before a step's first update (in one epoch only those of the other
+            mini-batches take a pass); None: there is no such pass.
         strategy: how PACS takes the gradient of groups of the longest responses; None for other algorithms.
     """
 
@@ -52,7 +54,7 @@ class Workload:
     row_tokens: int
     policy: Trained
     critic: Trained | None
-    reference: Literal["model", "policy"] | None
+    reference: Reference | None
     teacher: tuple[Architecture, Trained] | None
     policy_passes: int
     strategy: Literal["grouped", "cached"] | None

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.base.errors import UserError
 from pacs.verl_keys import names
 
 #: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
@@ -72,6 +73,31 @@ def has_critic(config: DictConfig) -> bool:
     """As verl's need_critic."""
     enabled = config.critic.enable
     return bool(config.algorithm.adv_estimator == "gae" if enabled is None else enabled)
+
+
+def has_adapters(config: DictConfig) -> bool:
+    """Whether adapters are trained (LoRA) in the place of the policy's weights."""
+    return adapter_rank(config) > 0
+
+
+def adapter_rank(config: DictConfig) -> int:
+    """r of LoRA; 0 where all weights are trained."""
+    return int(config.actor_rollout_ref.model.lora_rank)
+
+
+def adapted_modules(config: DictConfig) -> list[str] | None:
+    """Names of the linear layers that have adapters; None: all that are in the decoder.
+
+    Raises:
+        UserError: they are given by a regular expression, or some are left out by one.
+    """
+    model = config.actor_rollout_ref.model
+    if model.target_modules == "all-linear" and model.exclude_modules is None:
+        return None
+    if OmegaConf.is_list(model.target_modules) and model.exclude_modules is None:
+        return [str(name) for name in model.target_modules]
+    named = "actor_rollout_ref.model.target_modules"
+    raise UserError(f"{named}: the plan knows all-linear and a list of names alone, without exclude_modules")
 
 
 def has_kl(config: DictConfig) -> bool:

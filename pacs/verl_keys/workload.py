@@ -1,6 +1,6 @@
 """What a composed config says of the models that a step trains, and of the engine that samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -17,7 +17,7 @@ class Trained:
     """A model under FSDP2: the policy or a critic.
 
     Attributes:
-        parameters: of the whole model.
+        parameters: of the whole model, adapters not counted.
         vocabulary: rows of its head; 1 for a critic.
         weight_bytes: of a stored weight, and of each of Adam's two moments and a gradient.
         compute_bytes: of a number in its passes.
@@ -28,6 +28,8 @@ class Trained:
         flash: flash attention; else torch's with a dense mask.
         micro_batch_tokens: of a rank, in a micro-batch of an update, at most.
         forward_tokens: the same in a pass without gradient.
+        adapters: parameters of LoRA adapters, which alone are trained; 0: all parameters are.
+        merged: vLLM is sent the whole weights with adapters merged into them, and not the adapters alone.
     """
 
     parameters: int
@@ -43,6 +45,18 @@ class Trained:
     flash: bool
     micro_batch_tokens: int
     forward_tokens: int
+    adapters: int = 0
+    merged: bool = False
+
+    @property
+    def stored(self) -> int:
+        """Parameters in memory and in a checkpoint."""
+        return self.parameters + self.adapters
+
+    @property
+    def trained(self) -> int:
+        """Parameters with a gradient and two moments."""
+        return self.adapters or self.parameters
 
 
 @dataclass(frozen=True)
@@ -71,8 +85,8 @@ class Engine:
     bucket_bytes: float
 
 
-def read_policy(config: DictConfig, parameters: int, vocabulary: int) -> Trained:
-    """The policy, of so many parameters and so many rows of its head.
+def read_policy(config: DictConfig, parameters: int, vocabulary: int, adapters: int = 0) -> Trained:
+    """The policy, of so many parameters and so many rows of its head, or a teacher that is laid out like it.
 
     Raises:
         UserError: the plan has no formulas for how it is trained.
@@ -81,7 +95,8 @@ def read_policy(config: DictConfig, parameters: int, vocabulary: int) -> Trained
     update = _tokens(config, roles.actor, "ppo", _update_rows(config))
     forward = _tokens(config, roles.rollout, "log_prob", _update_rows(config) * 10**6)
     parts = roles.actor, roles.actor.fsdp_config
-    return _trained(config, "actor_rollout_ref.model", *parts, parameters, vocabulary, update, forward)
+    policy = _trained(config, "actor_rollout_ref.model", *parts, parameters, vocabulary, update, forward)
+    return replace(policy, adapters=adapters, merged=bool(roles.model.lora.merge))
 
 
 def read_critic(config: DictConfig, parameters: int) -> Trained | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from recipes.laboratory.adapters import adapt
 from recipes.laboratory.beginning import read_beginning
 from recipes.laboratory.evaluation import Evaluation, evaluate
 from recipes.laboratory.learner import Learner
@@ -54,6 +55,7 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
         problems=evaluation.problems,
         train_problems=settings.train_problems,
     )
+    adapt(begun.policy, settings.adapters, settings.seed)
     rollouts = Rollouts(begun, settings, method, pool_of(start, begun, settings))
     learner = Learner(begun.policy, settings, method, begun.max_response_tokens, clock)
     curve: list[dict[str, Any]] = []

@@ -9,8 +9,10 @@ from pacs.algorithm import Method
 from pacs.algorithm.vineppo import STEP_VALUE
 from pacs.base.errors import UserError
 from pacs.runs.settings import DarsSettings, PoolSettings, VineSettings
+from recipes.laboratory.adapters import check as check_adapters
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.methods import method_named
+from recipes.laboratory.ppo import Ppo
 
 #: Whole numbers, and the least that each may be.
 LEAST = {
@@ -58,6 +60,7 @@ class Settings:
     dars: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.dars: schedule, most, scale; {}: none
     pool: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.pool; {}: problems are drawn alike
     vine: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.vine; {}: steps have no values
+    adapters: Mapping[str, Any] = field(default_factory=dict)  # LoRA: rank, alpha; {}: all weights are trained
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
@@ -106,6 +109,9 @@ class Settings:
         self._check_dars(method)
         self._check_pool()
         self._check_vine(method)
+        check_adapters(self.adapters)
+        if self.adapters and isinstance(method, Ppo):
+            raise UserError("adapters with method=ppo: its critic would be trained with them: leave one of them out")
         smallest = method.smallest_group
         if self.responses < smallest:
             raise UserError(

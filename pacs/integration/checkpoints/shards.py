@@ -177,22 +177,25 @@ def copy_shards(source: torch.nn.Module, target: torch.nn.Module) -> None:
             shard.copy_(sources[name])
 
 
-def local_shards(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """This rank's part of every parameter, by name; writing to it changes the parameter."""
+def local_shards(module: torch.nn.Module, *, trained: bool = False) -> dict[str, torch.Tensor]:
+    """This rank's part of every parameter (of the trained ones alone), by name; writing to it changes the parameter."""
     return {
         name: (parameter.to_local() if isinstance(parameter, DTensor) else parameter.data)
-        for name, parameter in _sharded_parameters(module).items()
+        for name, parameter in _sharded_parameters(module, trained).items()
     }
 
 
-def save_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
-    """Write this rank's shards to `folder`, which is made: a state dict of DTensors, as verl's files are."""
+def save_shards(module: torch.nn.Module, folder: Path, kind: str, *, trained: bool = False) -> None:
+    """Write this rank's shards (of the trained parameters alone) to `folder`, which is made.
+
+    It is a state dict of DTensors, as verl's files are.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    shards = {name: parameter.detach().cpu() for name, parameter in _sharded_parameters(module).items()}
+    shards = {name: parameter.detach().cpu() for name, parameter in _sharded_parameters(module, trained).items()}
     torch.save(shards, _own_file(folder, kind))
 
 
-def load_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
+def load_shards(module: torch.nn.Module, folder: Path, kind: str, *, trained: bool = False) -> None:
     """Read what `save_shards` wrote, on as many ranks or on others.
 
     Raises:
@@ -200,20 +203,20 @@ def load_shards(module: torch.nn.Module, folder: Path, kind: str) -> None:
         UnsafeFile: If a file would run code.
     """
     if not dealt_out_alike(module, folder, kind):
-        load_parameters(_sharded_parameters(module), folder, kind)
+        load_parameters(_sharded_parameters(module, trained), folder, kind)
         return
     shards = read_torch_file(_own_file(folder, kind))
     with torch.no_grad():
-        for name, shard in local_shards(module).items():
+        for name, shard in local_shards(module, trained=trained).items():
             shard.copy_(local_part(shards[name]))
 
 
-def _sharded_parameters(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+def _sharded_parameters(module: torch.nn.Module, trained: bool = False) -> dict[str, torch.Tensor]:
     for part in module.modules():
         if isinstance(part, FSDPModule):
             # After a forward pass the root may still hold its gathered parameters, which would hide a change.
             part.reshard()
-    return dict(module.named_parameters())
+    return {name: value for name, value in module.named_parameters() if value.requires_grad or not trained}
 
 
 def _own_file(folder: Path, kind: str) -> Path:

@@ -21,6 +21,7 @@ from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
 from pacs.base.errors import one_line
+from pacs.integration.checks.adapted_layers import adapted_layer_problems
 from pacs.integration.checks.models import read_model_config
 from pacs.integration.checks.silent import ATTENTION, silent_problems
 from pacs.integration.checks.wording import spelled
@@ -71,6 +72,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
         yield f"@model.path=: transformers cannot build a {name} from its config.json ({one_line(error)[:300]})."
         return
     problems = [*_engine_problems(built, config), *silent_problems(config, built, settings)]
+    problems += adapted_layer_problems(config, built)  # which changes the model
     yield from (f"@model.path= ({name}) {problem}" for problem in problems)
 
 

@@ -47,7 +47,6 @@ QUANTIZED = (
 )  # fmt: skip
 _KL = "verl's KL terms are no part of this method (PACS's score is itself the ratio to the reference)"
 _BITS = "the responses would be another policy's than the trained one, and this method has no importance weights"
-_LORA = "LoRA is not tried here: its reference is the base model for ever, and `pacs export` takes no adapters"
 #: Settings of verl that our methods would not heed -> the values that they may have, and why no other.
 NOT_HEEDED: Only = {
     "actor.use_kl_loss": ((False,), _KL),
@@ -63,9 +62,6 @@ NOT_HEEDED: Only = {
     "algorithm.rollout_correction.rollout_rs": ((None,), "this method takes none of verl's rejections"),
     **dict.fromkeys(QUANTIZED, ((None, False, "auto"), _BITS)),
     "critic.enable": ((False,), "this method has no critic"),
-    "model.lora_rank": ((0,), _LORA),
-    "model.lora.rank": ((0,), _LORA),
-    "model.lora_adapter_path": ((None,), _LORA),
 }
 
 

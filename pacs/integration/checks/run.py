@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact, redacted
 from pacs.base.run_folder import RunFolder
+from pacs.integration.checks.adapters import adapter_problems
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import value_problems
@@ -60,19 +61,10 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    ours = (
-        vine_problems,
-        genac_problems,
-        balance_problems,
-        composite_problems,
-        switch_problems,
-        turns_problems,
-        guided_problems,
-    )
-    for check in (*checks, *ours, rlpr_problems):
+    ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
+    for check in (*checks, *ours, rlpr_problems, adapter_problems, genac_problems):
         yield from check(config)
-    if (problem := logger_problem(config)) is not None:
-        yield problem
+    yield from filter(None, [logger_problem(config)])
 
 
 @spelled
@@ -244,14 +236,14 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     for name in listed(config.trainer.logger):
         if name not in known:
             yield f"trainer.logger={name}: verl knows no such logger; there are {', '.join(known)}."
-    # Its own import takes seconds.
-    from pacs.integration.checks.verl_classes import class_problems
+    from pacs.integration.checks.verl_classes import class_problems  # its own import takes seconds
 
     if problems := [*class_problems(config), *format_problems(config)]:
         yield from problems
         return
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
     del checked.critic.model  # or its dataclass would load the model, which need not be on this machine
+    checked.actor_rollout_ref.model.lora_rank = 0  # or vLLM would be imported, which need not be there either
     try:
         with redirect_stdout(io.StringIO()):  # that all is well, which our own checks have not said yet
             validate_config(checked, need_reference_policy(config) or is_ours, need_critic(config))

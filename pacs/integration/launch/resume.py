@@ -1,5 +1,6 @@
 """Which checkpoint a start goes on from, decided and checked before Ray starts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from pacs.integration.launch.input_hashes import input_changes
 from pacs.runs.listing import last_metrics
 from pacs.runs.state import read_state
 from pacs.verl_keys import config as keys
-from pacs.verl_keys.algorithm_changes import algorithm_changes
+from pacs.verl_keys.algorithm_changes import algorithm_changes, plain
+
+#: What says which adapters a policy has, and what they do to it; the first whether it has any.
+ADAPTERS = ("lora_rank", "lora_alpha", "target_modules", "exclude_modules")
 
 
 def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
@@ -131,6 +135,7 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
     if workers != now:
         said = f"{workers} in {checkpoint.folder}, {now} now: set it back to go on."
         raise ConfigError(f"data.dataloader_num_workers: {said}")
+    _check_adapters(config, before["actor_rollout_ref"]["model"], checkpoint)
     drawn = before.get("run", {}).get("rollouts", {}).get("pool", {}).get("weights")
     if drawn is not None and not keys.draws_from_pool(config):
         raise ConfigError(
@@ -149,3 +154,16 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
         raise ConfigError([*changes, mend])
     for change in changes:
         print(f"pacs: changed, as accepted: {change}")
+
+
+def _check_adapters(config: DictConfig, before: Mapping[str, Any], checkpoint: Checkpoint) -> None:
+    """Refuse other adapters than the checkpoint has, which no acceptance can make its weights fit."""
+    has_adapters = keys.has_adapters(config)
+    for key in ADAPTERS:
+        then, now = before.get(key), plain(config.actor_rollout_ref.model).get(key)
+        if then != now and (key == ADAPTERS[0] or has_adapters):
+            raise ConfigError(
+                f"actor_rollout_ref.model.{key}: {then} in {checkpoint.folder}, {now} now: its weights would make "
+                "another policy, or none: set it back, or begin a new run from those weights (`pacs export "
+                f"{checkpoint.folder}`)."
+            )

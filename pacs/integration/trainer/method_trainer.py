@@ -22,11 +22,12 @@ from pacs.integration.trainer.grading import outcome
 from pacs.integration.trainer.ranks import logged_as
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
+from pacs.integration.worker.adapters import AdapterWorker
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.not_finite import SkippedUpdates
 from pacs.integration.worker.teacher import worker_of
-from pacs.verl_keys.config import has_generative_critic
+from pacs.verl_keys.config import has_adapters, has_generative_critic
 
 
 @register_trainer("pacs")
@@ -57,9 +58,14 @@ class MethodTrainer(SynchronousTrainer):
         # verl sees no reference policy, and so asks for no pass of it; the worker has one, and makes its own.
         pool = self.mapping.pop(Role.ActorRollout)
         del self.role_worker_mapping[Role.ActorRollout]
-        teacher = teacher_of(self.method)
-        role = Role.ActorRolloutRef if self.reference.needs_model or teacher else Role.ActorRollout
-        self.role_worker_mapping[role] = ray.remote(worker_of(teacher) if teacher else MethodWorker)
+        role, worker = Role.ActorRollout, MethodWorker
+        if teacher := teacher_of(self.method):
+            role, worker = Role.ActorRolloutRef, worker_of(teacher)
+        elif self.reference.needs_model and has_adapters(self.config):
+            worker = AdapterWorker
+        elif self.reference.needs_model:
+            role = Role.ActorRolloutRef
+        self.role_worker_mapping[role] = ray.remote(worker)
         self.mapping[role] = pool
 
     def _load_checkpoint(self) -> None:

@@ -164,9 +164,8 @@ class MethodWorker(ProbedWorker):
         Where the reference is the policy at the step's start, the policy gives them before its first update, for
         all rows but the first mini-batch's: those have r = 0, and their values here are 0 and not read.
         """
-        reference: MethodTrainingWorker = self.ref
         if not StepSettings.unpack(data).reference_is_policy:
-            return reference.log_probs(data)
+            return self._log_probs_of_reference(data)
         # A further epoch reads the first mini-batch's too.
         first = data["mini_batch_size"] // self.actor.engine.get_data_parallel_size() if data["epochs"] == 1 else 0
         unread = [torch.zeros(len(mask)) for mask in data["response_mask"].unbind()[:first]]
@@ -175,6 +174,10 @@ class MethodWorker(ProbedWorker):
         later_rows = tu.index_select_tensor_dict(data, list(range(first, len(data))))
         values = [*unread, *self.actor.log_probs(later_rows).unbind()]
         return torch.nested.as_nested_tensor(values, layout=torch.jagged)
+
+    def _log_probs_of_reference(self, data: Any) -> torch.Tensor:
+        reference: MethodTrainingWorker = self.ref
+        return reference.log_probs(data)
 
     def _scale_learning_rate(self, factor: float) -> float:
         """Set this step's rate to verl's schedule times `factor`; verl's scheduler sets its own again after it."""

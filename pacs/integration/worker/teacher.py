@@ -27,7 +27,7 @@ class TeachingWorker(MethodWorker):
         Raises:
             ValueError: it has another vocabulary; of a name of the Hub that is known here alone.
         """
-        model = replace(config.model_config, path=self.teacher, **dict.fromkeys(OF_THE_PATH))
+        model = replace(config.model_config, path=self.teacher, lora_rank=0, **dict.fromkeys(OF_THE_PATH))
         if others := other_tokens(config.model_config.tokenizer, model.tokenizer):
             raise ValueError(
                 f"method.teacher={self.teacher}: its tokenizer has other numbers for {len(others):,} of the policy's "

@@ -29,6 +29,13 @@ class DurableTrainingWorker(TrainingWorker):
     """A policy or a critic that can be gone on with."""
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def reset(self) -> None:
+        """Build the model; a critic's last layer and adapters are drawn from the engine's seed, in each run alike."""
+        if self.config.model_type == "value_model" or self.model_config.lora_rank > 0:
+            torch.manual_seed(self.engine_config.seed)
+        super().reset()
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def load_checkpoint(
         self, local_path: str, hdfs_path: str | None = None, del_local_after_load: bool = False
     ) -> None:
@@ -61,12 +68,9 @@ class BaselineTrainingWorker(DurableTrainingWorker):
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset(self) -> None:
-        """Build the model; a critic's last layer is drawn from the engine's seed, so that a run can be repeated."""
-        is_critic = self.config.model_type == "value_model"
-        if is_critic:
-            torch.manual_seed(self.engine_config.seed)
+        """Build the model."""
         super().reset()
-        if is_critic:  # a policy's temperature is known to the worker around it
+        if self.config.model_type == "value_model":  # a policy's temperature is known to the worker around it
             check_layout(self.engine, temperature=1.0, model="critic.model")
 
     @register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="train"), blocking=False)

@@ -112,6 +112,26 @@ def test_another_algorithm_is_refused_by_its_keys_unless_accepted(
     assert choose_checkpoint(composed(tmp_path, "trainer.total_training_steps=99")) is not None
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        ((), ("lora_rank=8",), "actor_rollout_ref.model.lora_rank: 0 in "),
+        (("lora_rank=8",), (), "actor_rollout_ref.model.lora_rank: 8 in "),
+        (("lora_rank=8",), ("lora_rank=8", "lora_alpha=32"), "actor_rollout_ref.model.lora_alpha: 16 in "),
+        (("lora_rank=8",), ("lora_rank=8", "target_modules=[q_proj]"), "target_modules: all-linear in "),
+    ],
+)
+def test_other_adapters_are_refused_also_where_changes_are_accepted(
+    tmp_path: Path, then: tuple[str, ...], now: tuple[str, ...], said: str
+) -> None:
+    before, here = ([f"actor_rollout_ref.model.{each}" for each in side] for side in (then, now))
+    saved(tmp_path, 3, *before)
+    complaint = refusal(composed(tmp_path, *here, "run.resume.accept_changes=true"))
+    assert said in complaint
+    assert "set it back, or begin a new run from those weights (`pacs export " in complaint
+    assert choose_checkpoint(composed(tmp_path, *before)) is not None
+
+
 def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None:
     saved(tmp_path, 3)
     complaint = refusal(composed(tmp_path, "data.dataloader_num_workers=2", "run.resume.accept_changes=true"))

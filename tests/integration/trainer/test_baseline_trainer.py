@@ -35,6 +35,12 @@ def trainer(algorithm: str, *overrides: str) -> BaselineTrainer:
         ("ppo", [], {Role.ActorRollout, Role.Critic}),
         ("grpo", [], {Role.ActorRollout}),
         ("grpo", ["actor_rollout_ref.actor.use_kl_loss=true"], {Role.ActorRolloutRef}),
+        # The reference is the actor's model without its adapters.
+        (
+            "grpo",
+            ["actor_rollout_ref.actor.use_kl_loss=true", "actor_rollout_ref.model.lora_rank=8"],
+            {Role.ActorRollout},
+        ),
     ],
 )
 def test_every_role_has_a_worker_of_ours(algorithm: str, overrides: list[str], roles: set[Role]) -> None:

@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,10 +23,14 @@ from pacs.integration import exchange
 from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.checkpoints.shard_checks import check_shards
 from pacs.integration.strategy import Choice
+from pacs.integration.trainer import method_trainer
 from pacs.integration.trainer.grading import said_of_all
 from pacs.integration.trainer.method_trainer import MethodTrainer
 from pacs.integration.trainer.step_rows import check_labels, dense_ids, prompt_uid, row_sums, step_rows
 from pacs.integration.trainer.update import log, reset
+from pacs.integration.worker.adapters import AdapterWorker
+from pacs.integration.worker.method_worker import MethodWorker
+from pacs.integration.worker.teacher import TeachingWorker
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import write_state
 from tests.metrics.page import find
@@ -77,6 +82,29 @@ def test_the_worker_group_holds_a_reference_unless_it_is_always_the_policy(
     assert trainer.mapping[role] == "global_pool"
     assert set(trainer.role_worker_mapping) == {role}
     assert not trainer.use_reference_policy  # verl asks for no pass of it
+
+
+@pytest.mark.parametrize(
+    ("settings", "role", "worker"),
+    [
+        ({"reset_every": 20}, Role.ActorRollout, AdapterWorker),
+        ({"reset_every": 1}, Role.ActorRollout, MethodWorker),
+        ({"reset_every": 1, "teacher": "model"}, Role.ActorRolloutRef, TeachingWorker),
+    ],
+)
+def test_adapters_need_no_reference_model(
+    config: DictConfig, settings: dict[str, Any], role: Role, worker: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = copy.deepcopy(config)
+    config.actor_rollout_ref.model.lora_rank = 8
+    config.method.reference.reset_every = settings["reset_every"]
+    monkeypatch.setattr(method_trainer, "teacher_of", lambda method: settings.get("teacher"))
+    trainer = MethodTrainer(config)
+    trainer._init_resource_pool_mgr()
+    assert set(trainer.role_worker_mapping) == {role}
+    made = trainer.role_worker_mapping[role].__ray_metadata__.modified_class
+    assert issubclass(made, worker)
+    assert worker is AdapterWorker or not issubclass(made, AdapterWorker)
 
 
 def test_a_validation_gives_pass_at_k_beside_verls_own_metrics(trainer: MethodTrainer) -> None:

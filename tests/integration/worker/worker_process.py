@@ -26,8 +26,8 @@ from tests.integration.worker.worker_case import GROUP, Row, as_tensordict
 FOLDER, DEVICE = Path(sys.argv[1]), sys.argv[2]
 
 
-def make_worker(case: dict[str, Any]) -> MethodWorker:
-    """Policy and reference as a run builds them, without vLLM beside them."""
+def worker_config(case: dict[str, Any]) -> Any:
+    """The section of a run's config that its workers get."""
     overrides = [
         "recipe=arithmetic",
         f"trainer.device={DEVICE}",
@@ -45,6 +45,12 @@ def make_worker(case: dict[str, Any]) -> MethodWorker:
     with initialize_config_dir(str(config_dir()), version_base=None):
         config = compose("pacs", overrides=overrides).actor_rollout_ref
     config.model.path = str(FOLDER / case["family"] / "policy")
+    return config
+
+
+def make_worker(case: dict[str, Any]) -> MethodWorker:
+    """Policy and reference as a run builds them, without vLLM beside them."""
+    config = worker_config(case)
     worker = MethodWorker(config, role="actor")
     worker.init_model()
     config.model.path = str(FOLDER / case["family"] / "reference")
