@@ -55,7 +55,7 @@ def gradient(model: Qwen3ForCausalLM, rows: Sequence[CriticRow]) -> torch.Tensor
         log_probs.sum().backward()  # type: ignore[no-untyped-call]
     grad = model.model.layers[0].self_attn.q_proj.weight.grad
     assert grad is not None
-    return grad.detach().clone()
+    return torch.clone(grad)
 
 
 def seconds_of(call: Callable[[], object]) -> float:

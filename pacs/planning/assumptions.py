@@ -50,6 +50,8 @@ KEPT_SHARE = Assumption(
 VALUED_STEPS = Assumption(
     8, "steps", "of a response, each valued by completions of half its length in the mean (`run.rollouts.vine`)"
 )
+SEGMENT_TOKENS = Assumption(120, "tokens", "of a segment that a critic scores, as GenAC's authors count (`genac`)")
+TRACE_TOKENS = Assumption(300, "tokens", "of a critic's trace about a segment, likewise")
 SYNC_TENSOR_SECONDS = Assumption(
     5e-4, "seconds", "of a tensor in the weight sync beside its bytes: its all-gather, its copy, vLLM's loader; fitted"
 )

@@ -21,11 +21,13 @@ class Lengths:
         prompts: of each prompt, int64 (prompts,).
         responses: of each row, int64 (rows,), at least 1; the rows of a prompt follow each other.
         source: where both are from.
+        pairs: tokens that see each other, in all rows; None: a token sees all of its row before it.
     """
 
     prompts: NDArray[np.int64]
     responses: NDArray[np.int64]
     source: str
+    pairs: float | None = None
 
     @property
     def rows(self) -> NDArray[np.int64]:

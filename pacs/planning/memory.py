@@ -88,9 +88,7 @@ def full_sequences(work: Workload) -> int:
 def resident(work: Workload, *used: Trained, optimizer_of: Trained | None = None) -> dict[str, float]:
     """What the training process holds: state that is not offloaded, or is used in this phase."""
     parts: dict[str, float] = {}
-    for name, model in (("", work.policy), ("critic's ", work.critic)):
-        if model is None:
-            continue
+    for name, model in work.trained:
         if model in used or not model.weights_offloaded:
             parts[f"{name}weights"] = shard_bytes(model)
         if model is optimizer_of or not model.optimizer_offloaded:
@@ -107,11 +105,15 @@ def _others(work: Workload, *, awake: bool = False) -> dict[str, float]:
     if work.on_cpu:
         processes = CPU_PROCESSES.value / work.ranks + 1
         engine = engine_weights(work) + engine_workspace(work) + cache_bytes(work)
-        return {"processes": processes * CPU_PROCESS_BYTES.value, "vLLM": engine}
-    engine = ASLEEP.value
-    if awake or not work.engine.frees_memory:
-        engine = work.engine.memory_share * work.device.memory_bytes
-    return {"vLLM": engine, "CUDA, NCCL": PROCESS_BYTES.value}
+        others = {"processes": processes * CPU_PROCESS_BYTES.value, "vLLM": engine}
+    else:
+        engine = ASLEEP.value
+        if awake or not work.engine.frees_memory:
+            engine = work.engine.memory_share * work.device.memory_bytes
+        others = {"vLLM": engine, "CUDA, NCCL": PROCESS_BYTES.value}
+    if work.judge is not None:
+        others |= {f"critic's {name}": size for name, size in _others(work.judge, awake=awake).items()}
+    return others
 
 
 def gathered(work: Workload, model: Trained, *, gradient: bool) -> float:
@@ -140,11 +142,15 @@ def _pass_parts(work: Workload, model: Trained, activations: Activations, *, gra
 def _generation(work: Workload) -> Phase:
     obstacle = None
     if cache_tokens(work) < work.engine.positions:
-        obstacle = (
-            f"vLLM's cache holds {cache_tokens(work):,} tokens, and a sequence may have {work.engine.positions:,}"
-        )
+        obstacle = _too_long(work, "vLLM")
+    elif work.judge is not None and cache_tokens(work.judge) < work.judge.engine.positions:
+        obstacle = _too_long(work.judge, "the critic's vLLM")
     parts = resident(work) | _others(work, awake=True)
     return Phase("generation", parts, work.device.memory_bytes, obstacle)
+
+
+def _too_long(work: Workload, whose: str) -> str:
+    return f"{whose}'s cache holds {cache_tokens(work):,} tokens, and a sequence may have {work.engine.positions:,}"
 
 
 def _passes(work: Workload) -> Iterator[Phase]:
@@ -163,12 +169,13 @@ def _passes(work: Workload) -> Iterator[Phase]:
 
 
 def _updates(work: Workload) -> Iterator[Phase]:
-    for name, model in (("critic update", work.critic), ("update", work.policy)):
-        if model is None:
-            continue
-        activations = update_activations(work.architecture, model, model.micro_batch_tokens, work.row_tokens)
+    updates = [("critic update", work.critic, work)] if work.critic else []
+    if work.judge:
+        updates.append(("critic update", work.judge.policy, work.judge))
+    for name, model, of in [*updates, ("update", work.policy, work)]:
+        activations = update_activations(of.architecture, model, model.micro_batch_tokens, of.row_tokens)
         parts = resident(work, model, optimizer_of=model) | {"gradient": trained_bytes(model)}
-        passing = _pass_parts(work, model, activations, gradient=True)
+        passing = _pass_parts(of, model, activations, gradient=True)
         # After the passes: torch's AdamW takes the roots of all second moments at once on a GPU (foreach).
         stepping = {} if work.on_cpu else {"roots of Adam's moments": trained_bytes(model)}
         parts |= max(passing, stepping, key=lambda each: sum(each.values())) | _others(work)
@@ -187,6 +194,5 @@ def _sync(work: Workload) -> Phase:
 
 def _save(work: Workload) -> Phase:
     """Shards go to the host one by one."""
-    trained = [model for model in (work.policy, work.critic) if model]
-    parts = resident(work, *trained, optimizer_of=work.policy) | _others(work)
+    parts = resident(work, *(model for _, model in work.trained), optimizer_of=work.policy) | _others(work)
     return Phase("save", parts, work.device.memory_bytes)

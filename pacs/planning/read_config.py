@@ -1,16 +1,25 @@
 """What a composed config says of a step."""
 
+from dataclasses import replace
 from typing import Literal
 
+import numpy as np
 from omegaconf import DictConfig
 
 from pacs.algorithm import ReferenceSchedule
 from pacs.algorithm.distillation import teacher_of
 from pacs.base.errors import UserError
 from pacs.planning.architecture import Architecture, find_architecture
-from pacs.planning.assumptions import FURTHER_SHARE, KEPT_SHARE, MEAN_RESPONSE_SHARE, VALUED_STEPS
+from pacs.planning.assumptions import (
+    FURTHER_SHARE,
+    KEPT_SHARE,
+    MEAN_RESPONSE_SHARE,
+    SEGMENT_TOKENS,
+    TRACE_TOKENS,
+    VALUED_STEPS,
+)
 from pacs.planning.devices import Device
-from pacs.planning.lengths import Sample, step_lengths
+from pacs.planning.lengths import Lengths, Sample, step_lengths
 from pacs.planning.workload import Reference, Workload
 from pacs.verl_keys import config as keys
 from pacs.verl_keys.names import LONGEST_RESPONSE
@@ -44,7 +53,7 @@ def read_workload(
     group = round(least + FURTHER_SHARE.value * (most - least))
     mini_batches = -(-prompts // keys.prompts_per_update(config))
     strategy = choose(config, most * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
-    return Workload(
+    work = Workload(
         algorithm=algorithm,
         architecture=architecture,
         device=device,
@@ -71,6 +80,40 @@ def read_workload(
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
     )
+    if not keys.has_generative_critic(config):
+        return work
+    judge, asked = _judge(config, work)
+    return replace(work, judge=judge, asked=asked)
+
+
+def _judge(config: DictConfig, work: Workload) -> tuple[Workload, Workload]:
+    """As `Workload.judge` and `Workload.asked` have it."""
+    section, genac, rows = keys.critic_section(config), config.genac, work.lengths
+    of_critic = config.copy()
+    of_critic.actor_rollout_ref = section
+    architecture = find_architecture(str(section.model.path))
+    segment = max(min(SEGMENT_TOKENS.value, genac.segments.most_tokens), 1)
+    trace = round(min(TRACE_TOKENS.value, genac.trace_tokens))
+    traces = np.maximum(1, np.round(rows.responses / segment).astype(np.int64))
+    problems = np.repeat(rows.prompts, len(rows.responses) // len(rows.prompts)) + genac.template_tokens
+    # A trace sees its own part of the response alone.
+    pairs = ((problems + rows.responses) ** 2 / 2 + traces * trace * (problems + rows.responses / 2 + trace / 2)).sum()
+    judge = replace(
+        work,
+        architecture=architecture,
+        lengths=Lengths(problems, rows.responses + traces * trace, rows.source, float(pairs)),
+        row_tokens=min(int(section.rollout.max_model_len), int(section.actor.ppo_max_token_len_per_gpu)),
+        policy=read_policy(of_critic, architecture.parameters, architecture.vocab_size),
+        reference=None,
+        policy_passes=0,
+        strategy=None,
+        mini_batches=min(genac.updates_per_step, len(rows.responses)),
+        epochs=1,
+        engine=read_engine(of_critic),
+    )
+    each = round(float(traces.mean()))
+    written = Lengths(problems + rows.responses, np.full(each * len(problems), trace), rows.source)
+    return judge, replace(judge, lengths=written)
 
 
 def _adapters(config: DictConfig, architecture: Architecture) -> int:

@@ -68,6 +68,8 @@ def heading(work: Workload) -> str:
         group += f" (of {round(work.rows / work.kept_share):,} that are sampled, assumed)"
     if work.completions:
         group += f" (and {work.completions * work.rows:,} completions of their steps, assumed)"
+    if work.asked:
+        group += f" ({len(work.asked.lengths.responses):,} traces of a critic about their segments, assumed)"
     tokens = f"{work.mean_response_tokens:,.0f} in the mean, {work.mean_prompt_tokens:,.0f} of a prompt"
     adapters = f" ({policy.adapters / 1e6:,.3g} M of adapters are trained)" if policy.adapters else ""
     return (

@@ -26,21 +26,26 @@ def seconds(work: Workload) -> dict[str, float]:
     if work.critic:
         times["values pass"] = pass_seconds(work, work.critic)
         times["critic update"] = update_seconds(work, work.critic)
+    if work.judge and work.asked:
+        # Not how far the critic writes while the policy still does.
+        times["critic generation"] = generation(work.asked).seconds
+        times["critic update"] = update_seconds(work.judge, work.judge.policy)
     times["update"] = update_seconds(work, work.policy)
-    times["weight sync"] = sum(weight_sync_seconds(work).values())
+    times["weight sync"] = sum(sum(weight_sync_seconds(each).values()) for each in (work, work.judge) if each)
     if work.save_every > 0:
         times["save"] = saved_bytes(work) / assumed.DISK_BYTES_PER_SECOND.value / work.save_every
     return times
 
 
 def pass_flops(work: Workload, model: Trained) -> float:
-    """Operations of a forward pass over all rows; a token sees half of its row on average. A critic has no head to
-    speak of."""
+    """Operations of a forward pass over all rows. A token sees half of its row on average, where the lengths say
+    nothing else. A critic has no head to speak of."""
     shape, tokens = work.architecture, work.lengths.rows
     token = shape.forward_flops_per_token(0)
     pair = shape.forward_flops_per_token(1) - token
     head = 2 * shape.embedding_parameters if model.vocabulary == 1 else 0
-    return float((token - head) * tokens.sum() + pair / 2 * (tokens**2).sum())
+    pairs = (tokens**2).sum() / 2 if work.lengths.pairs is None else work.lengths.pairs
+    return float((token - head) * tokens.sum() + pair * pairs)
 
 
 def small_kernel_seconds(work: Workload) -> float:
@@ -81,8 +86,7 @@ def gather_bytes(model: Trained) -> float:
 
 def saved_bytes(work: Workload) -> float:
     """A checkpoint: weights and both moments; the reference, written once after each reset, not counted."""
-    models = [model for model in (work.policy, work.critic) if model]
-    return sum(model.weight_bytes * (model.stored + 2 * model.trained) for model in models)
+    return sum(model.weight_bytes * (model.stored + 2 * model.trained) for _, model in work.trained)
 
 
 def _micro_batches(work: Workload, tokens: int, mini_batches: int) -> int:

@@ -34,6 +34,9 @@ class Workload:
             `adapters`, or with none; or the `policy` before a step's first update (in one epoch only those of the other
             mini-batches take a pass); None: there is no such pass.
         strategy: how PACS takes the gradient of groups of the longest responses; None for other algorithms.
+        judge: of a critic that writes text (GenAC): its part of the step, whose rows are responses, each with all
+            traces about it; None without one.
+        asked: the same as it is sampled: a prompt is a problem with a response, and its responses are the traces.
     """
 
     algorithm: str
@@ -61,6 +64,8 @@ class Workload:
     engine: Engine
     steps: int | None
     save_every: int
+    judge: "Workload | None" = None
+    asked: "Workload | None" = None
 
     @property
     def of_reference(self) -> tuple["Workload", Trained]:
@@ -69,6 +74,12 @@ class Workload:
             return self, self.policy
         architecture, model = self.teacher
         return replace(self, architecture=architecture), model
+
+    @property
+    def trained(self) -> list[tuple[str, Trained]]:
+        """All models that are trained, with how their parts are called: the policy's without a word."""
+        critics = [self.critic, self.judge.policy if self.judge else None]
+        return [("", self.policy), *(("critic's ", model) for model in critics if model)]
 
     @property
     def sampled(self) -> Lengths:
