@@ -1,4 +1,4 @@
-"""The table of docs/configuration.md: every key of `method` and `run`, its default and what it is, as configs say it.
+"""The table of docs/configuration.md: every key of `method`, `run` and `genac`, its default and what configs say of it.
 
 python -m pacs.configuration     (prints the table)
 """
@@ -13,10 +13,12 @@ from pacs.base.terminal import print
 #: The files that have keys of ours, their section, and the algorithms that have these.
 FILES = {
     "shared/base.yaml": ("run", "all"), "shared/method.yaml": ("method", "methods"), "pacs.yaml": ("method", "pacs"),
+    "genac.yaml": ("genac", "genac"),
 }  # fmt: skip
 #: Methods that have settings of their own besides.
 METHODS_WITH_SETTINGS = (
     "gvpo", "real", "disco", "nft", "maxrl", "raft", "reinforce_rej", "pass_at_k", "vineppo", "distillation",
+    "genac",
 )  # fmt: skip
 
 
@@ -40,7 +42,7 @@ def documented_keys(file: Path, section: str, *, only_new: bool = False) -> Iter
 
     Args:
         file: the config.
-        section: `method` or `run`.
+        section: `method`, `run` or `genac`.
         only_new: leave out what is there to give a shared key another value: `name`, and what is below a section.
 
     Raises:

@@ -26,6 +26,8 @@ CONFIG = "config.yaml"
 #: What the step measured: a run that is killed between the save and the step's line in metrics.jsonl would lose it.
 METRICS = "metrics.json"
 REFERENCES = "references"
+#: The folder of a checkpoint that holds a critic: verl's value head or one that writes text.
+CRITIC = "critic"
 SAVING = ".saving"
 LATEST = "latest_checkpointed_iteration.txt"
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from omegaconf import OmegaConf
 
@@ -22,21 +22,23 @@ class Source:
         run: folder of the run it belongs to, if it still lies where it was written.
         config: the run's resolved settings, empty if the checkpoint has none.
         passed_over: why newer checkpoints were not taken, a sentence each.
+        part: of the checkpoint: the policy, or a critic that writes text.
     """
 
     checkpoint: Checkpoint
     run: Path
     config: Mapping[str, Any]
     passed_over: list[str]
+    part: Literal["actor", "critic"] = "actor"
 
     @property
     def actor(self) -> Path:
-        """Folder of the policy's shards."""
-        return self.checkpoint.folder / "actor"
+        """Folder of the part's shards."""
+        return self.checkpoint.folder / self.part
 
     @property
     def huggingface(self) -> Path:
-        """Folder of the policy's config and tokenizer."""
+        """Folder of its config and tokenizer."""
         return self.actor / "huggingface"
 
     def setting(self, key: str) -> Any:
@@ -47,15 +49,17 @@ class Source:
         return value
 
 
-def find_source(path: Path) -> Source:
+def find_source(path: Path, part: Literal["actor", "critic"] = "actor") -> Source:
     """Find what is to be exported.
 
     Args:
         path: a checkpoint (`.../global_step_N`), or a run's folder: then its newest complete checkpoint.
+        part: as in `Source`.
 
     Raises:
         BrokenCheckpoint: If the checkpoint lacks something.
-        UserError: If `path` is neither, or the run has no complete checkpoint, or `config.yaml` is no mapping.
+        UserError: If `path` is neither, or the run has no complete checkpoint or no such part, or `config.yaml` is no
+            mapping.
     """
     path = path.absolute()
     passed_over: list[str] = []
@@ -69,7 +73,10 @@ def find_source(path: Path) -> Source:
     else:
         run = f"the folder of a run with {RunFolder.CHECKPOINTS}/"
         raise UserError(f"{path} is neither a checkpoint (a folder global_step_N) nor {run}")
-    return Source(checkpoint, checkpoint.folder.parent.parent, _read_config(checkpoint.folder / CONFIG), passed_over)
+    config = _read_config(checkpoint.folder / CONFIG)
+    if part == "critic" and "genac" not in config:
+        raise UserError(f"--part critic: {checkpoint.folder} has no critic that writes text, as a run of GenAC has")
+    return Source(checkpoint, checkpoint.folder.parent.parent, config, passed_over, part)
 
 
 def _read_config(file: Path) -> Mapping[str, Any]:

@@ -1,10 +1,11 @@
-"""Merge the shards of a checkpoint's policy into a Hugging Face folder that transformers and vLLM load: weights,
-config, tokenizer, chat template, generation config and a model card. Needs no GPU, whatever wrote the
-checkpoint, and memory for about one copy of the model. DIR is there as a whole or not at all.
+"""Merge the shards of a checkpoint's policy, or of GenAC's critic, into a Hugging Face folder that transformers and
+vLLM load: weights, config, tokenizer, chat template, generation config and a model card. Needs no GPU, whatever wrote
+the checkpoint, and memory for about one copy of the model. DIR is there as a whole or not at all.
 
 examples:
   pacs export outputs/pacs/qwen3_8b-pacs --out exported
   pacs export outputs/pacs/qwen3_8b-pacs/checkpoints/global_step_320 --out exported --dtype float32
+  pacs export outputs/pacs/qwen3_8b_base-genac --part critic --out exported_critic
 """
 
 import argparse
@@ -21,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     about = "a folder global_step_N, or a run's folder: then its newest complete checkpoint"
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help=about)
+    about = "the policy, or the critic of a run of GenAC; default: actor"
+    parser.add_argument("--part", choices=("actor", "critic"), default="actor", help=about)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to make; must not exist")
     parser.add_argument("--dtype", choices=DTYPES, help="of the weights; default: what vLLM sampled with in the run")
     about = "--out of `pacs evaluate` of this checkpoint, for the model card; again for more (a sweep's are found)"
@@ -31,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
     """Export and say what was written."""
     if not args.out.exists():  # else it is refused in other words
         check_folder(args.out)
-    source = find_source(args.checkpoint)
+    source = find_source(args.checkpoint, args.part)
     dtype, why = choose_dtype(args.dtype, source)
     for problem in source.passed_over:
         print(f"passed over: {problem}")
@@ -40,7 +43,8 @@ def main(args: argparse.Namespace) -> int:
     # Not before the arguments are known to be right: torch and transformers take seconds to import.
     from pacs.export.folder import export
 
-    parameters = export(source, args.out, dtype, list(map(card_section, find_evaluations(source, args.evaluation))))
+    evaluations = find_evaluations(source, args.evaluation) if args.part == "actor" else []
+    parameters = export(source, args.out, dtype, list(map(card_section, evaluations)))
     print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
     # vLLM takes a dtype of 16 bits by itself if the weights have 32.
     print(f"load it: vllm serve {args.out}" + (" --dtype float32" if dtype == "float32" else ""))

@@ -49,7 +49,9 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> s
     Raises:
         UserError: If metrics.jsonl or run.json of the run cannot be read.
     """
-    step, method, base = source.checkpoint.step, method_of(source), source.setting(names.POLICY_PATH)
+    step, method = source.checkpoint.step, method_of(source)
+    base = source.setting(names.POLICY_PATH if source.part == "actor" else names.CRITIC_PATH)
+    what = "policy" if source.part == "actor" else "critic, which scores partial responses,"
     head = ModelCardData(
         base_model=_hub_id(base),
         library_name="transformers",
@@ -70,7 +72,7 @@ def model_card(source: Source, dtype: str, evaluations: Sequence[str] = ()) -> s
     sections = [
         f"---\n{head.to_yaml()}\n---",
         f"# {title}",
-        "The policy of a training run, written by `pacs export`.",
+        f"The {what} of a training run, written by `pacs export`.",
         _table(("", ""), about.items()),
         *_section("Settings", ("key", "value"), _settings(source)),
         *evaluations,

@@ -70,7 +70,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
         (aside / "generation_config.json").unlink(missing_ok=True)
         shutil.copytree(source.huggingface, aside, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True)
         (aside / "README.md").write_text(card, encoding="utf-8")
-        if (reward := source.setting(REWARD_FUNCTION)) is not None:
+        if source.part == "actor" and (reward := source.setting(REWARD_FUNCTION)) is not None:
             write_reward(reward, aside, source.setting(SETTING))
         verify(aside, model)
         # mkdtemp's folders and safetensors' files are private.

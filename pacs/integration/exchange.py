@@ -42,6 +42,10 @@ MASKED = f"{PREFIX}masked"
 REFERENCE_SPAN = f"{PREFIX}reference_span"
 #: The same: how many steps a response has, and tokens of completions that were sampled for their values.
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
+#: The same, of a run with a critic that writes text: `critic_rollouts.Traces` as a dict.
+CRITIC_TRACES = f"{PREFIX}critic_traces"
+#: A prompt's field in such a run: the pass rate that the critic is told in this step.
+SUCCESS_RATE = f"{PREFIX}success_rate"
 
 
 class Packed:
@@ -126,6 +130,19 @@ class ReferenceSpans(Packed):
         """(B, T) bool, the tokens of the reference answers in responses that are padded to T tokens."""
         places = torch.arange(tokens, device=self.reference_first.device)
         return (places >= self.reference_first[:, None]) & (places < self.reference_end[:, None])
+
+
+@dataclass(frozen=True)
+class Branches(Packed):
+    """Of B rows in which several texts go on from a trunk (`worker/shared_prefix.py`), written by the trainer.
+
+    Attributes:
+        branch: jagged (B, S) int64 over prompt and response, the number of a token's branch, from 1; 0: the trunk.
+        sees: jagged (B, S) int64, how many of the row's first tokens, all of the trunk, a token sees beside its branch.
+    """
+
+    branch: torch.Tensor
+    sees: torch.Tensor
 
 
 @dataclass(frozen=True)

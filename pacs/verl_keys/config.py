@@ -14,6 +14,9 @@ from pacs.verl_keys import names
 #: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
 PADDING_TOKENS = 128
 
+#: The attention of rows in which several texts go on from one trunk, as transformers knows it.
+SHARED_PREFIX = "shared_prefix"
+
 T = TypeVar("T")
 
 
@@ -128,6 +131,28 @@ def has_turns(config: DictConfig) -> bool:
 def values_steps(config: DictConfig) -> bool:
     """Whether the steps of responses are valued by completions (VinePPO)."""
     return bool(OmegaConf.select(config, "run.rollouts.vine.completions"))
+
+
+def has_generative_critic(config: DictConfig) -> bool:
+    """Whether a critic that writes text values the segments of responses (GenAC)."""
+    return "genac" in config
+
+
+def critic_section(config: DictConfig) -> DictConfig:
+    """The generative critic's worker and engine: the policy's section with what `genac.critic` changes."""
+    section = OmegaConf.merge(resolved_section(config.actor_rollout_ref), resolved_section(config.genac.critic))
+    assert isinstance(section, DictConfig)
+    OmegaConf.update(section, "model.override_config.attn_implementation", SHARED_PREFIX)
+    section.rollout.response_length = config.genac.trace_tokens
+    section.rollout.prompt_length = section.rollout.max_model_len - config.genac.trace_tokens
+    return section
+
+
+def resolved_section(section: DictConfig) -> DictConfig:
+    """A copy of a section with its references filled in, which stands by itself."""
+    copied = OmegaConf.create(OmegaConf.to_container(section, resolve=True))
+    assert isinstance(copied, DictConfig)
+    return copied
 
 
 def filters_groups(config: DictConfig) -> bool:

@@ -5,6 +5,8 @@ from typing import Final
 METHOD: Final = "trainer.v1.trainer_mode"
 #: A folder, or a name of the Hub.
 POLICY_PATH: Final = "actor_rollout_ref.model.path"
+#: The model of a critic that writes text, as it was at the start; ours.
+CRITIC_PATH: Final = "genac.critic.model.path"
 RUN_NAME: Final = "trainer.experiment_name"
 #: Steps of a whole run.
 TOTAL_STEPS: Final = "trainer.total_training_steps"

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 from pathlib import Path
 
 import pytest
@@ -249,3 +250,27 @@ def test_help_teaches_what_is_taken(capsys: Capture):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     assert [word for word in ("global_step_N", "bfloat16", "examples:", "--out DIR") if word not in text] == []
+
+
+def test_the_critic_of_a_run_of_genac_is_exported(run: Path, tmp_path: Path, capsys: Capture):
+    checkpoint = checkpoint_of(run)
+    config = OmegaConf.load(checkpoint / "config.yaml")
+    config.genac = {"critic": {"model": {"path": "some/critic"}}}
+    OmegaConf.save(config, checkpoint / "config.yaml")
+    shutil.copytree(checkpoint / "actor", checkpoint / "critic")
+    file = checkpoint / "critic" / "model_world_size_1_rank_0.pt"
+    shards = {name: value + 1 for name, value in torch.load(file).items()}
+    torch.save(shards, file)
+    seal(checkpoint, step=STEP, ranks=1)
+    out = tmp_path / "out"
+    assert run_command(run, "--part", "critic", "--out", out) == 0
+    written = load_file(out / "model.safetensors")
+    assert all(torch.equal(written[name], shards[name]) for name in written)
+    card = (out / "README.md").read_text()
+    assert "The critic, which scores partial responses, of a training run" in card
+    assert "base_model: some/critic" in card
+
+
+def test_a_run_without_a_critic_that_writes_text_has_none_to_export(run: Path, tmp_path: Path, capsys: Capture):
+    assert run_command(run, "--part", "critic", "--out", tmp_path / "out") == 2
+    assert_refused(capsys, tmp_path, "--part critic", "has no critic that writes text")

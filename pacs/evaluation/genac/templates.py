@@ -28,23 +28,27 @@ class Asking:
         return f"{self.template.head(problem_of(problem), rate, self.model_size)}{partial}{self.template.tail}"
 
 
-def template_named(given: str) -> CriticTemplate:
+def template_named(given: str, setting: str = "--template ") -> CriticTemplate:
     """A shipped template by its name, or the text of a file.
+
+    Args:
+        given: either.
+        setting: what gave it, in errors.
 
     Raises:
         UserError: there is neither, or the text is no template.
     """
     if given in SHIPPED:
         return CriticTemplate(SHIPPED[given])
-    file = Path(given)
+    file = Path(given).expanduser()
     if not file.is_file():
         raise UserError(
-            f"--template {given}: no such file, and none of {', '.join(SHIPPED)}.{did_you_mean(given, SHIPPED)}"
+            f"{setting}{given}: no such file, and none of {', '.join(SHIPPED)}.{did_you_mean(given, SHIPPED)}"
         )
     try:
         return CriticTemplate(file.read_text(encoding="utf-8").removesuffix("\n"))
     except (UserError, UnicodeDecodeError) as error:
-        raise UserError(f"--template {given}: {error}") from None
+        raise UserError(f"{setting}{given}: {error}") from None
 
 
 def problem_of(messages: Sequence[dict[str, str]]) -> str:

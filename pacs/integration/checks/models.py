@@ -76,19 +76,25 @@ def _policy_problems(config: DictConfig) -> Iterator[str]:
         how = recipe_command(folder) or "make or download the model"
         yield f"@model.path=: no such folder: {how}, or give a Hugging Face id such as Qwen/Qwen3-8B."
         return
-    try:
-        found = read_model_config(path)
-    except (OSError, ValueError, httpx.HTTPError) as error:
-        why = str(error).splitlines()[0]
-        if folder.is_dir():
-            yield f"@model.path=: its config.json cannot be read ({why}): make it anew."
-        else:
-            yield (
-                f"@model.path= is neither a folder here nor a model that Hugging Face answers for ({why}): download it "
-                "first, or set the path to its folder."
-            )
+    found = config_or_problem(path, "@model.path=")
+    if isinstance(found, str):
+        yield found
     else:
         yield from _context_problems(config, found)
+
+
+def config_or_problem(path: str, setting: str) -> dict[str, Any] | str:
+    """`read_model_config`, or why it cannot be had and the mend, in a sentence that begins with the setting."""
+    try:
+        return read_model_config(path)
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        why = str(error).splitlines()[0]
+    if Path(path).expanduser().is_dir():
+        return f"{setting}: its config.json cannot be read ({why}): make it anew."
+    return (
+        f"{setting} is neither a folder here nor a model that Hugging Face answers for ({why}): download it first, or "
+        "set the path to its folder."
+    )
 
 
 def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys.config import (
     epochs_per_step,
+    has_generative_critic,
     longest_sequence_tokens,
     most_responses,
     prompts_per_step,
@@ -34,7 +35,7 @@ VERLS = {
     "actor.policy_loss.loss_mode": "vanilla",
     "actor.loss_agg_mode": "token-mean",
 }
-#: The values of a response's steps (`run.rollouts.vine`).
+#: The values of a response's steps (`run.rollouts.vine`, `genac`).
 VALUED = (STEP, STEP_VALUE)
 #: What may be read of each token (`Method.reads`): of vLLM, of verl's pass of log pi_old, of completions, of a teacher.
 STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED, TEACHER)
@@ -171,7 +172,7 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
             "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
         )
-    if set(VALUED) <= set(method.READS) and not values_steps(config):
+    if set(VALUED) <= set(method.READS) and not (values_steps(config) or has_generative_critic(config)):
         yield (
             f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
             "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."

@@ -21,6 +21,7 @@ from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.dars import dars_problems
+from pacs.integration.checks.genac import genac_problems
 from pacs.integration.checks.group_filter import filter_problems
 from pacs.integration.checks.guided import guided_problems, guided_warnings
 from pacs.integration.checks.machine import listed, surroundings_problems
@@ -59,7 +60,15 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
+    ours = (
+        vine_problems,
+        genac_problems,
+        balance_problems,
+        composite_problems,
+        switch_problems,
+        turns_problems,
+        guided_problems,
+    )
     for check in (*checks, *ours, rlpr_problems):
         yield from check(config)
     if (problem := logger_problem(config)) is not None:

@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.base.settings import flatten
 from pacs.integration.checks.wording import full_name, spelled, written
 from pacs.verl_keys.algorithm_changes import plain
+from pacs.verl_keys.config import has_generative_critic
 
 # fmt: off
 _CLIP = ("actor.clip_ratio", "actor.clip_ratio_low", "actor.clip_ratio_high")
@@ -186,7 +187,7 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
         yield f"trainer.val_only=true with @trainer.val_before_train=false would train: {validation}; leave that true."
     if trainer.resume_from_path is not None and trainer.resume_mode != "resume_path":
         yield "@trainer.resume_from_path=: read with trainer.resume_mode=resume_path alone: set that, or leave it out."
-    if trainer.critic_warmup > 0 and not config.critic.enable:
+    if trainer.critic_warmup > 0 and not (config.critic.enable or has_generative_critic(config)):
         yield "@trainer.critic_warmup=: without a critic the policy would not be updated in these steps; set it to 0."
     if trainer.total_training_steps is not None and trainer.critic_warmup > trainer.total_training_steps:
         yield (

@@ -26,7 +26,7 @@ from pacs.verl_keys.algorithm_changes import counts, matters, plain
 
 #: Settings that name files which decide nothing of training, but what its numbers mean.
 VALIDATION = "data.val_files"
-_NAMES_FILES = re.compile(r"(^|_)(path|file|files)$|^teacher$")
+_NAMES_FILES = re.compile(r"(^|_)(path|file|files)$|^(teacher|template)$")
 _THREADS = 8
 
 #: Setting -> what it names, as it is written, in order -> file in it ("" for a file itself) -> digest.

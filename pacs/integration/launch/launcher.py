@@ -25,7 +25,7 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
-from pacs.verl_keys.config import draws_more, guides, values_steps
+from pacs.verl_keys.config import draws_more, guides, has_generative_critic, values_steps
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
 #: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
@@ -81,7 +81,8 @@ def check(config: DictConfig) -> None:
         checks.ConfigError: If the run cannot start as configured.
     """
     checks.check_run(config)
-    if config.run.rollouts.seeded or any(asked(config) for asked in (draws_more, guides, values_steps)):
+    asked = (draws_more, guides, values_steps, has_generative_critic)
+    if config.run.rollouts.seeded or any(asks(config) for asks in asked):
         OmegaConf.update(config, AGENT_LOOP_MANAGER, MANAGER, force_add=True)
 
 
@@ -94,7 +95,11 @@ def _name_inputs_absolutely(config: DictConfig) -> None:
 
     for part, key in ((config.data, "train_files"), (config.data, "val_files")):
         part[key] = [absolute(name) for name in part[key]] if OmegaConf.is_list(part[key]) else absolute(part[key])
-    for model in (config.actor_rollout_ref.model, config.critic.model):
+    models = [config.actor_rollout_ref.model, config.critic.model]
+    if has_generative_critic(config):
+        models.append(config.genac.critic.model)
+        config.genac.template = absolute(str(config.genac.template))
+    for model in models:
         if model.path is not None:
             model.path = absolute(str(model.path))
     if config.get("method", {}).get("teacher"):

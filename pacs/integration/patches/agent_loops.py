@@ -7,12 +7,13 @@ import ray
 from omegaconf import DictConfig
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 
+from pacs.integration.patches.critic_rollouts import CriticRollouts
 from pacs.integration.patches.dars_rollouts import DarsRollouts
 from pacs.integration.patches.guided_rollouts import GuidedRollouts
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.vine_rollouts import VineRollouts
-from pacs.verl_keys.config import draws_more, guides, values_steps
+from pacs.verl_keys.config import draws_more, guides, has_generative_critic, values_steps
 
 
 class Manager(AgentLoopManagerTQ):
@@ -27,6 +28,7 @@ def parts_of(config: DictConfig) -> tuple[type, ...]:
     """What a config adds to our worker; each part goes on to the next. Seeds are given last, to every response."""
     rollouts = config.run.rollouts
     chosen = {DarsRollouts: draws_more(config), GuidedRollouts: guides(config), VineRollouts: values_steps(config)}
+    chosen[CriticRollouts] = has_generative_critic(config)
     chosen[Seeds] = rollouts.seeded
     return tuple(part for part, wanted in chosen.items() if wanted)
 

@@ -92,5 +92,10 @@ def completion_seed(seed: int, step: int, messages: Any, uid: str, session: int 
     return _hashed([seed, int(step), list(messages), int(uid.rsplit("-", 1)[1]), session, start, number, "completion"])
 
 
+def critic_seed(seed: int, step: int, messages: Any, uid: str, session: int, start: int) -> int:
+    """A seed of 63 bits for a critic's trace about a response's first `start` tokens; arguments as above."""
+    return _hashed([seed, int(step), list(messages), int(uid.rsplit("-", 1)[1]), int(session), start, "critic"])
+
+
 def _hashed(about: list[Any]) -> int:
     return int.from_bytes(hashlib.sha256(json.dumps(about, default=str).encode()).digest()[:8], "little") >> 1

@@ -9,13 +9,15 @@ of all its responses, and is sampled once.
 import asyncio
 from collections.abc import Awaitable
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_starts
 from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
 from pacs.integration.patches.seeded_rollouts import completion_seed
+
+T = TypeVar("T")
 
 
 class VineRollouts:
@@ -63,7 +65,7 @@ class VineRollouts:
         if is_first := first is None:
             first = self._prompt_values[uid] = asyncio.ensure_future(self._value(output, 0, fields))
         others = (self._value(output, start, fields) for start in starts[1:])
-        values = await _settled(first, *others)
+        values = await settled(first, *others)
         sampled = sum(number for _, number in values[0 if is_first else 1 :])
         output.extra_fields |= {VINE_STEPS: len(starts), VINE_TOKENS: sampled}
         lengths = torch.tensor([*starts[1:], len(tokens)]) - torch.tensor(starts)
@@ -75,7 +77,7 @@ class VineRollouts:
     async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> tuple[float, int]:
         """The mean reward of completions of the response's first `start` tokens, and how many tokens they have."""
         number = self.config.run.rollouts.vine.completions
-        graded = await _settled(*(self._completion(output, start, k, fields) for k in range(number)))
+        graded = await settled(*(self._completion(output, start, k, fields) for k in range(number)))
         return fmean(reward for reward, _ in graded), sum(tokens for _, tokens in graded)
 
     async def _completion(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> tuple[float, int]:
@@ -120,9 +122,9 @@ class VineRollouts:
         return self._texts[token]
 
 
-async def _settled(*awaited: Awaitable[tuple[float, int]]) -> list[tuple[float, int]]:
+async def settled(*awaited: Awaitable[T]) -> list[T]:
     """All results, once all of them have settled: verl hears of a failure when nothing goes on behind it."""
-    values: list[tuple[float, int]] = []
+    values: list[T] = []
     for result in await asyncio.gather(*awaited, return_exceptions=True):
         if isinstance(result, BaseException):
             raise result

@@ -7,13 +7,16 @@ import ray
 from omegaconf import DictConfig
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import ReferenceSchedule
 from pacs.algorithm.distillation import teacher_of
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import ReferenceCheckpoints
+from pacs.integration.exchange import SUCCESS_RATE
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
+from pacs.integration.trainer.generative_critic import GenerativeCritic
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.grading import outcome
 from pacs.integration.trainer.ranks import logged_as
@@ -23,6 +26,7 @@ from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.not_finite import SkippedUpdates
 from pacs.integration.worker.teacher import worker_of
+from pacs.verl_keys.config import has_generative_critic
 
 
 @register_trainer("pacs")
@@ -42,6 +46,7 @@ class MethodTrainer(SynchronousTrainer):
         self.memory: dict[str, float] = {}
         self.skipped = SkippedUpdates(config.run.faults.skipped_updates)
         self.references = ReferenceCheckpoints(self.saving.folder)
+        self.critic = GenerativeCritic(self) if has_generative_critic(config) else None
 
     def _step_once(self, metrics: dict[str, Any], timing_raw: dict[str, float], sample_batch_size: int) -> Any:
         """Ours in the place of verl's."""
@@ -57,11 +62,50 @@ class MethodTrainer(SynchronousTrainer):
         self.role_worker_mapping[role] = ray.remote(worker_of(teacher) if teacher else MethodWorker)
         self.mapping[role] = pool
 
+    def _load_checkpoint(self) -> None:
+        if self.critic is not None:
+            self.critic.start()
+        super()._load_checkpoint()
+
     def on_init_end(self) -> None:
         """Give the workers the method's loss, then (as verl does) the engine its weights."""
         self.actor_rollout_wg.set_loss_fn(MethodLoss(self.method))
         self.data_parallel_size = max(self.actor_rollout_wg._query_dispatch_info("actor")) + 1
         super().on_init_end()
+        if self.critic is not None:
+            self.critic.wake()
+            self.critic.probe()
+
+    def get_llm_client(self) -> Any:
+        """verl's, with that of the critic's engines beside it."""
+        client = super().get_llm_client()
+        if self.critic is not None:
+            client.critic = self.critic.engines.get_client()
+        return client
+
+    def _next_train_batch(self, num_prompts: int | None = None) -> Any:
+        batch = super()._next_train_batch(num_prompts)
+        if self.critic is not None:
+            tu.assign_non_tensor_data(batch, SUCCESS_RATE, self.critic.rate.rate)
+        return batch
+
+    def on_sample_end(self) -> None:
+        """Let the engines put their memory away."""
+        super().on_sample_end()
+        if self.critic is not None:
+            self.critic.sleep()
+
+    def on_step_end(self) -> None:
+        """verl's; the critic's engine gets its weights, too."""
+        super().on_step_end()
+        if self.critic is not None:
+            self.critic.wake()
+
+    def _validate(self) -> dict[str, Any]:
+        metrics = super()._validate()
+        if self.critic is not None and metrics:
+            self.critic.learn_first_rate(metrics)
+        return metrics
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """verl's metrics of the step, less what our methods do not have.
@@ -77,11 +121,15 @@ class MethodTrainer(SynchronousTrainer):
 
     def save_algorithm_state(self, folder: Path) -> str | None:
         """The reference: its schedule, and its weights if no checkpoint before has stored them."""
+        if self.critic is not None:
+            self.critic.save(folder)
         return self.references.save(folder, self.reference, self.actor_rollout_wg)
 
     def load_algorithm_state(self, checkpoint: Checkpoint) -> None:
         """Take up the reference, and what the token weight carries, which the step's metrics hold."""
         self.references.load(checkpoint, self.reference, self.actor_rollout_wg)
+        if self.critic is not None:
+            self.critic.load(checkpoint)
         weight, metrics = self.method.token_weight.chosen, self.saving.resumed_metrics or {}
         for name in () if weight is None else weight.REMEMBERS:
             if logged_as(name) in metrics:

@@ -20,7 +20,7 @@ import ray
 import transfer_queue.interface as tq_interface
 
 from pacs.base.terminal import print
-from pacs.integration.nodes import lost_nodes
+from pacs.integration.nodes import host_of, lost_nodes
 from pacs.integration.trainer.failed_prompts import failure_of
 from pacs.runs.actor_failures import DEATHS, cause_of, death_of, is_death
 from pacs.runs.state import Progress, report_fault, write_progress
@@ -166,13 +166,31 @@ def health_problem(address: str) -> str | None:
         return f"http://{address}/health: {error}"
 
 
+def _managers_of(trainer: Any) -> list[Any]:
+    """verl's managers of the run's engines: the policy's, and a critic's."""
+    return [trainer.llm_server_manager, *([] if trainer.critic is None else [trainer.critic.engines])]
+
+
+def engines_of(trainer: Any) -> dict[str, str]:
+    """The addresses of the run's engines, by what they are."""
+    addresses = [address for manager in _managers_of(trainer) for address in manager.get_addresses()]
+    return {f"vLLM engine {i} on {host_of(address)}": address for i, address in enumerate(addresses)}
+
+
+def servers_of(trainer: Any) -> list[Any]:
+    """The actors of the engines' servers."""
+    replicas = [replica for manager in _managers_of(trainer) for replica in manager.get_replicas()]
+    return [server for replica in replicas for server in replica.servers]
+
+
 def actors_of(trainer: Any) -> dict[str, Any]:
     """The actors that verl's trainer has started, by what they are."""
     groups = {
         "training worker": trainer.actor_rollout_wg.workers,
         "critic worker": trainer.critic_wg.workers if trainer.use_critic else [],
         "reward worker": trainer.get_reward_handles() or [],
-        "vLLM server": [s for replica in trainer.llm_server_manager.get_replicas() for s in replica.servers],
+        "generative critic's worker": trainer.critic.workers.workers if trainer.critic is not None else [],
+        "vLLM server": servers_of(trainer),
         "TransferQueue controller": [ray.get_actor("TransferQueueController", namespace="transfer_queue")],
         "TransferQueue storage": (tq_interface._TQ_STORAGE or {}).get("SimpleStorage", {}).values(),
     }

@@ -63,6 +63,11 @@ def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float
             batch = trainer._compute_old_log_prob(batch, metrics=metrics)
     with marked_timer("adv", timing, color="brown"):
         batch = score(trainer, batch, metrics)
+    if trainer.critic is not None:
+        with marked_timer("update_critic", timing, color="pink"), trainer.phases.within("update_critic"):
+            trainer.critic.update(batch, trainer.grades.rewards.tolist(), metrics)
+        if trainer.config.trainer.critic_warmup > trainer.global_steps:
+            return batch  # the policy stands, so that the critic learns what it is worth
     with marked_timer("update_actor", timing, color="red"):
         returned = update(trainer, batch, arrangement)
         metrics.update(log(trainer, arrangement.choice, returned))

@@ -15,10 +15,10 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
-from pacs.integration.nodes import host_of
+from pacs.integration.trainer.generative_critic import GenerativeCritic
 from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.group_filter import GroupFilter
-from pacs.integration.trainer.monitor import Monitor, actors_of
+from pacs.integration.trainer.monitor import Monitor, actors_of, engines_of, servers_of
 from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
@@ -44,6 +44,8 @@ class SynchronousTrainer(PPOTrainerSync):
     """
 
     total_training_steps: int
+    #: A critic that writes text (`generative_critic.py`), of some of our methods' runs.
+    critic: GenerativeCritic | None = None
     _logger: Any
 
     def __init__(self, config: DictConfig) -> None:
@@ -111,9 +113,7 @@ class SynchronousTrainer(PPOTrainerSync):
     def on_init_end(self) -> None:
         """Send vLLM the weights, under watch."""
         # A machine that is gone may be told by its engine before Ray has given it up.
-        addresses = self.llm_server_manager.get_addresses()
-        engines = {f"vLLM engine {i} on {host_of(address)}": address for i, address in enumerate(addresses)}
-        self.monitor.watch(actors_of(self), engines)
+        self.monitor.watch(actors_of(self), engines_of(self))
         super().on_init_end()
 
     def fit(self, agent_loop_manager: Any) -> None:
@@ -128,9 +128,8 @@ class SynchronousTrainer(PPOTrainerSync):
         self.phases.current = "stopped" if self.stopping else "end"
         write_progress(self.run_dir, self._progress())
         # Before Ray ends what they have started: a server whose engine is gone reports that as a fault.
-        for replica in self.llm_server_manager.get_replicas():
-            for server in replica.servers:
-                ray.kill(server)
+        for server in servers_of(self):
+            ray.kill(server)
 
     def _find_last_step(self) -> None:
         # Steps and epochs both end verl's loop; only the last step of the first one is saved, whatever save_freq is.

@@ -1,0 +1,189 @@
+"""What a critic that writes text (`genac`) needs of a config, and of its folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from pacs.algorithm.genac.method import GenAc
+from pacs.base.errors import UserError, did_you_mean
+from pacs.base.settings import flatten
+from pacs.checkpoints.model_folder import model_problems
+from pacs.evaluation.genac.templates import template_named
+from pacs.integration.checks.models import config_or_problem, is_hub_name
+from pacs.integration.checks.prompts import tokenizer_of
+from pacs.integration.checks.vine import SINGLE_TURN
+from pacs.integration.checks.wording import spelled
+from pacs.integration.exactness.vocabulary import other_tokens
+from pacs.integration.schema import method_in
+from pacs.runs.genac_settings import GenacSettings
+from pacs.verl_keys.algorithm_changes import plain
+from pacs.verl_keys.config import (
+    critic_section,
+    draws_more,
+    guides,
+    has_generative_critic,
+    longest_row,
+    method,
+    sequence_parallel_size,
+    values_steps,
+)
+
+#: Share of a GPU's memory that the engines of both models may have together.
+MOST_MEMORY = 0.95
+
+
+@spelled
+def genac_problems(config: DictConfig) -> Iterator[str]:
+    """What is wrong with a config that has, or needs, a critic that writes text; a sentence each."""
+    is_genac = method(config) == "pacs" and str(OmegaConf.select(config, "method.name")) == "genac"
+    if not has_generative_critic(config):
+        if is_genac:
+            yield "method.name=genac needs the section genac, which says what its critic is: use --config-name genac."
+        return
+    if not is_genac:
+        yield "The section genac is read by method.name=genac alone: use --config-name genac, or leave it out."
+        return
+    try:
+        settings = GenacSettings.from_mapping(plain(config.genac))
+    except ValueError as error:
+        yield str(error)
+        return
+    known = flatten(plain(config.actor_rollout_ref))
+    changed = flatten(plain(OmegaConf.create({"critic": settings.critic or {}}))["critic"])
+    unknown = [key for key in changed if key not in known and not any(name.startswith(f"{key}.") for name in known)]
+    for key in unknown:
+        yield (
+            f"genac.critic.{key} is not a setting of a worker: it takes the keys below actor_rollout_ref"
+            f"{did_you_mean(key, known)}."
+        )
+    if unknown:
+        return
+    yield from _lengths(config, settings)
+    yield from _others(config, settings)
+
+
+def _lengths(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
+    """Everything that the critic reads and writes fits its engine and its micro-batches."""
+    section = critic_section(config)
+    needed = longest_row(config) + settings.template_tokens + settings.trace_tokens
+    parts = (
+        "data.max_prompt_length, data.max_response_length, genac.template_tokens and genac.trace_tokens make "
+        f"{needed} tokens"
+    )
+    held = section.rollout.max_model_len
+    if not isinstance(held, int) or held < needed:
+        yield f"genac.critic.rollout.max_model_len={held}: {parts}: leave it out, or lower the lengths."
+    if section.actor.ppo_max_token_len_per_gpu < needed:
+        yield (
+            f"genac.critic.actor.ppo_max_token_len_per_gpu={section.actor.ppo_max_token_len_per_gpu} does not hold one "
+            f"row: {parts}: raise it."
+        )
+    if settings.segments.most_tokens < settings.segments.least_tokens:
+        yield (
+            f"genac.segments.most_tokens={settings.segments.most_tokens} is below "
+            f"genac.segments.least_tokens={settings.segments.least_tokens}: raise the one, or lower the other."
+        )
+    if not section.actor.use_dynamic_bsz:
+        yield (
+            "genac: the critic's rows are as many as the policy's responses, of any number: set "
+            "actor_rollout_ref.actor.use_dynamic_bsz=true."
+        )
+    if (shared := sequence_parallel_size(config)) > 1:
+        yield (
+            f"genac with ulysses_sequence_parallel_size={shared}: the critic's attention, which shares a response "
+            "among its traces, is not divided among ranks: set it to 1."
+        )
+
+
+@spelled
+def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
+    rollout, trainer = config.actor_rollout_ref.rollout, config.trainer
+    if settings.rate.first is None and not trainer.get("val_before_train", True):
+        yield (
+            "genac.rate.first=null takes the pass rate of the validation before training: set "
+            "@trainer.val_before_train=true, or give the rate (`pacs evaluate` measures it)."
+        )
+    if rollout.multi_turn.enable or rollout.agent.default_agent_loop != SINGLE_TURN:
+        yield (
+            "genac: the critic's template has no place for several turns: set @rollout.multi_turn.enable=false and "
+            f"@rollout.agent.default_agent_loop={SINGLE_TURN}."
+        )
+    if rollout.agent.get("agent_loop_manager_class"):
+        yield "genac has an agent-loop manager of its own: leave out @rollout.agent.agent_loop_manager_class=."
+    given = {"run.rollouts.dars.schedule": draws_more(config), "run.rollouts.guided.after": guides(config)}
+    given["run.rollouts.vine.completions"] = values_steps(config)
+    for key, there in given.items():
+        if there:
+            yield f"@{key}= is not tried with a critic that writes text: leave it out."
+    if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
+        yield (
+            "genac: @reward.reward_model.enable=true without a pool of its own would have three engines take turns, "
+            "which is not tried: set reward.reward_model.enable_resource_pool=true."
+        )
+    of_critic = critic_section(config).rollout
+    for key, whole in (("top_p", 1), ("top_k", -1)):
+        if of_critic[key] != whole:
+            yield (
+                f"genac.critic.rollout.{key}={of_critic[key]}: the critic is trained on what its whole distribution "
+                f"gave: leave it out, or set it to {whole}."
+            )
+    shares = rollout.gpu_memory_utilization, critic_section(config).rollout.gpu_memory_utilization
+    if trainer.device != "cpu" and sum(shares) > MOST_MEMORY:
+        yield (
+            f"@rollout.gpu_memory_utilization= and genac.critic.rollout.gpu_memory_utilization={shares[1]} make "
+            f"{sum(shares):g} of each GPU, which the two engines share: lower them to {MOST_MEMORY} together."
+        )
+
+
+@spelled
+def critic_folder_problems(config: DictConfig) -> Iterator[str]:
+    """What is wrong with the critic's files and its template, a sentence each; none without such a critic."""
+    if not has_generative_critic(config) or not isinstance(method_in(config), GenAc):
+        return
+    try:
+        template = template_named(config.genac.template, "genac.template=")
+    except UserError as error:
+        yield f"{error}."
+        return
+    path = str(critic_section(config).model.path)
+    folder = Path(path).expanduser()
+    if path == str(config.actor_rollout_ref.model.path) and not folder.is_dir():
+        return  # another check says what is wrong with it
+    if not folder.is_dir() and not is_hub_name(path):
+        yield f"genac.critic.model.path={path}: no such folder: name one that is there, or a Hugging Face id."
+        return
+    if folder.is_dir() and (problems := list(model_problems(folder, tokenizer=True, template=False))):
+        yield from (f"genac.critic.model.path={path} {problem}." for problem in problems)
+        return
+    found = config_or_problem(path, f"genac.critic.model.path={path}")
+    if isinstance(found, str):
+        yield found
+        return
+    context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
+    if context is not None and context < held:
+        yield (
+            f"genac.critic.model.path={path} has {context} positions (max_position_embeddings), but problem, response, "
+            f"template and trace make {held}: lower genac.trace_tokens, genac.template_tokens or "
+            "data.max_response_length, or choose a critic with a longer context."
+        )
+    policys = tokenizer_of(config)
+    if policys is None:
+        return
+    around = template.head("", 0.5, config.genac.model_size), template.tail
+    tokens = sum(len(policys.encode(text, add_special_tokens=False)) for text in around)
+    if tokens > config.genac.template_tokens:
+        yield (
+            f"genac.template={config.genac.template} has {tokens} tokens around problem and response: raise "
+            f"genac.template_tokens={config.genac.template_tokens} to as many, or shorten it."
+        )
+    if not folder.is_dir():
+        return
+    from transformers import AutoTokenizer
+
+    if others := other_tokens(policys, AutoTokenizer.from_pretrained(folder, local_files_only=True)):
+        yield (
+            f"genac.critic.model.path={path}: its tokenizer has other numbers for {len(others):,} of the policy's "
+            f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): the critic reads the policy's tokens, so "
+            "that it has to be of the same vocabulary."
+        )
