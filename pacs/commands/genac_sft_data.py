@@ -7,9 +7,10 @@ The key is taken from the environment, from the variable that --key-variable nam
 are tried again where a server is busy or fails. The same command goes on where it stopped: no state is asked about
 twice. Ctrl-C and SIGTERM wait for the answers that are under way and keep them.
 
-Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: verl's
-SFT reads its column `messages`. Says how many could not be read. Exit status: 0 done, 1 the server failed, 2 refused,
-75 stopped on request.
+Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: `prompt`
+is the question as the critic reads it in training, plain text, and `response` the trace; `messages` has both as a
+conversation, which verl's SFT puts into the model's chat template. Says how many could not be read. Exit status: 0
+done, 1 the server failed, 2 refused, 75 stopped on request.
 
 examples:
   pacs evaluate Qwen/Qwen3-8B-Base --tasks held=data/held/train.parquet --samples 1 --temperature 1 --top-p 1 --out held

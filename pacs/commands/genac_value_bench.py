@@ -65,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cuts(states)
     critics = parser.add_argument_group("what critics are asked")
     add_asking(critics)
+    about = "the question stands in the critic's chat template (default: it is plain text, as in training)"
+    critics.add_argument("--chat", action="store_true", help=about)
     critics.add_argument("--critic-tokens", type=positive, default=1024, metavar="N", help="of a trace; default: 1024")
     add_sampling(
         parser.add_argument_group("sampling and grading of the actor; traces are sampled alike"), AS_IN_TRAINING
@@ -118,6 +120,7 @@ def main(args: argparse.Namespace) -> int:
             candidates=int(args.candidates),
             continuations=args.continuations,
             cuts=Cuts(args.delimiter, args.least_tokens, args.most_tokens),
+            chat=args.chat,
         )
         results = bench(asked, StopRequest())
         text = page(results)

@@ -1,7 +1,7 @@
 """`pacs genac sft-data`: what a teacher says of an actor's partial responses, for a critic to begin with.
 
 In its folder: traces.jsonl, a trace a line as soon as it is there, whose first line says of what; train.parquet, those
-that can be read, as conversations of two messages (`messages`).
+that can be read, as conversations of two messages (`messages`) and as plain text (`prompt`, `response`).
 """
 
 import hashlib
@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from pacs.algorithm.genac.parsing import read_score
@@ -26,7 +24,8 @@ from pacs.base.files import Appender, check_folder, read_lines
 from pacs.base.terminal import print
 from pacs.data.template import load_tokenizer
 from pacs.evaluation.folder import read_task, task_names
-from pacs.evaluation.genac.states import Cuts, State, choose_states
+from pacs.evaluation.genac.sft_rows import Question, SftTrace, row_of, write_rows
+from pacs.evaluation.genac.states import Cuts, choose_states
 from pacs.evaluation.genac.teacher import Refused, Reply, Server, ServerFailure, Teacher
 from pacs.evaluation.genac.templates import Asking
 from pacs.evaluation.process import StopRequest
@@ -65,46 +64,6 @@ class SftRequest:
     tokenizer: Path | None = None
 
 
-@dataclass(frozen=True)
-class Question:
-    """A state of a task, and what the teacher is asked about it."""
-
-    task: str
-    state: State
-    text: str
-
-    @property
-    def key(self) -> str:
-        """Of it in the file of traces."""
-        return f"{self.task}/{self.state.id}"
-
-
-@dataclass(frozen=True)
-class SftTrace:
-    """What the teacher says of a state.
-
-    Attributes:
-        key: of the question.
-        score: that it ends in; None where that cannot be read.
-        reply: of the teacher; None where the server refused the question.
-        refused: what the server said then.
-    """
-
-    key: str
-    score: int | None
-    reply: Reply | None
-    refused: str | None = None
-
-    @property
-    def outcome(self) -> str:
-        """In a word, for counts."""
-        if self.reply is None:
-            return "refused by the server"
-        if self.score is not None:
-            return "read"
-        return "cut off" if self.reply.finish == "length" else "without a score"
-
-
 def make(asked: SftRequest, stop: StopRequest) -> Counter[str]:
     """Ask about what is missing, then write the parquet.
 
@@ -135,13 +94,13 @@ def make(asked: SftRequest, stop: StopRequest) -> Counter[str]:
             for question, trace in _ask(asked, missing, stop):
                 traces[question.key] = trace
                 writer.write(asdict(trace))
-        rows = [_row(each, traces[each.key]) for each in questions if traces[each.key].score is not None]
+        rows = [row_of(each, traces[each.key]) for each in questions if traces[each.key].score is not None]
         if not rows:
             raise UserError(
                 f"--teacher {asked.server.model}: none of its {len(questions):,} answers ends in a score; they are in "
                 f"{asked.out / TRACES}: does --template ask for one?"
             )
-        _write(asked.out / PARQUET, rows)
+        write_rows(asked.out / PARQUET, rows)
     return Counter(trace.outcome for trace in traces.values())
 
 
@@ -232,28 +191,3 @@ def _trace(teacher: Teacher, question: Question) -> SftTrace:
     except Refused as error:
         return SftTrace(question.key, None, None, str(error))
     return SftTrace(question.key, read_score(reply.text), reply)
-
-
-def _row(question: Question, trace: SftTrace) -> dict[str, Any]:
-    assert trace.reply is not None
-    state = question.state
-    return {
-        "messages": [
-            {"role": "user", "content": question.text},
-            {"role": "assistant", "content": trace.reply.text},
-        ],
-        "data_source": question.task,
-        "extra_info": {
-            "id": question.key,
-            "problem": state.problem,
-            "segment": state.segment,
-            "outcome": state.outcome,
-            "score": trace.score,
-        },
-    }
-
-
-def _write(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    aside = file.with_name(f".{file.name}.tmp")
-    pq.write_table(pa.Table.from_pylist(list(rows)), aside)
-    aside.replace(file)

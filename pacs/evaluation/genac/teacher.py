@@ -60,6 +60,9 @@ class Server:
         tries: of a request.
         timeout: of a try, in seconds.
         per_minute: tries that begin in a minute; None: as many as there are.
+
+    Raises:
+        UserError: the URL is none.
     """
 
     url: str
@@ -70,6 +73,11 @@ class Server:
     timeout: float = 600.0
     per_minute: float | None = None
 
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UserError(f"--server {redact(self.url)}: give a URL as http://localhost:8000/v1")
+
 
 class Teacher:
     """Asks a server; safe to call from several threads.
@@ -77,15 +85,9 @@ class Teacher:
     Args:
         server: that is asked.
         ended: nothing is tried or waited for once it is set.
-
-    Raises:
-        UserError: its URL is none.
     """
 
     def __init__(self, server: Server, ended: threading.Event) -> None:
-        parts = urlsplit(server.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(f"--server {redact(server.url)}: give a URL as http://localhost:8000/v1")
         self._server, self._ended = server, ended
         headers = {"Authorization": f"Bearer {server.key}"} if server.key else {}
         self._client = httpx.Client(

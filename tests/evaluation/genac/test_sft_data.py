@@ -88,6 +88,7 @@ def test_traces_that_can_be_read_are_written_as_conversations(command: Command, 
     for row in made:
         user, assistant = row["messages"]
         assert (user["role"], assistant["role"]) == ("user", "assistant")
+        assert (user["content"], assistant["content"]) == (row["prompt"], row["response"])
         head = template.head(of_problem[row["extra_info"]["problem"]], 0.29, "8B")
         partial = user["content"].removeprefix(head).removesuffix(template.tail)
         assert head + partial + template.tail == user["content"]
