@@ -29,7 +29,6 @@ from pacs.base.arguments import name, number, path, positive
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from pacs.commands.evaluate import add_engines, add_sampling, engines_of, sampling_of, status_of
-from pacs.evaluation.genac.templates import DEFAULT
 from pacs.evaluation.grading import parse_given
 from pacs.evaluation.process import StopRequest
 from pacs.evaluation.settings import AS_IN_TRAINING
@@ -40,6 +39,9 @@ WHOLE = number("a whole number of at least 0", lambda value: value >= 0 and valu
 RATE = number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 #: Candidates are compared by two, four and eight.
 MOST_CANDIDATES = 8
+#: As of `pacs.algorithm.genac`, which imports torch: what it ships, the first by default, and where segments end.
+TEMPLATES = ("instructions_first", "as_printed", "instructions_first_unconditioned", "as_printed_unconditioned")
+DELIMITER, LEAST_TOKENS, MOST_TOKENS = "\n", 64, 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cuts(states)
     critics = parser.add_argument_group("what critics are asked")
     add_asking(critics)
+    about = "the question stands in the critic's chat template (default: it is plain text, as in training)"
+    critics.add_argument("--chat", action="store_true", help=about)
     critics.add_argument("--critic-tokens", type=positive, default=1024, metavar="N", help="of a trace; default: 1024")
     add_sampling(
         parser.add_argument_group("sampling and grading of the actor; traces are sampled alike"), AS_IN_TRAINING
@@ -72,8 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_cuts(group: argparse._ActionsContainer) -> None:
     """Where segments end."""
-    from pacs.algorithm.genac.segments import DELIMITER, LEAST_TOKENS, MOST_TOKENS
-
     add = group.add_argument
     add("--delimiter", default=DELIMITER, metavar="TEXT", help="ends a segment (default: a newline)")
     add(
@@ -85,8 +87,9 @@ def add_cuts(group: argparse._ActionsContainer) -> None:
 def add_asking(group: argparse._ActionsContainer) -> None:
     """What critics are asked."""
     add = group.add_argument
-    about = f"a name of a shipped template, or a file with {{problem}} and {{partial_solution}} (default: {DEFAULT})"
-    add("--template", default=DEFAULT, metavar="NAME|FILE", help=about)
+    first, *others = TEMPLATES
+    about = f"a file with {{problem}} and {{partial_solution}}, or one of {', '.join(others)} (default: {first})"
+    add("--template", default=first, metavar="NAME|FILE", help=about)
     add("--model-size", required=True, type=name, metavar="SIZE", help="of the actor, as the template says it: 8B")
     about = "of the actor, as the template says it (default: of its responses to the task)"
     add("--success-rate", type=RATE, metavar="SHARE", help=about)
@@ -117,6 +120,7 @@ def main(args: argparse.Namespace) -> int:
             candidates=int(args.candidates),
             continuations=args.continuations,
             cuts=Cuts(args.delimiter, args.least_tokens, args.most_tokens),
+            chat=args.chat,
         )
         results = bench(asked, StopRequest())
         text = page(results)

@@ -137,6 +137,13 @@ def columns_of_the_paper(_: argparse.Namespace) -> list[str]:
     return [LIST, *reported_names()]
 
 
+def offered_templates(prefix: str, **_: Any) -> list[str]:
+    """Names of a critic's templates, and files."""
+    from pacs.commands.genac_value_bench import TEMPLATES
+
+    return [*TEMPLATES, *FilesCompleter()(prefix)]
+
+
 def tasks_of(*arguments: str) -> Values:
     """The tasks that the evaluations in these arguments have in common."""
 
@@ -202,6 +209,20 @@ OFFERED: dict[str, dict[str, Offer]] = {
         "initial": _folders(lambda folder: is_evaluation(folder) or (folder / "config.json").is_file()),
         **{argument: offer for argument, offer in _EVALUATING.items() if argument != "k"},
         **_GRADING,
+    },
+    "genac value-bench": {
+        "actor": _MODEL,
+        "critic": _MODEL,
+        "tasks": offered_tasks,
+        "values": _folders(lambda _: False, files=".jsonl"),
+        "template": offered_templates,
+        **_GRADING,
+    },
+    "genac sft-data": {
+        "evaluation": _EVALUATION,
+        "tasks": _some_of(tasks_of("evaluation")),
+        "template": offered_templates,
+        "tokenizer": _MODEL,
     },
     "report": {"runs": _folders(is_run, files=".json")},
     "export": {"checkpoint": _folders(is_trained), "evaluation": _EVALUATION},

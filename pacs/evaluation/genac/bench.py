@@ -44,6 +44,7 @@ class Bench:
         critics: models, as they were named.
         values: files of values of other critics.
         critic_sampling: of traces.
+        chat: critics are asked in their chat templates.
         states: of each response, how many are drawn.
         candidates: of a state; 0: none are compared.
         continuations: K of each state.
@@ -59,6 +60,7 @@ class Bench:
     candidates: int
     continuations: int
     cuts: Cuts = field(default_factory=Cuts)
+    chat: bool = False
 
 
 def bench(asked: Bench, stop: StopRequest) -> dict[str, SetResult]:
@@ -98,7 +100,7 @@ def bench(asked: Bench, stop: StopRequest) -> dict[str, SetResult]:
         predictors: dict[str, Predictor] = {}
         for name, model in named.items():
             actor = read_settings(responses.out).model.folder
-            critic = Critic(model, asked.asking, actor, asked.critic_sampling, asked.actor.options)
+            critic = Critic(model, asked.asking, actor, asked.critic_sampling, asked.actor.options, asked.chat)
             traces = ask(critic, sets, out / CRITICS / f"{name}.jsonl", out.absolute() / LOGS / name, stop)
             predictors[name] = {(trace.task, trace.state): trace.value for trace in traces}
     predictors |= others

@@ -50,6 +50,7 @@ class Critic:
         actor: folder of the model whose tokens states have.
         sampling: of its traces.
         options: of the engines.
+        chat: the question stands in the critic's chat template; else it is plain text, as in training.
     """
 
     model: str
@@ -57,6 +58,7 @@ class Critic:
     actor: str
     sampling: Sampling = AS_IN_TRAINING
     options: EngineOptions = field(default_factory=EngineOptions)
+    chat: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, st
         "model_size": critic.asking.model_size,
         "rates": {task: one.rate for task, one in sets.items()},
         "sampling": asdict(critic.sampling),
+        "chat": critic.chat,
     }
     store = _Store(file, about)
     prompts = _prompts(critic, model, sets)
@@ -131,18 +134,23 @@ def found_critic(given: str) -> Model:
 
 def _prompts(critic: Critic, model: Model, sets: Mapping[str, StateSet]) -> dict[tuple[str, str], list[int]]:
     """By task and state: as tokens, those of the partial solution being the actor's own."""
-    chat, tokenizer = Template(str(model.folder), critic.sampling.thinking), load_tokenizer(str(model.folder))
+    tokenizer = load_tokenizer(str(model.folder))
+    chat = Template(str(model.folder), critic.sampling.thinking) if critic.chat else None
+
+    def encode(text: str) -> list[int]:
+        return list(tokenizer.encode(text, add_special_tokens=False))
+
     same_tokens = load_tokenizer(critic.actor).get_vocab() == tokenizer.get_vocab()
     template, prompts = critic.asking.template, {}
     for task, one in sets.items():
-        around = {
-            name: chat.around(template.head(problem_of(prompt), one.rate, critic.asking.model_size), template.tail)
-            for name, prompt in one.prompts.items()
-        }
+        around = {}
+        for name, prompt in one.prompts.items():
+            head = template.head(problem_of(prompt), one.rate, critic.asking.model_size)
+            around[name] = chat.around(head, template.tail) if chat else (encode(head), encode(template.tail))
         for state in one.states:
-            head, tail = around[state.problem]
-            partial = state.tokens if same_tokens else tokenizer.encode(state.text, add_special_tokens=False)
-            prompts[task, state.id] = [*head, *partial, *tail]
+            before, behind = around[state.problem]
+            partial = state.tokens if same_tokens else encode(state.text)
+            prompts[task, state.id] = [*before, *partial, *behind]
     return prompts
 
 

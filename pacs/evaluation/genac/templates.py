@@ -8,8 +8,6 @@ from pacs.algorithm.genac.template import SHIPPED, CriticTemplate
 from pacs.base.errors import UserError, did_you_mean
 from pacs.data.template import Messages
 
-DEFAULT = "instructions_first"
-
 
 @dataclass(frozen=True)
 class Asking:

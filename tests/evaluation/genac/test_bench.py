@@ -220,9 +220,11 @@ def test_it_goes_on_where_it_stopped_wherever_that_is(bench: Any, fake: Engines,
     assert (tmp_path / "bench" / "value_bench.json").read_bytes() == whole
 
 
-def test_what_a_critic_reads(bench: Any, fake: Engines, tmp_path: Path) -> None:
-    """The template around the actor's own tokens, in the critic's chat template; and as long as it may be."""
-    assert bench("--success-rate", "0.25", "--template", "as_printed", "--critic-tokens", 50)[0] == 0
+@pytest.mark.parametrize("chat", [False, True])
+def test_what_a_critic_reads(bench: Any, fake: Engines, tmp_path: Path, chat: bool) -> None:
+    """The template around the actor's own tokens, plain or in the chat template; and as long as it may be."""
+    more = ("--chat",) if chat else ()
+    assert bench("--success-rate", "0.25", "--template", "as_printed", "--critic-tokens", 50, *more)[0] == 0
     prompts = [fake.tokenizer.decode(request.prompt) for name, request in fake.asked if name == "critic"]
     states = [
         state for kind in ("", ".candidates") for state in read_states(tmp_path / "bench/states" / f"sums{kind}.jsonl")
@@ -232,7 +234,8 @@ def test_what_a_critic_reads(bench: Any, fake: Engines, tmp_path: Path) -> None:
         text = SHIPPED["as_printed"].replace("{success_rate}", "0.25").replace("{model_size}", "1M")
         text = text.replace("{problem}", problem).replace("{partial_solution}", state.text)
         message = [{"role": "user", "content": text}]
-        assert fake.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False) in prompts
+        rendered = fake.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+        assert (rendered if chat else text) in prompts
     settings = next(one for one in fake.settings if one.model.endswith("critic"))
     longest = max(len(request.prompt) for name, request in fake.asked if name == "critic")
     assert (settings.sampling.max_tokens, settings.context, settings.sampling.temperature) == (50, longest + 50, 1.0)

@@ -1,0 +1,261 @@
+"""`pacs genac sft-data` as a user gives it, beside a server on this machine."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from pacs import cli
+from pacs.algorithm.genac import CriticTemplate
+from pacs.evaluation.genac import teacher
+from tests.evaluation.folders import problems, write_evaluation
+from tests.evaluation.genac.servers import Script, says, serving
+
+KEY = "a secret of mine"
+#: Three problems: the empty response of each, and two places in each of its four responses.
+STATES = 3 * (1 + 4 * 2)
+
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def evaluation(tmp_path: Path) -> Path:
+    write_evaluation(tmp_path / "evaluation")
+    return tmp_path / "evaluation"
+
+
+def words(evaluation: Path, model: Path, out: Path, url: str, *more: object) -> list[str]:
+    given = (
+        "genac", "sft-data", evaluation, "--server", url, "--teacher", "gpt-5", "--model-size", "8B", "--states", 2,
+        "--least-tokens", 1, "--most-tokens", 2, "--tokenizer", model, "--out", out, *more,
+    )  # fmt: skip
+    return list(map(str, given))
+
+
+@pytest.fixture
+def command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, evaluation: Path, model: Path, tmp_path: Path
+) -> Command:
+    monkeypatch.setattr(teacher, "FIRST_PAUSE", 0.01)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def run(url: str, *more: object) -> tuple[int, str]:
+        capsys.readouterr()
+        status = cli.main(words(evaluation, model, tmp_path / "traces", url, *more))
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    return run
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    return list(pq.read_table(out / "train.parquet").to_pylist())
+
+
+def test_traces_that_can_be_read_are_written_as_conversations(command: Command, tmp_path: Path) -> None:
+    scores = ["\\boxed{3}", "I do not know", "so \\boxed{10}", "\\boxed{7"]
+
+    def script(body: dict[str, Any], before: int) -> Any:
+        number = len(body["messages"][0]["content"]) % 4
+        return says(f"It is {scores[number]}", "length" if number == 3 else "stop")
+
+    with serving(script) as asked:
+        status, said = command(asked.url, "--request", '{"reasoning_effort": "low"}', "--success-rate", 0.29)
+    assert status == 0, said
+    assert (asked.paths, asked.keys) == ({"/v1/chat/completions"}, {f"Bearer {KEY}"})
+    assert {body["model"] for body in asked.bodies} == {"gpt-5"}
+    assert {body["reasoning_effort"] for body in asked.bodies} == {"low"}
+    assert len(asked.questions) == len(set(asked.questions)) == STATES
+    readable = [question for question in asked.questions if len(question) % 4 in (0, 2)]
+    unread = [question for question in asked.questions if len(question) % 4 == 1]
+    made = rows(tmp_path / "traces")
+    cut = STATES - len(readable) - len(unread)
+    assert f"{len(readable)} of {STATES} traces end in a score" in said
+    assert f"{len(unread)} without a score" in said or not unread
+    assert f"{cut} cut off" in said or not cut
+    assert KEY not in said
+    template = CriticTemplate()
+    of_problem = {problem.id: problem.prompt[0]["content"] for problem in problems()}
+    for row in made:
+        user, assistant = row["messages"]
+        assert (user["role"], assistant["role"]) == ("user", "assistant")
+        assert (user["content"], assistant["content"]) == (row["prompt"], row["response"])
+        head = template.head(of_problem[row["extra_info"]["problem"]], 0.29, "8B")
+        partial = user["content"].removeprefix(head).removesuffix(template.tail)
+        assert head + partial + template.tail == user["content"]
+        segment = row["extra_info"]["segment"]
+        assert partial == "" if segment == 0 else "Well: \\boxed{77}".startswith(partial[:4])
+        assert (row["extra_info"]["outcome"] is None) == (segment == 0)
+        assert assistant["content"].startswith("It is ")
+        assert row["extra_info"]["score"] == (3 if "3" in assistant["content"] else 10)
+    assert sorted(row["messages"][0]["content"] for row in made) == sorted(readable)
+
+
+def test_what_fails_is_tried_again(command: Command, tmp_path: Path) -> None:
+    """A busy server, one that breaks off, one that fails; each question comes through at its fourth try."""
+
+    def script(body: dict[str, Any], before: int) -> Any:
+        ways = [(429, {"error": "busy"}, {"Retry-After": "0"}), None, (503, "down", {"Retry-After": "no date"})]
+        return ways[before] if before < 3 else says("\\boxed{5}")
+
+    with serving(script) as asked:
+        status, said = command(asked.url)
+    assert status == 0, said
+    assert len(asked.bodies) == 4 * STATES
+    assert len(rows(tmp_path / "traces")) == STATES
+
+
+def test_a_server_that_asks_for_a_pause_gets_it(command: Command) -> None:
+    times: list[float] = []
+
+    def script(body: dict[str, Any], before: int) -> Any:
+        times.append(time.monotonic())
+        return (429, "busy", {"Retry-After": "0.5"}) if len(times) == 1 else says("\\boxed{5}")
+
+    with serving(script) as asked:
+        assert command(asked.url)[0] == 0
+    assert times[1] - times[0] >= 0.5
+
+
+def test_it_goes_on_where_the_server_failed(command: Command, tmp_path: Path) -> None:
+    served = threading.Semaphore(10)
+
+    def fails(body: dict[str, Any], before: int) -> Any:
+        return says("\\boxed{1}") if served.acquire(blocking=False) else (500, f"no {KEY} today", {})
+
+    with serving(fails) as asked:
+        status, said = command(asked.url, "--tries", 2, "--parallel", 4)
+    assert status == 1
+    assert "status 500: no (not shown) today" in said
+    assert "the same command goes on from there" in said
+    assert not (tmp_path / "traces" / "train.parquet").exists()
+    answered = set(asked.questions) - {question for question in asked.questions if asked.questions.count(question) == 2}
+    with serving(lambda body, before: says("\\boxed{2}")) as later:
+        status, said = command(later.url)
+    assert status == 0, said
+    assert len(later.questions) == STATES - 10
+    assert answered.isdisjoint(later.questions)
+    assert {row["extra_info"]["score"] for row in rows(tmp_path / "traces")} == {1, 2}
+    with serving(lambda body, before: says("\\boxed{3}")) as again:
+        assert command(again.url)[0] == 0
+    assert again.questions == []
+
+
+def test_what_is_under_way_at_a_signal_is_kept(evaluation: Path, model: Path, tmp_path: Path) -> None:
+    started = threading.Event()
+
+    def slow(body: dict[str, Any], before: int) -> Any:
+        if len(asked.bodies) > 3:
+            started.set()
+            time.sleep(2)
+        return says("\\boxed{4}")
+
+    with serving(slow) as asked:
+        line = words(evaluation, model, tmp_path / "traces", asked.url, "--parallel", 3)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pacs", *line], env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
+        )  # fmt: skip
+        assert started.wait(120), process.communicate()[0]
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=120)
+    assert process.returncode == 75, output
+    assert "stopped by SIGTERM" in output
+    kept = [json.loads(one) for one in (tmp_path / "traces" / "traces.jsonl").read_text().splitlines()[1:]]
+    assert len(kept) == len(asked.questions) == len(set(asked.questions)) < STATES
+    with serving(lambda body, before: says("\\boxed{2}")) as later:
+        assert cli.main(words(evaluation, model, tmp_path / "traces", later.url)) == 0
+    assert set(later.questions).isdisjoint(asked.questions)
+    assert len(later.questions) + len(kept) == STATES
+
+
+def test_no_more_are_asked_at_a_time_or_in_a_minute_than_may_be(command: Command, tmp_path: Path) -> None:
+    times: list[float] = []
+
+    def script(body: dict[str, Any], before: int) -> Any:
+        times.append(time.monotonic())
+        time.sleep(0.05)
+        return says("\\boxed{4}")
+
+    with serving(script) as asked:
+        assert command(asked.url, "--parallel", 3, "--per-minute", 1200)[0] == 0
+    assert 1 < asked.most_at_a_time <= 3
+    assert max(times) - min(times) >= 0.9 * (STATES - 1) * 0.05
+
+
+def refusing(status: int, said: Any = "no") -> Script:
+    return lambda body, before: (status, said, {})
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (refusing(401, f"wrong key {KEY}"), "status 401: wrong key (not shown): check --server, --teacher and the key"),
+        (refusing(404), "status 404"),
+        (refusing(400, "no such field"), "the server refuses the first question with status 400: no such field"),
+        (refusing(200, "<html>"), "does not answer as a server of chat completions does"),
+        (lambda body, before: says("nothing"), "none of its 27 answers ends in a score"),
+    ],
+)
+def test_a_server_that_answers_nothing_of_use(command: Command, script: Script, said: str) -> None:
+    with serving(script) as asked:
+        status, answer = command(asked.url)
+    assert status == 2
+    assert said in answer
+    assert KEY not in answer
+    assert len(asked.bodies) in (1, STATES)
+
+
+def test_a_question_that_is_refused_later_is_counted(command: Command, tmp_path: Path) -> None:
+    with serving(lambda body, before: says("\\boxed{2}") if len(asked.bodies) != 5 else (400, "too long", {})) as asked:
+        status, said = command(asked.url, "--parallel", 1)
+    assert status == 0, said
+    assert f"{STATES - 1} of {STATES} traces end in a score (1 refused by the server)" in said
+    assert len(rows(tmp_path / "traces")) == STATES - 1
+
+
+def test_without_a_key_none_is_sent(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "another")
+    with serving(lambda body, before: says("\\boxed{2}")) as asked:
+        assert command(asked.url, "--key-variable", "MY_KEY")[0] == 0
+    assert asked.keys == {"Bearer another"}
+    monkeypatch.delenv("MY_KEY")
+    with serving(lambda body, before: says("\\boxed{2}")) as asked:
+        assert command(asked.url, "--key-variable", "MY_KEY", "--seed", 1)[0] == 2  # other states
+        assert command(asked.url, "--key-variable", "MY_KEY")[0] == 0
+    assert asked.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--request", "[]"], "--request []: give a JSON object"),
+        (["--request", '{"model": "x"}'], "without model, messages, stream and n"),
+        (["--tasks", "math500"], "--tasks math500: "),
+        (["--template", "none"], "--template none: no such file"),
+        (["--server", "localhost:8000"], "give a URL as http://localhost:8000/v1"),
+        (["--tokenizer", "no/such/folder"], "name a folder that has it by --tokenizer"),
+        (["--server", "http://127.0.0.1:9/v1", "--tries", 1], "ConnectError"),
+    ],
+)
+def test_what_is_wrong_is_refused(command: Command, more: list[object], said: str) -> None:
+    status, answer = command("http://127.0.0.1:9/v1", *more)
+    assert status == (1 if said == "ConnectError" else 2)
+    assert said in answer
+
+
+def test_other_questions_are_refused_in_a_folder_that_has_answers(command: Command) -> None:
+    with serving(lambda body, before: says("\\boxed{2}")) as asked:
+        assert command(asked.url)[0] == 0
+        status, said = command(asked.url, "--template", "as_printed")
+    assert status == 2
+    assert "has traces with another template, questions: give the same, or another --out" in said
