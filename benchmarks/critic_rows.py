@@ -110,11 +110,11 @@ def main() -> None:
         "GenAC, shared nowhere": genac(lengths, generated_once=False, trained_once=False),
         "VinePPO": vineppo(lengths),
     }
-    counted = [
+    of_ppo = [
         [name, f"{count / lengths.response:.0f}", f"{count / ppo(lengths):.2f}"] for name, count in counts.items()
     ]
     print(f"\nFLOPs of a step, counted at the paper's lengths (T = {lengths.response:g}):\n")
-    print(format_table(["", "P T", "of PPO"], counted))
+    print(format_table(["", "P T", "of PPO"], of_ppo))
 
 
 if __name__ == "__main__":

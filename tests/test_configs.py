@@ -79,7 +79,17 @@ def sound(config: DictConfig) -> None:
 def test_every_option_is_composed_below() -> None:
     assert options(".") >= set(ALGORITHMS)  # and methods of one's own
     assert options("hardware") == {"cpu", *GPU_MACHINES}
-    others = {"arithmetic", "code_repair", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", "spelled_sums"}
+    others = {
+        "arithmetic",
+        "code_repair",
+        "genac_qwen3_8b",
+        "gsm8k",
+        "math_smoke",
+        "qwen3_4b",
+        "qwen3_8b",
+        "smoke",
+        "spelled_sums",
+    }
     assert options("recipe") == others | TASKS.keys()
     assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
     assert options("data") == {"arithmetic", "gsm8k", "math"}
@@ -310,7 +320,7 @@ LAUNCHERS = {
     f"train_qwen3_{size}{suffix}.sh": (algorithm, f"qwen3_{size}")
     for size in ("4b", "8b")
     for suffix, algorithm in (("", "pacs"), ("_grpo", "grpo"), ("_ppo", "ppo"))
-}
+} | {"train_qwen3_8b_genac.sh": ("genac", "genac_qwen3_8b")}
 #: The others are for --all.
 FIRST_TRIED = ("train_qwen3_8b.sh",)
 

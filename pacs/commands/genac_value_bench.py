@@ -35,7 +35,7 @@ from pacs.evaluation.settings import AS_IN_TRAINING
 from pacs.evaluation.tasks import NAMES, parse_tasks
 
 JSON, PAGE = "value_bench.json", "value_bench.md"
-WHOLE = number("a whole number of at least 0", lambda value: value >= 0 and value == int(value))
+AT_LEAST_0 = number("a whole number of at least 0", lambda value: value >= 0 and value == int(value))
 RATE = number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 #: Candidates are compared by two, four and eight.
 MOST_CANDIDATES = 8
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--states", type=positive, default=3, metavar="N", help="of a response, beside the empty one (default: 3)")
     add("--continuations", type=positive, default=64, metavar="K", help="of each state (default: 64)")
     about = f"segments of one state of each problem (default: {MOST_CANDIDATES}; 0: none)"
-    add("--candidates", type=WHOLE, default=MOST_CANDIDATES, metavar="N", help=about)
+    add("--candidates", type=AT_LEAST_0, default=MOST_CANDIDATES, metavar="N", help=about)
     add_cuts(states)
     critics = parser.add_argument_group("what critics are asked")
     add_asking(critics)

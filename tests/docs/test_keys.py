@@ -9,12 +9,14 @@ from pkgutil import resolve_name
 
 import pytest
 import yaml
+from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
 from pacs.configuration import FILES, documented_keys, key_table
+from pacs.runs.genac_settings import GenacSettings
 from pacs.runs.settings import RunSettings
 from tests.docs.configs import composed
 from tests.docs.pages import PAGES, ROOT, Page, code_words, read
@@ -114,10 +116,14 @@ def test_the_table_of_keys_is_the_schema() -> None:
         for key, default, _ in documented_keys(config_dir() / name, section)
     }
     composed_config = composed("recipe=arithmetic")
-    assert documented == flatten({key: OmegaConf.to_container(composed_config[key]) for key in ("method", "run")})
+    sections = {key: OmegaConf.to_container(composed_config[key]) for key in ("method", "run")}
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        sections["genac"] = OmegaConf.to_container(compose("genac", overrides=["recipe=arithmetic"]).genac)
+    assert {**documented, "genac.critic.actor.optim.lr": 1e-6} == flatten(sections)
     assert {"method.beta", "method.reference.reset_every", "run.faults.skipped_updates"} <= documented.keys()
     run = RunSettings(dir=documented["run.dir"])
-    schema = flatten({"method": Pacs().model_dump(), "run": run.model_dump()})
+    genac = GenacSettings().model_dump(exclude={"critic"})
+    schema = flatten({"method": Pacs().model_dump(), "run": run.model_dump(), "genac": genac})
     assert schema.items() <= documented.items()
 
 

@@ -17,6 +17,9 @@ class GenAc(Aggregated):
     #: lambda of GAE over segments. 1: r - v. 0: the next segment's v less this one's.
     lam: float = Field(default=1.0, ge=0, le=1, description="from 0 to 1; the authors use 1")
 
+    #: PPO's, without a bound of the ratio where credit is negative.
+    clip_dual: float | None = Field(default=None, gt=1, description="a ratio above 1, or null for none")
+
     READS = (STEP, STEP_VALUE)
 
     @property

@@ -15,6 +15,8 @@ from pacs.verl_keys.algorithm_changes import plain
 DIVERGENCES = ("kl", "k1", "abs", "mse", "k2", "low_var_kl", "k3")
 PRECISIONS = ("fp32", "float32", "32", 32, "bf16", "bfloat16", "fp16", "float16", "16", 16)
 ATTENTIONS = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flex_attention")
+#: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
+LARGEST_BETA2 = 1 - 2**-8
 
 Holds = Callable[[Any], bool]
 
@@ -140,3 +142,17 @@ def value_problems(config: DictConfig) -> Iterator[str]:
         unbounded = value == math.inf and key.endswith("clip_grad")  # gradients may be left as they are
         if isinstance(value, float) and not math.isfinite(value) and key not in looked_at and not unbounded:
             yield f"{key}={value}: use a finite number."
+
+
+@spelled
+def coarse_moments(config: DictConfig) -> Iterator[str]:
+    """A warning where Adam's second moment cannot fall (findings/torch_bfloat16_adam_never_forgets.sh)."""
+    for part, section in (("actor", "fsdp_config"), *((("critic", "fsdp"),) if config.critic.enable else ())):
+        engine, optim = (OmegaConf.select(config, full_name(f"{part}.{name}")) for name in (section, "optim"))
+        adamw = (optim.optimizer_impl, optim.optimizer) == ("torch.optim", "AdamW")
+        if adamw and engine.model_dtype in ("bf16", "bfloat16") and optim.betas[1] > LARGEST_BETA2:
+            yield (
+                f"@{part}.{section}.model_dtype= with @{part}.optim.betas=: Adam's second moment is in bfloat16, too, "
+                "where a decay of so little is rounded away: after one large gradient a weight's steps stay small for "
+                "the rest of the run. Use model_dtype=fp32, or a second beta of at most 0.99."
+            )

@@ -122,11 +122,11 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "which is not tried: set reward.reward_model.enable_resource_pool=true."
         )
     of_critic = critic_section(config).rollout
-    for key, whole in (("top_p", 1), ("top_k", -1)):
-        if of_critic[key] != whole:
+    for key, all_of_it in (("top_p", 1), ("top_k", -1)):
+        if of_critic[key] != all_of_it:
             yield (
                 f"genac.critic.rollout.{key}={of_critic[key]}: the critic is trained on what its whole distribution "
-                f"gave: leave it out, or set it to {whole}."
+                f"gave: leave it out, or set it to {all_of_it}."
             )
     shares = rollout.gpu_memory_utilization, critic_section(config).rollout.gpu_memory_utilization
     if trainer.device != "cpu" and sum(shares) > MOST_MEMORY:

@@ -19,7 +19,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.adapters import adapter_problems
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import balance_problems, rollout_problems
-from pacs.integration.checks.bounds import value_problems
+from pacs.integration.checks.bounds import coarse_moments, value_problems
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.genac import genac_problems
@@ -40,8 +40,6 @@ from pacs.runs.settings import RunSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import ranks
 
-#: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
-LARGEST_BETA2 = 1 - 2**-8
 #: What verl hands to a logger out of the config that it sends there.
 OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
 
@@ -103,20 +101,6 @@ def logger_problem(config: DictConfig) -> str | None:
                 "give it in the environment (HTTPS_PROXY, or the logger's own variable)."
             )
     return None
-
-
-@spelled
-def coarse_moments(config: DictConfig) -> Iterator[str]:
-    """A warning where Adam's second moment cannot fall (findings/torch_bfloat16_adam_never_forgets.sh)."""
-    for part, section in (("actor", "fsdp_config"), *((("critic", "fsdp"),) if config.critic.enable else ())):
-        engine, optim = (OmegaConf.select(config, full_name(f"{part}.{name}")) for name in (section, "optim"))
-        adamw = (optim.optimizer_impl, optim.optimizer) == ("torch.optim", "AdamW")
-        if adamw and engine.model_dtype in ("bf16", "bfloat16") and optim.betas[1] > LARGEST_BETA2:
-            yield (
-                f"@{part}.{section}.model_dtype= with @{part}.optim.betas=: Adam's second moment is in bfloat16, too, "
-                "where a decay of so little is rounded away: after one large gradient a weight's steps stay small for "
-                "the rest of the run. Use model_dtype=fp32, or a second beta of at most 0.99."
-            )
 
 
 #: Whole numbers of at least 1, which the other checks calculate with.

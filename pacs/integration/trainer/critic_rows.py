@@ -125,12 +125,12 @@ def critic_rows(response: Judged, credit: Sequence[float], most_tokens: int) -> 
     kept: list[tuple[Trace, float]] = []
     behind = 0  # tokens of the branches that are kept
     for trace, of_trace in zip(response.traces, credit, strict=True):
-        own = len(response.tail) + len(trace.tokens)
-        if kept and len(response.head) + trace.start + behind + own > most_tokens:
+        added = len(response.tail) + len(trace.tokens)
+        if kept and len(response.head) + trace.start + behind + added > most_tokens:
             yield _row(response, kept)
             kept, behind = [], 0
         kept.append((trace, of_trace))
-        behind += own
+        behind += added
     yield _row(response, kept)
 
 

@@ -65,8 +65,8 @@ def _mask(**given: Any) -> Any:
     make = sdpa_mask if torch.device(given.get("device", "cpu")).type == "cpu" else flex_attention_mask
     if not _layouts:
         return make(**given)
-    own = {"mask_function": _layouts[-1].allowed, "attention_mask": None, "allow_is_causal_skip": False}
-    return make(**{**given, **own})
+    by_layout = {"mask_function": _layouts[-1].allowed, "attention_mask": None, "allow_is_causal_skip": False}
+    return make(**{**given, **by_layout})
 
 
 def _attention(module: Any, query: torch.Tensor, *args: Any, **options: Any) -> Any:
