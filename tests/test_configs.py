@@ -81,7 +81,8 @@ def test_every_option_is_composed_below() -> None:
     assert options("hardware") == {"cpu", *GPU_MACHINES}
     others = {"arithmetic", "code_repair", "gsm8k", "math_smoke", "qwen3_4b", "qwen3_8b", "smoke", "spelled_sums"}
     assert options("recipe") == others | TASKS.keys() | {"genac_qwen3_8b"}
-    assert options("model") == {"arithmetic_tiny", "qwen3_0_6b", "qwen3_1_7b", "qwen3_4b", "qwen3_8b"}
+    families = {"llama3_2_1b", "llama3_2_3b", "qwen2_5_math_7b", "qwen3_4b_thinking", "r1_distill_1_5b"}
+    assert options("model") == {"arithmetic_tiny", *MODELS, "qwen3_8b", *families}
     assert options("data") == {"arithmetic", "gsm8k", "math"}
     assert options("logging") == {"default", "mlflow", "swanlab", "wandb"}
 

@@ -10,10 +10,22 @@ from typing import Any
 from pacs.base.errors import UserError
 from pacs.verl_keys.names import POLICY_PATH
 
+#: model_type -> what its layers have beside their matrices.
+FAMILIES: dict[str, dict[str, bool]] = {
+    "qwen3": {},
+    "qwen2": {"head_norms": False, "biases": True},
+    "llama": {"head_norms": False},
+}
+
 
 @dataclass(frozen=True)
 class Architecture:
-    """A dense Qwen3, as its config.json describes it."""
+    """A dense Qwen3, Qwen2 or Llama, as its config.json describes it.
+
+    Attributes:
+        head_norms: queries and keys have a norm a head (Qwen3).
+        biases: queries, keys and values have a bias (Qwen2).
+    """
 
     hidden_size: int
     intermediate_size: int
@@ -23,6 +35,8 @@ class Architecture:
     head_dim: int
     vocab_size: int
     tie_word_embeddings: bool
+    head_norms: bool = True
+    biases: bool = False
 
     @property
     def query_width(self) -> int:
@@ -41,9 +55,15 @@ class Architecture:
 
     @property
     def layer_parameters(self) -> int:
-        """H (2 Q + 2 K) + 3 H I and the norms: q, k, v, o; gate, up, down; two of H, one a head for q and for k."""
+        """H (2 Q + 2 K) + 3 H I: q, k, v, o; gate, up, down; and what is added to them."""
         hidden, width, kv = self.hidden_size, self.query_width, self.key_value_width
-        return hidden * (2 * width + 2 * kv + 3 * self.intermediate_size) + 2 * hidden + 2 * self.head_dim
+        return hidden * (2 * width + 2 * kv + 3 * self.intermediate_size) + self.vector_parameters
+
+    @property
+    def vector_parameters(self) -> int:
+        """Of a layer: two norms of H, one a head for q and for k; biases of q, k and v."""
+        norms = 2 * self.hidden_size + (2 * self.head_dim if self.head_norms else 0)
+        return norms + (self.query_width + 2 * self.key_value_width if self.biases else 0)
 
     @property
     def parameters(self) -> int:
@@ -60,8 +80,8 @@ class Architecture:
     @property
     def multiplied_parameters(self) -> int:
         """Those that a token is multiplied with: the layers' matrices and the head, not the embedding's lookup."""
-        norms = 2 * self.hidden_size + 2 * self.head_dim
-        return self.num_hidden_layers * (self.layer_parameters - norms) + self.embedding_parameters
+        matrices = self.layer_parameters - self.vector_parameters
+        return self.num_hidden_layers * matrices + self.embedding_parameters
 
     def adapter_parameters(self, rank: int, modules: Collection[str] | None) -> int:
         """r (in + out) of each matrix of a layer, or of those with these names: B A has as many rows and columns."""
@@ -93,24 +113,36 @@ class Architecture:
             UserError: another kind of model, or a part is missing.
         """
         kind = config.get("model_type")
-        if kind != "qwen3":
+        if kind not in FAMILIES or config.get("attention_bias") or config.get("mlp_bias"):
+            with_biases = " with biases" if kind in FAMILIES else ""
             raise UserError(
-                f"{POLICY_PATH}={name} is a model of type {kind}: the plan's formulas are written down "
-                "for qwen3 (dense) alone; plan with a Qwen3 of like size"
+                f"{POLICY_PATH}={name} is a model of type {kind}{with_biases}: the plan's formulas are written down "
+                f"for {', '.join(FAMILIES)} (dense) alone; plan with one of these of like size"
             )
-        if missing := [field for field in cls.__dataclass_fields__ if field not in config]:
+        found = dict(config)
+        if kind != "qwen3" and found.get("head_dim") is None and found.get("num_attention_heads"):
+            found["head_dim"] = found.get("hidden_size", 0) // found["num_attention_heads"]
+        needed = [field for field in cls.__dataclass_fields__ if field not in ("head_norms", "biases")]
+        if missing := [field for field in needed if field not in found]:
             raise UserError(f"{POLICY_PATH}={name}: its config.json lacks {', '.join(missing)}")
-        return cls(**{field: config[field] for field in cls.__dataclass_fields__})
+        return cls(**{field: found[field] for field in needed}, **FAMILIES[kind])
 
 
-#: The sizes that Qwen publishes in the config.json of each model (huggingface.co/Qwen; Qwen3 Technical Report, arXiv
-#: 2505.09388, Table 1), for machines that cannot download them.
+#: The sizes in the config.json that is published with each model (of Qwen3 also Table 1 of arXiv 2505.09388), for
+#: machines that cannot download them.
 PUBLISHED = {
     "Qwen/Qwen3-0.6B": Architecture(1024, 3072, 28, 16, 8, 128, 151936, tie_word_embeddings=True),
     "Qwen/Qwen3-1.7B": Architecture(2048, 6144, 28, 16, 8, 128, 151936, tie_word_embeddings=True),
     "Qwen/Qwen3-4B": Architecture(2560, 9728, 36, 32, 8, 128, 151936, tie_word_embeddings=True),
     "Qwen/Qwen3-8B": Architecture(4096, 12288, 36, 32, 8, 128, 151936, tie_word_embeddings=False),
     "Qwen/Qwen3-14B": Architecture(5120, 17408, 40, 40, 8, 128, 151936, tie_word_embeddings=False),
+    "Qwen/Qwen3-4B-Thinking-2507": Architecture(2560, 9728, 36, 32, 8, 128, 151936, tie_word_embeddings=True),
+    "Qwen/Qwen2.5-Math-7B": Architecture(3584, 18944, 28, 28, 4, 128, 152064, False, False, biases=True),
+    "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": Architecture(
+        1536, 8960, 28, 12, 2, 128, 151936, False, False, biases=True
+    ),
+    "meta-llama/Llama-3.2-1B-Instruct": Architecture(2048, 8192, 16, 32, 8, 64, 128256, True, False),
+    "meta-llama/Llama-3.2-3B-Instruct": Architecture(3072, 8192, 28, 24, 8, 128, 128256, True, False),
 }
 
 
