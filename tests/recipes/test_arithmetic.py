@@ -13,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM
 
 from pacs.base.errors import UserError
 from pacs.rewards.configured import write_reward
@@ -21,6 +21,7 @@ from pacs.rewards.math import compute_score
 from pacs.rewards.registry import PATH
 from recipes.arithmetic import make as make_module
 from recipes.arithmetic import warm_start
+from recipes.arithmetic.families import build_of_family
 from recipes.arithmetic.make import MADE, START_GREEDY, START_PASS_AT_1, make
 from recipes.arithmetic.measure import (
     MAX_RESPONSE_TOKENS,
@@ -168,6 +169,23 @@ def test_model_fits_verl_and_vllm() -> None:
         assert (config.eos_token_id, config.pad_token_id) == (TOKENIZER.eos_token_id, TOKENIZER.pad_token_id)
     same = build_model(TOKENIZER, seed=0)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), same.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(("family", "kind"), [("llama", LlamaForCausalLM), ("qwen2", Qwen2ForCausalLM)])
+def test_other_families_have_the_same_sizes(family: str, kind: type) -> None:
+    model, qwen3 = build_of_family(family, TOKENIZER, seed=0), build_of_family("qwen3", TOKENIZER, seed=0)
+    assert isinstance(model, kind)
+    assert isinstance(qwen3, Qwen3ForCausalLM)
+    shapes = {name: value.shape for name, value in qwen3.state_dict().items() if "_norm" not in name}
+    others = {name: value.shape for name, value in model.state_dict().items() if name in shapes}
+    assert shapes == others
+    more = model.state_dict().keys() - shapes.keys()
+    assert [name for name in more if not name.endswith(("norm.weight", "bias"))] == []
+    assert model.generation_config.eos_token_id == TOKENIZER.eos_token_id
+    same = build_of_family(family, TOKENIZER, seed=0)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), same.parameters(), strict=True))
+    logits = [each(torch.tensor([[5, 6, 7]])).logits for each in (model, qwen3)]
+    assert logits[0].shape == logits[1].shape
 
 
 def test_responses_are_aligned_with_their_logits() -> None:
