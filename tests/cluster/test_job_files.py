@@ -1,0 +1,68 @@
+"""Job files beside Slurm's: what they start is a run that pacs takes, on as many nodes and GPUs as they ask for."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pacs.composing import compose_run
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+SKYPILOT = "skypilot==0.14.1"
+
+
+def read(name: str) -> dict[str, Any]:
+    return yaml.safe_load((SCRIPTS / name / "train.yaml").read_text())
+
+
+def test_kuberay_s_job_starts_a_run_of_its_own_size() -> None:
+    job = read("kuberay")
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    command, subcommand, *overrides = shlex.split(job["spec"]["entrypoint"])
+    assert (command, subcommand) == ("pacs", "train")
+    config = compose_run("pacs", overrides)[0]
+    (group,) = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert {group["replicas"], group["minReplicas"], group["maxReplicas"]} == {config.trainer.nnodes}
+    assert config.ray_kwargs.ray_init.address == "auto"
+    assert config.run.dir == "/shared/outputs/pacs/qwen3_8b-pacs"
+    pods = [job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"], group["template"]]
+    for pod in pods:
+        (container,) = pod["spec"]["containers"]
+        volumes = {volume["name"] for volume in pod["spec"]["volumes"]}
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+        assert "/dev/shm" in {mount["mountPath"] for mount in container["volumeMounts"]}
+    limits = [pod["spec"]["containers"][0]["resources"]["limits"].get("nvidia.com/gpu") for pod in pods]
+    assert limits == [None, str(config.trainer.n_gpus_per_node)]
+
+
+def test_skypilot_s_task_starts_a_run_of_its_own_size() -> None:
+    task = read("sky")
+    config = compose_run("pacs", shlex.split(task["envs"]["PACS_ARGS"]))[0]
+    assert task["num_nodes"] == config.trainer.nnodes
+    assert task["resources"]["accelerators"] == f"H200:{config.trainer.n_gpus_per_node}"
+    for part in ("setup", "run"):
+        assert subprocess.run(["bash", "-n"], input=task[part], text=True, check=False).returncode == 0
+    stubs = "source() { :; }; pacs_activate() { :; }; mkdir() { :; }; exec() { printf '%s\\n' \"$@\"; }\n"
+    place = {"SKYPILOT_NODE_RANK": "1", "SKYPILOT_NUM_NODES": "2", "SKYPILOT_TASK_ID": "sky-7", "PATH": "/usr/bin:/bin"}
+    command = ["bash", "-c", stubs + task["run"]]
+    shown = subprocess.run(command, env={**place, **task["envs"]}, text=True, capture_output=True, check=True)
+    words = shown.stdout.splitlines()
+    assert words[:9] == ["python", "-m", "pacs.cluster", "--node", "1", "--nodes", "2", "--meet", "/shared/nodes/sky-7"]
+    assert words[9] == "--"
+    config = compose_run("pacs", words[10:])[0]
+    assert (config.trainer.nnodes, config.run.dir) == (2, "/shared/outputs/pacs/qwen3_8b-pacs")
+
+
+@pytest.mark.long
+def test_skypilot_reads_its_task(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    subprocess.run([tmp_path / "env/bin/pip", "install", "--quiet", SKYPILOT], check=True)
+    code = f"import sky; task = sky.Task.from_yaml({str(SCRIPTS / 'sky/train.yaml')!r}); print(task.num_nodes)"
+    done = subprocess.run(
+        [tmp_path / "env/bin/python", "-c", code], cwd=SCRIPTS.parent, text=True, capture_output=True, check=True
+    )
+    assert done.stdout.split()[-1] == "2"
