@@ -85,9 +85,9 @@ def bench(asked: Bench, stop: StopRequest) -> dict[str, SetResult]:
     others = {file.stem: _read_values(file) for file in asked.values}
     if twice := named.keys() & others.keys():
         raise UserError(f"--values: {', '.join(sorted(twice))} is a critic's name too: give the file another")
+    responses = replace(asked.actor, out=out / RESPONSES)
+    evaluate(responses, stop)
     with locks.held(out, f"--out {out}", "a bench"):
-        responses = replace(asked.actor, out=out / RESPONSES)
-        evaluate(responses, stop)
         known = _truths(asked, responses, stop)
         sets = {
             task: StateSet(

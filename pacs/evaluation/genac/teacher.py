@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,8 @@ AGAIN = (408, 409, 425, 429)
 #: Answered so, no other request would do better: the key, the URL or the model is wrong.
 IN_VAIN = (401, 403, 404, 405)
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+#: A pause that the server asks for is at most this.
+LONGEST_ASKED = 900.0
 CONNECT_SECONDS = 30.0
 #: Of what a server says, shown to the user.
 SHOWN_CHARS = 300
@@ -124,7 +127,7 @@ class Teacher:
             else:
                 if response.status_code < 400:
                     return self._reply(response)
-                said = f"status {response.status_code}: {response.text[:SHOWN_CHARS]}"
+                said = f"status {response.status_code}: {response.text}"
                 if response.status_code in IN_VAIN:
                     raise UserError(
                         f"{self._named()} answers with {self._shown(said)}: check --server, --teacher and the key"
@@ -133,7 +136,7 @@ class Teacher:
                     raise Refused(self._shown(said))
                 pause = max(pause, _asked_pause(response))
             if number + 1 < self._server.tries:
-                self._ended.wait(min(pause, LONGEST_PAUSE))
+                self._ended.wait(pause)
         raise ServerFailure(f"{self._named()}: {self._shown(said)}")
 
     def _body(self, question: str) -> dict[str, Any]:
@@ -153,7 +156,7 @@ class Teacher:
         except (ValueError, LookupError, TypeError, AttributeError):
             raise UserError(
                 f"{self._named()} does not answer as a server of chat completions does "
-                f"({self._shown(response.text[:SHOWN_CHARS])}): give its URL up to /v1"
+                f"({self._shown(response.text)}): give its URL up to /v1"
             ) from None
 
     def _take_turn(self) -> None:
@@ -170,22 +173,21 @@ class Teacher:
         return redact(f"{self._server.url} ({self._server.model})")
 
     def _shown(self, text: str) -> str:
-        """In a line, without secrets: a server may say the key again."""
+        """In a line, cut off, without secrets: a server may say the key again."""
         hidden = text.replace(self._server.key, BLANK) if self._server.key else text
-        return redact(" ".join(hidden.split()))
+        return redact(" ".join(hidden.split()))[:SHOWN_CHARS]
 
 
 def _asked_pause(response: httpx.Response) -> float:
     """Seconds that the server asks to wait, as a number or as a date; 0 if it does not."""
     said = response.headers.get("retry-after", "")
+    seconds = 0.0
     try:
-        return max(0.0, float(said))
+        seconds = float(said)
     except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return 0.0
+        with suppress(TypeError, ValueError):
+            seconds = email.utils.parsedate_to_datetime(said).timestamp() - time.time()
+    return min(max(0.0, seconds), LONGEST_ASKED)
 
 
 def parse_body(text: str) -> dict[str, Any]:
