@@ -16,6 +16,7 @@ from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.guided import guidance_problems
+from pacs.integration.checks.judge import judge_place_problems
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
@@ -60,7 +61,8 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     files = data_files(config)
     train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
     data_problems = list(_data_problems(config, files, train, val))
-    problems = [*data_problems, *model_problems(config), *teacher_folder_problems(config)]
+    places = [*teacher_folder_problems(config), *judge_place_problems(config)]
+    problems = [*data_problems, *model_problems(config), *places]
     yield from problems
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))

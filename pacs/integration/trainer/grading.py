@@ -17,6 +17,7 @@ from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.composite import PARTS
+from pacs.rewards.judge import PREFIX
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded, verdict_score
 from pacs.verl_keys.config import draws_more, responses_per_prompt, values_steps
@@ -129,7 +130,7 @@ class Grading:
         infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         return {
             key: {"correctness": info.get("score", info.get("acc"))}
-            | {name: info[name] for name in PARTS if name in info}
+            | {name: value for name, value in info.items() if name in PARTS or name.startswith(PREFIX)}
             for key, info in zip(batch.keys, infos, strict=True)
         }
 
