@@ -46,7 +46,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_run(task: Path, folder: Path, judge: Path, *overrides: str, algorithm: str = "pacs") -> RealRun:
-    criteria = {"clear": CLEAR.model_dump(), "short": SHORT.model_dump()}
+    criteria = json.dumps({"clear": CLEAR.model_dump(), "short": SHORT.model_dump()}).replace('"', "")
     return RealRun(
         task, folder, *REPEATABLE,
         f"trainer.total_training_steps={STEPS}",
@@ -56,7 +56,7 @@ def make_run(task: Path, folder: Path, judge: Path, *overrides: str, algorithm: 
         "run.reward.total=sum",
         "run.reward.correctness=0.2",
         "run.reward.judge.weight=0.8",
-        f"run.reward.judge.criteria={json.dumps(criteria).replace('\"', '')}",
+        f"run.reward.judge.criteria={criteria}",
         "run.reward.judge.tokens=1",
         "reward.reward_model.enable=true",
         "reward.reward_model.enable_resource_pool=true",

@@ -63,7 +63,9 @@ def test_what_cannot_be_asked_is_refused(reward: dict[str, Any], others: dict[st
 
 def test_criteria_without_a_weight_are_not_read() -> None:
     (problem,) = composite_problems(config_of(CLIP | CRITERIA))
-    assert "run.reward.judge.criteria.clear.question=Is it clear? is not read without run.reward.judge.weight" in problem
+    assert (
+        "run.reward.judge.criteria.clear.question=Is it clear? is not read without run.reward.judge.weight" in problem
+    )
 
 
 def test_a_server_must_answer_and_have_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
