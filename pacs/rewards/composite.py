@@ -1,4 +1,4 @@
-"""A reward of several parts (`run.reward`): the verifier's score, form, length, repetition, a judge's opinion, weighted.
+"""A reward of several parts (`run.reward`): the verifier's score and other parts, each with a weight.
 
 The verifier's score stays what metrics and validations call right and wrong; the sum is what is trained on.
 """

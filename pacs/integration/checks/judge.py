@@ -55,9 +55,9 @@ def _verls_problems(config: DictConfig, settings: JudgeSettings) -> Iterator[str
     if not model.enable or not model.model_path:
         yield (
             "@run.reward.judge.weight=: nobody is there to judge: have verl start a model "
-            "(reward.reward_model.enable=true reward.reward_model.enable_resource_pool=true reward.reward_model.nnodes=1 "
-            f"reward.reward_model.n_gpus_per_node=1 {MODEL}=FOLDER), or name a server ({URL}=http://HOST:PORT/v1 with "
-            "run.reward.judge.model)."
+            "(reward.reward_model.enable=true reward.reward_model.enable_resource_pool=true "
+            f"reward.reward_model.nnodes=1 reward.reward_model.n_gpus_per_node=1 {MODEL}=FOLDER), or name a server "
+            f"({URL}=http://HOST:PORT/v1 with run.reward.judge.model)."
         )
         return
     if not model.enable_resource_pool:
