@@ -115,6 +115,7 @@ ADDED: dict[str, Any] = {
     "run.balance_rewards": False,
     "run.rlpr.answer_weight": 0.0,
     "run.rlpr.mask_answer": True,
+    "run.rollouts.vine.train_completions": False,
     "run.turns.graded": "last",
 }
 #: Where the run ends counts only where the learning rate depends on it.

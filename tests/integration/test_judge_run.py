@@ -113,7 +113,7 @@ def test_the_judge_says_what_a_plain_forward_pass_does(left_alone: RealRun, judg
                 assert row["judge_unread"] == unread
             assert row["judge"] == pytest.approx((3 * row["judge_clear"] + row["judge_short"]) / 4)
             assert row["judge_failed"] == 0
-    assert len(replies) > 2
+    assert len(replies) > 1
 
 
 def test_each_step_is_trained_on_the_judgement(left_alone: RealRun) -> None:
