@@ -1,4 +1,4 @@
-"""`pacs evaluate`, or another command with engines, as a process of its own, for tests that stop, kill and resume it."""
+"""`pacs evaluate`, or another command with engines, as a process of its own, that tests stop, kill and resume."""
 
 import os
 import subprocess
