@@ -54,12 +54,15 @@ def test_completions_are_trained_as_groups_and_a_kill_changes_nothing(
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
-        rows, further = line["pacs/rows/sampled_count"], line["pacs/dars/further_count"]
-        assert rows - further == 4 * N
+        further = line["pacs/dars/further_count"]
+        assert line["pacs/rows/correct_count"] + line["pacs/rows/wrong_count"] == 4 * N + further
         assert further > 0
         assert further % K == 0
-        assert line["pacs/groups/count"] == 4 + further / K
-        assert line["pacs/rows/active_count"] == pytest.approx(rows)
+        mixed = line["pacs/groups/mixed_fraction"] * (4 + further / K)
+        assert mixed == pytest.approx(round(mixed), abs=1e-6)
+        # Each row's log-probabilities are those that vLLM sampled it with, behind its own prefix.
+        assert line["pacs/rollout_gap/worst_max"] < 1e-4
+        assert line["actor/grad_norm"] > 0
     broken = make_run(task, tmp_path / "broken", "run.rollouts.vine.train_completions=true", algorithm="pacs")
     try:
         start = broken.start()

@@ -124,7 +124,13 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
     if config.trainer.device == "cuda":
         import torch
 
-        wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
+        wanted, found, model = config.trainer.n_gpus_per_node, torch.cuda.device_count(), config.reward.reward_model
+        more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
+        if wanted <= found < wanted + more:
+            yield (
+                f"reward.reward_model.n_gpus_per_node={model.n_gpus_per_node}: with the {wanted} of "
+                f"trainer.n_gpus_per_node these are more than the {found} GPUs of this machine: lower either."
+            )
         if wanted > found:
             why = "" if torch.version.cuda else f" (the PyTorch of this environment, {sys.prefix}, is a CPU build)"
             mend = "run on a machine that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu"

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.judge import asked_judge_problems, judge_place_problems
+from pacs.integration.checks.machine import _machine_problems
 from pacs.integration.checks.switches import untried
 from pacs.verl_keys.algorithm_changes import algorithm_changes
 from tests.integration.checks.test_composite import CLIP, config_of
@@ -98,3 +100,11 @@ def test_where_a_judge_is_asked_is_no_change_of_the_algorithm_and_what_is() -> N
     assert change.startswith("run.reward.judge.criteria.clear.question: Is it clear? in the checkpoint")
     (change,) = algorithm_changes(before, config_of(JUDGED | URL | {"judge.model": "b/judge"}))
     assert change.startswith("run.reward.judge.model")
+
+
+@pytest.mark.parametrize(("there", "refused"), [(1, True), (2, False)])
+def test_a_judge_s_gpus_come_on_top_of_the_policys(there: int, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: there)
+    said = list(_machine_problems(config_of(JUDGED, "pacs", OWN_POOL | {"trainer.device": "cuda"})))
+    assert (said != []) == refused
+    assert all("with the 1 of trainer.n_gpus_per_node these are more than the 1 GPUs" in problem for problem in said)
