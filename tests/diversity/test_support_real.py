@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.evaluation.conftest import write_data
+from tests.evaluation.conftest import write_data, write_model
 from tests.evaluation.real_evaluation import family, finish, lines, run, start, those_left, wait_for
 from tests.integration.real_run import REPEATABLE, RealRun
 
@@ -19,10 +19,10 @@ COMMAND, TASK, SAMPLES, STEPS, K = ("support",), "sums", 8, 2, 4
 
 
 @pytest.fixture(scope="module")
-def trained(model: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> RealRun:
     """A run of two steps by a policy of which some answers are right, with all of its checkpoints."""
     folder = tmp_path_factory.mktemp("support")
-    (folder / "model").symlink_to(model)
+    write_model(folder / "model", seed=1)
     write_data(folder / "data.parquet", list(product(range(4), range(4))))
     run = RealRun(
         folder, folder / "run", *REPEATABLE,
