@@ -16,12 +16,13 @@ from verl import DataProto
 from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls
 
 from pacs.integration.exchange import TURNS
-from pacs.integration.schema import composite_in
+from pacs.integration.schema import composite_in, judge_in
 from pacs.rewards.composite import Response
 from pacs.rewards.cores import share_cores
 from pacs.rewards.find_reasoning import find_reasoning
+from pacs.rewards.judge import Asked, Judge, as_text
 from pacs.rewards.reasoning import ANSWER_BEGINS, UNENDED, UNFINISHED
-from pacs.rewards.verdict import verdict_score
+from pacs.rewards.verdict import PREDICTED_CHARS, verdict_score
 from pacs.verl_keys.config import chat_template_options
 
 PATH = "pkg://pacs.integration.reward_manager"
@@ -63,6 +64,7 @@ def _informed(name: str) -> type:
             named = config.run.reasoning.delimiters
             self.reasoning = find_reasoning(tokenizer, chat_template_options(config), named)
             self.composite = composite_in(config)
+            self.judge = judge_in(config, kwargs.get("reward_router_address"))
             self.all_turns = config.run.turns.graded == "conversation"
 
         async def run_single(self, data: DataProto) -> dict[str, Any]:
@@ -79,10 +81,24 @@ def _informed(name: str) -> type:
             said[UNFINISHED] = float(begins is None)
             if self.composite is not None:
                 score = verdict_score(said, result["reward_score"])
-                graded = Response(score, text, begins, response, infos[-1].get("verifier"))
+                judged = 0.0 if self.judge is None else await self._judged(self.judge, data, said, text, begins)
+                graded = Response(score, text, begins, response, infos[-1].get("verifier"), judged)
                 said |= (parts := self.composite.parts(graded))
                 result["reward_score"] = self.composite.total(score, parts)
             return result
+
+        async def _judged(
+            self, judge: Judge, data: DataProto, said: dict[str, Any], text: str, begins: int | None
+        ) -> float:
+            """The judge's opinion of the last response, with what it is made of added to what is said of it."""
+            row = {key: values[-1] for key, values in data.non_tensor_batch.items()}
+            answer = "" if begins is None else text[begins:]
+            asked = Asked(as_text(row["raw_prompt"]), answer, str(row["reward_model"]["ground_truth"]))
+            value, told, failure = await judge.judge(asked if answer.strip() else None)
+            said |= told
+            if failure:
+                said |= {"status": "error", "predicted": f"the judge: {failure}"[:PREDICTED_CHARS]}
+            return value
 
         def _answer_begins(self, prompt: list[int], response: list[int], text: str, last: int) -> int | None:
             """The character of the text at which the answer begins that is in the response from a token on."""

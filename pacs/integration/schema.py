@@ -6,6 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, method_of
 from pacs.rewards.composite import Composite, RewardSettings
+from pacs.rewards.judge import Judge
 from pacs.rewards.reference_probability import settings_of
 from pacs.rewards.registry import PATH
 from pacs.verl_keys.algorithm_changes import plain
@@ -44,6 +45,18 @@ def composite_in(config: DictConfig) -> Composite | None:
     """
     settings = RewardSettings.from_mapping(plain(config.run.get("reward") or {}))
     return None if settings.total is None else Composite(settings, int(config.data.max_response_length))
+
+
+def judge_in(config: DictConfig, router: str | None) -> Judge | None:
+    """The judge of a run's rewards, asked at its own address or at that of verl's router; None without one."""
+    composite = composite_in(config)
+    if composite is None or "judge" not in composite.weights:
+        return None
+    settings = composite.settings.judge
+    if settings.base_url is not None:
+        return Judge(settings, settings.base_url, settings.model or "")
+    assert router is not None, "verl has started no reward model"
+    return Judge(settings, f"http://{router}/v1", config.reward.reward_model.model_path)
 
 
 def reference_settings_in(config: DictConfig) -> dict[str, Any] | None:

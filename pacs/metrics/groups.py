@@ -31,7 +31,8 @@ def group_table(
         right = index[correct].bincount(minlength=len(sizes))
         kinds |= {"mixed": (right > 0) & (right < sizes), "all_correct": right == sizes, "all_wrong": right == 0}
         if first is not None:
-            kinds["rescued"] = (right > 0) & (index[correct & first].bincount(minlength=len(sizes)) == 0)
+            begun, solved = (index[rows].bincount(minlength=len(sizes)) for rows in (first, correct & first))
+            kinds["rescued"] = (right > 0) & (begun > 0) & (solved == 0)
         if guided is not None:
             kinds["guided"] = (right == 0) & (index[guided].bincount(minlength=len(sizes)) > 0)
     return {name: column.double() for name, column in kinds.items()}, {ours.GROUPS: sizes > 1}

@@ -50,7 +50,8 @@ def read_workload(
     critic = read_critic(config, architecture.critic_parameters)
     algorithm, prompts = keys.method(config), keys.prompts_per_step(config)
     least, most = keys.responses_per_prompt(config), keys.most_responses(config)
-    group = round(least + FURTHER_SHARE.value * (most - least))
+    completions, trained = _completions(config), keys.trains_completions(config)
+    group = round(least * (1 + completions) if trained else least + FURTHER_SHARE.value * (most - least))
     mini_batches = -(-prompts // keys.prompts_per_update(config))
     strategy = choose(config, most * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
     work = Workload(
@@ -62,9 +63,9 @@ def read_workload(
         nodes=keys.nodes(config),
         sequence_parallel=keys.sequence_parallel_size(config),
         rows=prompts * group,
-        assumed_group=group if keys.draws_more(config) else None,
+        assumed_group=group if keys.uneven_groups(config) else None,
         kept_share=KEPT_SHARE.value if keys.filters_groups(config) else None,
-        completions=_completions(config),
+        completions=0 if trained else completions,
         mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
         response_tokens=longest,

@@ -1,4 +1,4 @@
-"""A reward of several parts (`run.reward`): the verifier's score, form, length and repetition, each with a weight.
+"""A reward of several parts (`run.reward`): the verifier's score and other parts, each with a weight.
 
 The verifier's score stays what metrics and validations call right and wrong; the sum is what is trained on.
 """
@@ -15,9 +15,10 @@ from pydantic import Field, field_validator
 from pacs.base.typed_settings import Settings
 from pacs.rewards.code import last_code_block
 from pacs.rewards.extract import last_boxed
+from pacs.rewards.judge import JudgeSettings
 
 #: The parts that are added to the score, by the names under which they are set, logged and written.
-PARTS: Final = ("format", "length", "repetition", "overlong")
+PARTS: Final = ("format", "length", "repetition", "overlong", "judge")
 #: What of the longest response is DAPO's buffer, where none is set: 4,096 of 20,480 tokens in the paper.
 BUFFER_SHARE: Final = 0.2
 #: By how much a sum of weights may miss a bound, as 0.1 + 0.2 does 0.3.
@@ -98,6 +99,7 @@ class RewardSettings(Settings):
     length: LengthSettings = LengthSettings()
     repetition: RepetitionSettings = RepetitionSettings()
     overlong: OverlongSettings = OverlongSettings()
+    judge: JudgeSettings = JudgeSettings()
 
     @property
     def weights(self) -> dict[str, float]:
@@ -116,6 +118,7 @@ class Response:
         begins: the character at which the answer begins; None where the response ended within its reasoning.
         tokens: of the response.
         verifier: that graded it.
+        judged: what a judge thinks of it, from 0 to 1.
     """
 
     score: float
@@ -123,6 +126,7 @@ class Response:
     begins: int | None
     tokens: Sequence[int]
     verifier: str | None = None
+    judged: float = 0.0
 
 
 class Composite:
@@ -154,6 +158,8 @@ class Composite:
                 return length_value(tokens, self.budget, settings.length, right=response.score == 1)
             case "repetition":
                 return -repeated_share(response.tokens, settings.repetition.ngram)
+            case "judge":
+                return response.judged
             case _:
                 return overlong_value(tokens, self.longest, self.buffer)
 
@@ -185,7 +191,7 @@ class Composite:
         """The least and the greatest sum that a response with one of the scores can have, whatever its text."""
         sums = []
         for score in scores:
-            ends = {"format": (0.0, 1.0), "length": self._length_ends(score), "repetition": (-1.0, 0.0)}
+            ends = {"length": self._length_ends(score), "format": (0.0, 1.0), "judge": (0.0, 1.0)}
             pairs = [(name, ends.get(name, (-1.0, 0.0))) for name in self.weights]
             sums += [self.sum(score, {name: pair[end] for name, pair in pairs}) for end in (0, 1)]
         return min(sums), max(sums)
@@ -205,6 +211,7 @@ class Composite:
             f"{_way(length.wrong)}" + ("" if length.beyond is None else f", then {length.beyond:g}"),
             "repetition": f"minus the share of repeated {n}-grams",
             "overlong": f"to -1 over the last {self.buffer:,} of {self.longest:,} tokens",
+            "judge": ", ".join(f"{name} {each.weight:g}" for name, each in (settings.judge.criteria or {}).items()),
         }
         terms = [f"{settings.correctness:g} * score"]
         terms += [f"{weight:g} * {name} ({about[name]})" for name, weight in self.weights.items()]

@@ -32,7 +32,14 @@ _KINDS: Final[dict[type, tuple[tuple[type, ...], str]]] = {
 
 
 def compute_score(
-    data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any] | None = None, **settings: Any
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: dict[str, Any] | None = None,
+    *,
+    reward_router_address: str | None = None,
+    reward_model_tokenizer: Any = None,
+    **settings: Any,
 ) -> dict[str, Any]:
     """Grade one response by the verifier that its row names: the reward for verl, by path.
 
@@ -41,6 +48,7 @@ def compute_score(
         solution_str: the response.
         ground_truth: the right answer, in the verifier's form.
         extra_info: the row's; `verifier` names the verifier (`math` if it is None or not there).
+        reward_router_address, reward_model_tokenizer: verl's, of a reward model; no verifier asks it.
         settings: keyword arguments of the verifiers, by their names.
 
     Returns:

@@ -123,6 +123,8 @@ class VineSettings(_RunSection):
     least_tokens: int = Field(default=1, ge=1, description="a whole number of tokens")
     #: The last of so many steps goes on to the end.
     most_steps: int = Field(default=25, ge=1, description="a whole number of steps")
+    #: Train on the completions of each prefix, as a group, in place of valuing steps by them.
+    train_completions: bool = False
 
 
 class RolloutSettings(_RunSection):

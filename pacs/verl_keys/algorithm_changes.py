@@ -54,7 +54,10 @@ _PRECISION = ("dtype", "mixed_precision", "model_dtype", "qat")
 COUNTS: dict[str, tuple[str, ...]] = {
     # The update's strategies give the same gradient; the seeds of rollouts change no distribution.
     "method": ("metrics", "update.strategy", "update.merge_duplicates"),
-    "run": ("dir", "faults", "resume", "rollouts.seeded", "sample_groups"),
+    "run": (
+        "dir", "faults", "resume", "rollouts.seeded", "sample_groups",
+        *(f"reward.judge.{name}" for name in ("at_once", "base_url", "key_variable", "retries", "seconds")),
+    ),
     "algorithm": (),
     "data": (
         "dataloader_num_workers", "filter_overlong_prompts_workers", "use_shm", "val_batch_size", "val_files",
@@ -102,6 +105,7 @@ SWITCHES = {
     "distillation": "distillation.enabled",
     "reward.reward_model": "reward.reward_model.enable",
     "run.reward": "run.reward.total",
+    "run.reward.judge": "run.reward.judge.weight",
     "run.rollouts.dars": "run.rollouts.dars.schedule",
     "run.rollouts.guided": "run.rollouts.guided.after",
     "run.rollouts.pool": "run.rollouts.pool.weights",
@@ -116,6 +120,7 @@ ADDED: dict[str, Any] = {
     "run.balance_rewards": False,
     "run.rlpr.answer_weight": 0.0,
     "run.rlpr.mask_answer": True,
+    "run.rollouts.vine.train_completions": False,
     "run.turns.graded": "last",
 }
 #: Where the run ends counts only where the learning rate depends on it.

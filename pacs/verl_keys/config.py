@@ -181,14 +181,27 @@ def resolved_section(section: DictConfig) -> DictConfig:
     return copied
 
 
+def trains_completions(config: DictConfig) -> bool:
+    """Whether the completions of a response's prefixes are trained on, those of a prefix as a group."""
+    return values_steps(config) and bool(OmegaConf.select(config, "run.rollouts.vine.train_completions"))
+
+
+def uneven_groups(config: DictConfig) -> bool:
+    """Whether a prompt may get more rows than `responses_per_prompt`."""
+    return draws_more(config) or trains_completions(config)
+
+
 def filters_groups(config: DictConfig) -> bool:
     """Whether groups whose responses have all earned the same are sampled anew."""
     return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))
 
 
 def most_responses(config: DictConfig) -> int:
-    """Responses that a prompt may have: the largest group."""
-    return int(config.run.rollouts.dars.most) if draws_more(config) else responses_per_prompt(config)
+    """Responses that a prompt may have, trained completions of theirs among them."""
+    if draws_more(config):
+        return int(config.run.rollouts.dars.most)
+    vine, first = config.run.rollouts.get("vine"), responses_per_prompt(config)
+    return first * (1 + (vine.most_steps - 1) * vine.completions if trains_completions(config) else 1)
 
 
 def longest_row(config: DictConfig) -> int:

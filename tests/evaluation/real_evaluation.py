@@ -1,10 +1,10 @@
-"""`pacs evaluate` as a process of its own, for tests that stop, kill and resume it."""
+"""`pacs evaluate`, or another command with engines, as a process of its own, that tests stop, kill and resume."""
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -14,10 +14,10 @@ from pacs.evaluation.folder import shards, task_folder
 SECONDS = 600
 
 
-def start(*words: object) -> subprocess.Popen[str]:
+def start(*words: object, command: Sequence[str] = ("evaluate",)) -> subprocess.Popen[str]:
     env = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "pacs", "evaluate", *map(str, words)],
+        [sys.executable, "-m", "pacs", *command, *map(str, words)],
         env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
 
@@ -27,8 +27,8 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
-def run(*words: object) -> tuple[int, str]:
-    return finish(start(*words))
+def run(*words: object, command: Sequence[str] = ("evaluate",)) -> tuple[int, str]:
+    return finish(start(*words, command=command))
 
 
 def lines(out: Path, task: str) -> list[str]:

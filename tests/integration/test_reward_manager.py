@@ -10,6 +10,8 @@ from verl.trainer.ppo.reward import load_reward_manager
 
 from pacs.integration.exchange import TURNS
 from pacs.rewards.reasoning import UNFINISHED
+from pacs.rewards.verdict import VerifierFailure, check_graded
+from tests.rewards.judges import MODEL, serving
 from tests.rewards.test_reasoning import config_of, graded
 from tests.rewards.tokenizers import tokenizer
 
@@ -24,6 +26,57 @@ def manager_of(reward: dict[str, Any] | None, made: Any, manager: str = "naive",
     if function is not None:
         config.reward.custom_reward_function.path = function
     return load_reward_manager(config, made)
+
+
+JUDGE = {"weight": 0.5, "criteria": {"clear": {"question": "Clear?", "weight": 3}, "short": {"question": "Short?"}}}
+
+
+@pytest.mark.parametrize("manager", ["naive", "dapo"])
+@pytest.mark.parametrize("of_verl", [False, True])
+def test_a_judge_is_asked_of_the_answer_behind_the_reasoning(manager: str, of_verl: bool) -> None:
+    """At its own address, or at that of the router that verl hands its managers."""
+    made = tokenizer(("<think>", "</think>"), (), "<think>\n")
+    with serving(lambda body: "8" if "Clear?" in body["messages"][0]["content"] else "so short") as server:
+        config = config_of(manager)
+        config.data.max_response_length = LONGEST
+        place = {} if of_verl else {"base_url": f"http://{server.address}/v1", "model": MODEL}
+        OmegaConf.update(config, "run.reward", {"total": "sum", "correctness": 0.4, "judge": JUDGE | place})
+        OmegaConf.update(config, "reward.reward_model", {"model_path": MODEL}, force_add=True)
+        of_model = {"reward_router_address": server.address, "reward_model_tokenizer": made} if of_verl else {}
+        judged = load_reward_manager(config, made, **of_model)
+        said = graded(judged, made, r"five</think>it is \boxed{5}", {"verifier": "math"})
+        unended = graded(judged, made, r"maybe \boxed{5}", {"verifier": "math"})
+        empty = graded(judged, made, "maybe</think>", {"verifier": "math"})
+    info = said["reward_extra_info"]
+    assert {name: info[name] for name in info if name.startswith("judge")} == {
+        "judge": pytest.approx(0.6),
+        "judge_clear": pytest.approx(0.8),
+        "judge_short": 0.0,
+        "judge_unread": 1.0,
+        "judge_failed": 0.0,
+    }
+    assert (info["score"], info["status"]) == (1.0, "correct")
+    assert said["reward_score"] == pytest.approx(0.4 + 0.5 * 0.6)
+    # Of the others nothing is asked.
+    assert [each["reward_score"] for each in (unended, empty)] == [0.0, 0.0]
+    assert unended["reward_extra_info"].keys() == info.keys()
+    assert [body["model"] for body in server.bodies] == [MODEL] * 2
+    for body in server.bodies:
+        assert r"it is \boxed{5}" in body["messages"][0]["content"]
+        assert "# The question\n2 + 3?\n" in body["messages"][0]["content"]
+        assert "five" not in body["messages"][0]["content"]
+
+
+def test_a_judge_that_fails_is_a_verifier_that_fails() -> None:
+    """So that run.faults.verifier_errors stops the run, whose error says why."""
+    made = tokenizer()
+    with serving(lambda _: 404) as server:
+        place = {"base_url": f"http://{server.address}/v1", "model": MODEL}
+        said = graded(manager_of({"total": "sum", "judge": JUDGE | place}, made), made, r"\boxed{5}", {})
+    info = said["reward_extra_info"]
+    assert (info["judge_failed"], info["judge"], info["status"], said["reward_score"]) == (1.0, 0.0, "error", 1.0)
+    with pytest.raises(VerifierFailure, match="the judge: RuntimeError: 404 of http"):
+        check_graded([info], 0.1)
 
 
 def test_the_label_stays_and_the_parts_are_added() -> None:

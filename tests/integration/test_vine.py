@@ -26,10 +26,10 @@ VINE = (
 )
 
 
-def make_run(task: Path, folder: Path, *overrides: str) -> RealRun:
+def make_run(task: Path, folder: Path, *overrides: str, algorithm: str = "vineppo") -> RealRun:
     """A run whose reward notes which problem it grades."""
     log = f"+reward.custom_reward_function.reward_kwargs.log={folder}.log"
-    return RealRun(task, folder, *REPEATABLE_BASELINE, *VINE, log, *overrides, algorithm="vineppo")
+    return RealRun(task, folder, *REPEATABLE_BASELINE, *VINE, log, *overrides, algorithm=algorithm)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,43 @@ def left_alone(task: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
     run = make_run(task, tmp_path_factory.mktemp("vine") / "alone", "trainer.max_actor_ckpt_to_keep=null")
     run.train()
     return run
+
+
+@pytest.fixture(scope="module")
+def trained_on(task: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
+    """PACS, whose groups are the completions of each prefix, too."""
+    folder = tmp_path_factory.mktemp("vine") / "groups"
+    return make_run(task, folder, "run.rollouts.vine.train_completions=true", algorithm="pacs")
+
+
+def test_completions_are_trained_as_groups_and_a_kill_changes_nothing(
+    trained_on: RealRun, task: Path, tmp_path: Path
+) -> None:
+    trained_on.train()
+    lines = steps(trained_on)
+    assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
+    assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
+    for line in lines:
+        further = line["pacs/dars/further_count"]
+        assert line["pacs/rows/correct_count"] + line["pacs/rows/wrong_count"] == 4 * N + further
+        assert further > 0
+        assert further % K == 0
+        mixed = line["pacs/groups/mixed_fraction"] * (4 + further / K)
+        assert mixed == pytest.approx(round(mixed), abs=1e-6)
+        # Each row's log-probabilities are those that vLLM sampled it with, behind its own prefix.
+        assert line["pacs/rollout_gap/worst_max"] < 1e-4
+        assert line["actor/grad_norm"] > 0
+    broken = make_run(task, tmp_path / "broken", "run.rollouts.vine.train_completions=true", algorithm="pacs")
+    try:
+        start = broken.start()
+        start.wait_for(lambda: start.training(after_step=2))
+        start.find("ray::VineRollouts").kill()
+        failed(start, "rollout")
+        broken.train()
+    finally:
+        broken.end()
+    assert unmeasured(broken) == unmeasured(trained_on)
+    assert equal(trained_on.policy(STEPS), broken.policy(STEPS))
 
 
 @pytest.fixture

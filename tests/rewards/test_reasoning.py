@@ -224,10 +224,11 @@ def config_of(manager: str, **model: Any) -> Any:
 
 def graded(manager: Any, made: Any, response: str, extra_info: Any, of_loop: Any = None) -> dict[str, Any]:
     """What a manager says of a response, given as verl's agent loop gives it."""
-    prompt = made.apply_chat_template([{"role": "user", "content": "2 + 3?"}], add_generation_prompt=True)["input_ids"]
+    asked = [{"role": "user", "content": "2 + 3?"}]
+    prompt = made.apply_chat_template(asked, add_generation_prompt=True)["input_ids"]
     tokens = made(response, add_special_tokens=False)["input_ids"]
     batch = {"prompts": prompt, "responses": tokens, "attention_mask": [1] * (len(prompt) + len(tokens))}
-    rows = {"data_source": "test", "reward_model": {"ground_truth": "5"}, "extra_info": extra_info}
+    rows = {"data_source": "test", "reward_model": {"ground_truth": "5"}, "extra_info": extra_info, "raw_prompt": asked}
     rows |= {} if of_loop is None else {"tool_extra_fields": of_loop}
     data = DataProto.from_dict(
         tensors={key: torch.tensor([values]) for key, values in batch.items()},

@@ -135,7 +135,8 @@ def reward_outlook(config: DictConfig) -> Iterator[str]:
             parts = composite.parts(Response(score, text, begins, many, verifier))
             each = "".join(f", {name} {value:g}" for name, value in parts.items())
             shown.append(f"{composite.total(score, parts):g} with {len(many):,} tokens (score {score:g}{each})")
-        yield f"  {where}, answered {kind}: {' and '.join(shown)}"
+        unasked = "; the judge is not asked here" if "judge" in composite.weights else ""
+        yield f"  {where}, answered {kind}: {' and '.join(shown)}{unasked}"
 
 
 def _example(config: DictConfig, form: str, answer: str) -> tuple[str, int, range]:

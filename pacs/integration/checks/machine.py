@@ -17,6 +17,7 @@ from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
 from pacs.integration.checks.genac import critic_folder_problems
 from pacs.integration.checks.guided import guidance_problems
+from pacs.integration.checks.judge import judge_place_problems
 from pacs.integration.checks.models import model_problems, recipe_command
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
@@ -61,12 +62,8 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     files = data_files(config)
     train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
     data_problems = list(_data_problems(config, files, train, val))
-    problems = [
-        *data_problems,
-        *model_problems(config),
-        *teacher_folder_problems(config),
-        *critic_folder_problems(config),
-    ]
+    places = [*teacher_folder_problems(config), *critic_folder_problems(config), *judge_place_problems(config)]
+    problems = [*data_problems, *model_problems(config), *places]
     yield from problems
     if not data_problems:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
@@ -128,7 +125,13 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
     if config.trainer.device == "cuda":
         import torch
 
-        wanted, found = config.trainer.n_gpus_per_node, torch.cuda.device_count()
+        wanted, found, model = config.trainer.n_gpus_per_node, torch.cuda.device_count(), config.reward.reward_model
+        more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
+        if wanted <= found < wanted + more:
+            yield (
+                f"reward.reward_model.n_gpus_per_node={model.n_gpus_per_node}: with the {wanted} of "
+                f"trainer.n_gpus_per_node these are more than the {found} GPUs of this machine: lower either."
+            )
         if wanted > found:
             why = "" if torch.version.cuda else f" (the PyTorch of this environment, {sys.prefix}, is a CPU build)"
             mend = "run on a machine that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu"

@@ -25,6 +25,7 @@ from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.genac import genac_problems
 from pacs.integration.checks.group_filter import filter_problems
 from pacs.integration.checks.guided import guided_problems, guided_warnings
+from pacs.integration.checks.judge import asked_judge_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
@@ -60,7 +61,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
     ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
-    for check in (*checks, *ours, rlpr_problems, adapter_problems, genac_problems):
+    for check in (*checks, *ours, rlpr_problems, adapter_problems, genac_problems, asked_judge_problems):
         yield from check(config)
     yield from filter(None, [logger_problem(config)])
 

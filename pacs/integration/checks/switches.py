@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.settings import flatten
+from pacs.integration.checks.judge import judge_settings_in
 from pacs.integration.checks.wording import full_name, spelled, written
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import has_generative_critic
@@ -216,8 +217,10 @@ def untried(config: DictConfig) -> Iterator[str]:
     rollout, reward = config.actor_rollout_ref.rollout, config.reward
     if rollout.agent.default_agent_loop not in ("single_turn_agent", "tool_agent"):
         yield f"@rollout.agent.default_agent_loop= {said}."
+    if reward.reward_model.enable and judge_settings_in(config) is None:
+        yield f"@reward.reward_model.enable= {said}."
     if reward.reward_model.enable:
-        yield f"@reward.reward_model.enable= {said}, nor does `pacs plan` count its GPUs."
+        yield "@reward.reward_model.enable=: `pacs plan` does not count its GPUs."
     if reward.reward_manager.source == "importlib":
         yield "@reward.reward_manager.name= is imported, but not called here."
     if reward.custom_reward_function.path is None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm.vineppo import STEP_VALUE
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import method_in
 from pacs.runs.settings import VineSettings
-from pacs.verl_keys.config import draws_more, method, values_steps
+from pacs.verl_keys.config import draws_more, method, trains_completions, values_steps
 
 #: verl's agent loop of one turn.
 SINGLE_TURN = "single_turn_agent"
@@ -27,10 +27,12 @@ def vine_problems(config: DictConfig) -> Iterator[str]:
                 )
         return
     given = "@run.rollouts.vine.completions="
-    if not _is_read(config):
+    if trains_completions(config):
+        yield from _group_problems(config)
+    elif not _is_read(config):
         yield (
             f"{given}: the method reads no values of steps, and the completions would be for nothing: use "
-            "--config-name vineppo, or leave it out."
+            "--config-name vineppo, train on them (run.rollouts.vine.train_completions=true), or leave it out."
         )
     if draws_more(config):
         yield f"{given} with @run.rollouts.dars.schedule= is not tried: leave one of them out."
@@ -47,6 +49,28 @@ def vine_problems(config: DictConfig) -> Iterator[str]:
     if rollout.agent.get("agent_loop_manager_class"):
         manager = "@rollout.agent.agent_loop_manager_class="
         yield f"{given} has an agent-loop manager of its own: leave out {manager}, or set it to null."
+
+
+def _group_problems(config: DictConfig) -> Iterator[str]:
+    """Of completions that are trained on."""
+    given, vine = "@run.rollouts.vine.train_completions=", config.run.rollouts.vine
+    if method(config) != "pacs":
+        yield f"{given}: verl's own algorithms, as {method(config)}, compare a prompt's rows: use a method of ours."
+        return
+    if _is_read(config):
+        yield f"{given}: this method credits steps by their values, and there are none: leave it out, or use pacs."
+        return
+    try:
+        least = method_in(config).smallest_group
+    except ValueError:  # another check says what is wrong with the method
+        return
+    if vine.completions < least:
+        yield f"@run.rollouts.vine.completions=: this method compares at least {least} of a prefix: sample more."
+    if vine.most_steps < 2:
+        yield f"{given} with @run.rollouts.vine.most_steps=: a response in one step has no prefix: raise that."
+    for key in ("algorithm.filter_groups.enable", "run.rollouts.guided.after", "run.rlpr.std_filter.share"):
+        if OmegaConf.select(config, key):
+            yield f"{given} with @{key}= is not tried: leave one of them out."
 
 
 def _is_read(config: DictConfig) -> bool:

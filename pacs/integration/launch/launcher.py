@@ -102,6 +102,8 @@ def _name_inputs_absolutely(config: DictConfig) -> None:
     for model in models:
         if model.path is not None:
             model.path = absolute(str(model.path))
+    if (judge := config.reward.reward_model).model_path is not None:
+        judge.model_path = absolute(str(judge.model_path))
     if config.get("method", {}).get("teacher"):
         config.method.teacher = absolute(str(config.method.teacher))
 

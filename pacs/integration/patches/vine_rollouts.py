@@ -3,7 +3,7 @@
 When a response is there, its worker cuts it into steps (`pacs.algorithm.vineppo`) and asks the engine for completions
 of each prefix, all at once: the engine has the prefix in its cache. They are graded as responses are, then forgotten. A
 row gets the number of each token's step and the value of the state before that. The value of the prompt itself is that
-of all its responses, and is sampled once.
+of all its responses, and is sampled once. With `train_completions` no state has a value: the completions are rows, too.
 """
 
 import asyncio
@@ -16,6 +16,10 @@ import torch
 from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_starts
 from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
 from pacs.integration.patches.seeded_rollouts import completion_seed
+from pacs.verl_keys.config import trains_completions
+
+#: What an output has of each token of its response.
+_OF_TOKENS = ("response_ids", "response_mask", "response_logprobs")
 
 T = TypeVar("T")
 
@@ -53,14 +57,15 @@ class VineRollouts:
                     "run.rollouts.vine: an agent loop returned several turns, of which no prefix can be completed by "
                     "one call of the engine: use verl's single_turn_agent, or set run.rollouts.vine.completions=null."
                 )
-            kwargs |= await self._step_streams(output, kwargs)
+            if trains_completions(self.config):
+                await self._store_completions(output, kwargs)
+            else:
+                kwargs |= await self._step_streams(output, kwargs)
         await super()._agent_loop_postprocess(output, validate, **kwargs)  # type: ignore[misc]
 
     async def _step_streams(self, output: Any, fields: dict[str, Any]) -> dict[str, torch.Tensor]:
         """(T,) each of the streams, for the row; and in the output what sampling them took."""
-        vine, tokens, uid = self.config.run.rollouts.vine, output.response_ids, fields["uid"]
-        texts = [self._text(token) for token in tokens]
-        starts = step_starts(texts, vine.delimiter, vine.least_tokens, vine.most_steps)
+        tokens, uid, starts = output.response_ids, fields["uid"], self._starts(output)
         first = self._prompt_values.get(uid)
         if is_first := first is None:
             first = self._prompt_values[uid] = asyncio.ensure_future(self._value(output, 0, fields))
@@ -74,6 +79,35 @@ class VineRollouts:
             STEP_VALUE: torch.tensor([value for value, _ in values], dtype=torch.float32).repeat_interleave(lengths),
         }
 
+    def _starts(self, output: Any) -> list[int]:
+        vine, texts = self.config.run.rollouts.vine, [self._text(token) for token in output.response_ids]
+        return step_starts(texts, vine.delimiter, vine.least_tokens, vine.most_steps)
+
+    async def _store_completions(self, output: Any, fields: dict[str, Any]) -> None:
+        """Make rows of completions of each prefix but the prompt, which is a row's prompt then.
+
+        `step_rows.group_uid` tells by the rows' numbers which are of one prefix.
+        """
+        vine, session = self.config.run.rollouts.vine, fields["session_id"]
+        first = self.config.actor_rollout_ref.rollout.n
+
+        async def stored(step: int, start: int, k: int) -> tuple[float, int]:
+            prefix = session * (vine.most_steps - 1) + step - 1
+            response = await self._completed(output, start, k, fields)
+            await self._compute_score([response], fields)  # type: ignore[attr-defined]
+            behind = {
+                "prompt_ids": response.prompt_ids + response.response_ids[:start],
+                **{name: (getattr(response, name) or ())[start:] or None for name in _OF_TOKENS},
+            }
+            row = {**fields, "session_id": first + prefix * vine.completions + k}
+            await super(VineRollouts, self)._agent_loop_postprocess(  # type: ignore[misc]
+                response.model_copy(update=behind), False, **row
+            )
+            return float(response.reward_score), len(response.response_ids) - start
+
+        places = list(enumerate(self._starts(output)))[1:]
+        await _settled(*(stored(step, start, k) for step, start in places for k in range(vine.completions)))
+
     async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> tuple[float, int]:
         """The mean reward of completions of the response's first `start` tokens, and how many tokens they have."""
         number = self.config.run.rollouts.vine.completions
@@ -82,12 +116,18 @@ class VineRollouts:
 
     async def _completion(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> tuple[float, int]:
         """The reward of one, and its tokens."""
+        response = await self._completed(output, start, k, fields)
+        await self._compute_score([response], fields)  # type: ignore[attr-defined]
+        return float(response.reward_score), len(response.response_ids) - start
+
+    async def _completed(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> Any:
+        """A response with the same first `start` tokens, and another end."""
         uid, session = fields["uid"], fields["session_id"]
         sampling_params, trajectory = self._sampling[uid, session]
         prefix = output.response_ids[:start]
         given = {
             **sampling_params,
-            "logprobs": False,
+            "logprobs": trains_completions(self.config) and sampling_params.get("logprobs", False),
             "max_tokens": self.config.actor_rollout_ref.rollout.response_length - start,
         }
         if self.config.run.rollouts.seeded:
@@ -98,18 +138,17 @@ class VineRollouts:
         completed = await self._engines().generate(
             f"{uid}_{session}", prompt_ids=output.prompt_ids + prefix, sampling_params=given
         )
-        response = output.model_copy(
+        sampled = None if completed.log_probs is None or output.response_logprobs is None else completed.log_probs
+        return output.model_copy(
             update={
                 "response_ids": prefix + completed.token_ids,
                 "response_mask": [1] * (start + len(completed.token_ids)),
-                "response_logprobs": None,
+                "response_logprobs": None if sampled is None else [*output.response_logprobs[:start], *sampled],
                 "reward_score": None,
                 "metrics": output.metrics.model_copy(),
                 "extra_fields": {**output.extra_fields, **completed.extra_fields},
             }
         )
-        await self._compute_score([response], fields)  # type: ignore[attr-defined]
-        return float(response.reward_score), len(completed.token_ids)
 
     def _engines(self) -> Any:
         """The client through which the response came."""

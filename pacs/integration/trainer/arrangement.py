@@ -18,7 +18,7 @@ from verl.utils.seqlen_balancing import calculate_workload, get_seqlen_balanced_
 from pacs.base.terminal import print
 from pacs.integration.strategy import Choice, choose
 from pacs.integration.trainer.step_rows import prompt_uid
-from pacs.verl_keys.config import PADDING_TOKENS, draws_more, most_responses, token_budget
+from pacs.verl_keys.config import PADDING_TOKENS, draws_more, most_responses, token_budget, uneven_groups
 
 #: Beside rewards, the cost of a step's rows is this, so that it decides among mini-batches whose rewards are alike.
 SMALL = 1e-3
@@ -50,11 +50,11 @@ def arrange(trainer: Any, batch: Any, metrics: dict[str, Any]) -> tuple[Any, Arr
     Raises:
         ValueError: If there is no row, or a group has more rows than it may.
     """
-    config, ranks, uneven = trainer.config, trainer.data_parallel_size, draws_more(trainer.config)
+    config, ranks, uneven = trainer.config, trainer.data_parallel_size, uneven_groups(trainer.config)
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
     batch.reorder(sampling_order(batch.keys))
     groups = groups_of([prompt_uid(key) for key in batch.keys])
-    setting = "run.rollouts.dars.most" if uneven else "actor_rollout_ref.rollout.n"
+    setting = "run.rollouts.dars.most" if draws_more(config) else "actor_rollout_ref.rollout.n"
     size = max(n, largest_group(groups, most_responses(config), setting))
     lengths = [tag["seq_len"] for tag in batch.tags]
     rewards = trainer.grading.read(batch).rewards.tolist() if config.run.balance_rewards else None

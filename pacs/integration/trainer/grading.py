@@ -11,15 +11,16 @@ import transfer_queue as tq
 from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
 from pacs.integration.trainer.grades import Grades, joined
-from pacs.integration.trainer.step_rows import dense_ids, is_padding, prompt_uid, row_sums, session_of
+from pacs.integration.trainer.step_rows import dense_ids, group_uid, is_padding, row_sums, session_of
 from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
 from pacs.metrics.reduce import batch_metrics
 from pacs.rewards.composite import PARTS
+from pacs.rewards.judge import PREFIX
 from pacs.rewards.reasoning import UNFINISHED
 from pacs.rewards.verdict import check_graded, verdict_score
-from pacs.verl_keys.config import draws_more, responses_per_prompt, values_steps
+from pacs.verl_keys.config import responses_per_prompt, trains_completions, uneven_groups, values_steps
 
 T = TypeVar("T")
 #: Of a prompt, in an error.
@@ -66,11 +67,11 @@ class Grading:
         extra_fields = data.get("extra_fields").tolist()
         infos = [with_told(extra) for extra in extra_fields]
         sampled = [not is_padding(tag) for tag in batch.tags]
-        last = responses_per_prompt(config) if draws_more(config) else math.inf
+        last = responses_per_prompt(config) if uneven_groups(config) else math.inf
         return Grades(
             rewards=rewards,
             scores=torch.tensor(without_shaping(rewards.tolist(), infos)),
-            group_ids=dense_ids([prompt_uid(key) for key in batch.keys]),
+            group_ids=dense_ids([group_uid(key, config) for key in batch.keys]),
             sampled=torch.tensor(sampled),
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
@@ -78,7 +79,7 @@ class Grading:
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             masked=torch.tensor([float(extra.get(MASKED, 0)) for extra in extra_fields]),
             infos=list(compress(infos, sampled)),
-            vine=_vine(extra_fields) if values_steps(config) else None,
+            vine=_vine(extra_fields) if values_steps(config) and not trains_completions(config) else None,
         )
 
     def sampled(self, grades: Grades) -> Grades:
@@ -106,7 +107,7 @@ class Grading:
             fingerprints=sampled.fingerprints,
             status=said_of_all(sampled.infos, "status", str),
             unfinished=said_of_all(sampled.infos, UNFINISHED, float),
-            first=sampled.first if draws_more(self.trainer.config) else None,
+            first=sampled.first if uneven_groups(self.trainer.config) else None,
             vine=sampled.vine,
             told=told_columns(sampled.infos, self.trainer.config),
         )
@@ -129,7 +130,7 @@ class Grading:
         infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         return {
             key: {"correctness": info.get("score", info.get("acc"))}
-            | {name: info[name] for name in PARTS if name in info}
+            | {name: value for name, value in info.items() if name in PARTS or name.startswith(PREFIX)}
             for key, info in zip(batch.keys, infos, strict=True)
         }
 

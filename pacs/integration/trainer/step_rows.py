@@ -5,10 +5,12 @@ from typing import Any
 
 import torch
 import transfer_queue as tq
+from omegaconf import DictConfig
 
 from pacs.algorithm import Method, batch_constants
 from pacs.algorithm.checks import LABEL_WORDS, taken
 from pacs.integration.exchange import REFERENCE_SPAN, ReferenceSpans, RowFields
+from pacs.verl_keys.config import responses_per_prompt, trains_completions
 
 
 def step_rows(
@@ -111,6 +113,14 @@ def prompt_uid(row_key: str) -> str:
 def session_of(row_key: str) -> int:
     """The number of the response to its prompt in the same key."""
     return int(row_key.rsplit("_", 2)[1])
+
+
+def group_uid(row_key: str, config: DictConfig) -> str:
+    """The id of the group that a row is compared in: its prompt's, or of a trained completion its prefix's."""
+    first, session = responses_per_prompt(config), session_of(row_key)
+    if session < first or not trains_completions(config):
+        return prompt_uid(row_key)
+    return f"{prompt_uid(row_key)}/{(session - first) // config.run.rollouts.vine.completions}"
 
 
 def is_padding(tag: dict[str, Any]) -> bool:

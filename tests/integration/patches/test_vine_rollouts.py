@@ -16,6 +16,8 @@ from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
 from pacs.integration.patches.agent_loops import worker_class
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.vine_rollouts import VineRollouts
+from pacs.integration.trainer.step_rows import group_uid
+from pacs.verl_keys.config import most_responses
 
 N, K, LONGEST, SEED = 3, 5, 12, 7
 #: Tokens: END ends a step; the others have a value of their own.
@@ -24,6 +26,10 @@ PROMPT = [1, 2]
 #: The responses of a prompt, of one, two and three steps.
 RESPONSES = ([3, 4], [3, END, 5], [3, END, 4, END, 6, 7])
 STARTS = ([0], [0, 2], [0, 2, 4])
+
+
+#: Of a row in the queue.
+KEPT = ("step", "step_value", "prompts", "responses", "response_mask", "rollout_log_probs")
 
 
 class Queue:
@@ -38,7 +44,7 @@ class Queue:
 
     async def async_kv_batch_put(self, keys: list[str], fields: Any, tags: Any, partition_id: str) -> None:
         for number, key in enumerate(keys):
-            self.rows[key] = {name: fields[name][number] for name in ("step", "step_value") if name in fields}
+            self.rows[key] = {name: fields[name][number] for name in KEPT if name in fields}
 
 
 class Loop:
@@ -57,7 +63,12 @@ class Loop:
         mask = [1] * len(response)
         mask[1:2] = [0 if self.turns > 1 else 1]
         return AgentLoopOutput(
-            prompt_ids=PROMPT, response_ids=response, response_mask=mask, metrics=AgentLoopMetrics(), extra_fields={}
+            prompt_ids=PROMPT,
+            response_ids=response,
+            response_mask=mask,
+            response_logprobs=[-token / 10 for token in response],
+            metrics=AgentLoopMetrics(),
+            extra_fields={},
         )
 
 
@@ -77,7 +88,9 @@ class Engines:
             await asyncio.sleep(0)
         self.running -= 1
         drawn = random.Random(sampling_params["seed"])
-        return TokenOutput(token_ids=[drawn.randrange(3, 9) for _ in range(min(4, sampling_params["max_tokens"]))])
+        tokens = [drawn.randrange(3, 9) for _ in range(min(4, sampling_params["max_tokens"]))]
+        log_probs = [-token / 10 for token in tokens] if sampling_params["logprobs"] else None
+        return TokenOutput(token_ids=tokens, log_probs=log_probs)
 
 
 class Tokenizer:
@@ -111,6 +124,9 @@ def make_worker(engines: Engines, **vine: Any) -> tuple[Any, list[list[int]]]:
     async def grade(outputs: list[Any], kwargs: dict[str, Any]) -> None:
         (output,) = outputs
         graded.append(list(output.response_ids))
+        if output.reward_score is not None:
+            graded.pop()
+            return
         output.reward_score = reward_of(output.response_ids)
         output.extra_fields["reward_extra_info"] = {}
 
@@ -195,6 +211,54 @@ def test_what_completions_took_is_said_of_the_rows_and_counted_once(
     run(make_worker(engines)[0], "3-0")
     assert sorted(extra[VINE_STEPS] for extra in said) == [1, 2, 3]
     assert sum(extra[VINE_TOKENS] for extra in said) == sum(min(4, p["max_tokens"]) for _, _, p in engines.asked)
+
+
+def test_completions_are_rows_of_groups_of_their_prefixes(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with the prefix in its prompt, trained on what follows that, graded as the whole response."""
+    rewards: dict[tuple[int, ...], float] = {}
+    as_dict = AgentLoopOutput.as_dict
+
+    def noting(self: AgentLoopOutput) -> dict[str, Any]:
+        rewards[tuple(self.prompt_ids + self.response_ids)] = float(self.reward_score)
+        return as_dict(self)
+
+    monkeypatch.setattr(AgentLoopOutput, "as_dict", noting)
+    engines = Engines()
+    worker, graded = make_worker(engines, train_completions=True, most_steps=4)
+    run(worker, "3-0", "3-1")
+    groups: dict[str, list[list[int]]] = defaultdict(list)
+    for key, row in queue.rows.items():
+        session = int(key.split("_")[1])
+        sequence = row["prompts"].tolist() + row["responses"].tolist()
+        assert row["response_mask"].tolist() == [1] * len(row["responses"])
+        assert row["rollout_log_probs"].tolist() == pytest.approx([-token / 10 for token in row["responses"].tolist()])
+        assert "step" not in row
+        assert rewards[tuple(sequence)] == reward_of(sequence[len(PROMPT) :])
+        if session >= N:
+            groups[group_uid(key, worker.config)].append(sequence[: len(row["prompts"])])
+        else:
+            assert group_uid(key, worker.config) == key.split("_")[0]
+            assert row["prompts"].tolist() == PROMPT
+    # A group for each later step of each response; of its prompts all are the same.
+    wanted = sorted(
+        PROMPT + response[:start] for response, starts in zip(RESPONSES, STARTS, strict=True) for start in starts[1:]
+    )
+    for uid in ("3-0", "3-1"):
+        of_prompt = [prompts for group, prompts in groups.items() if group.startswith(f"{uid}/")]
+        assert sorted(prompts[0] for prompts in of_prompt) == wanted
+        assert all(len(prompts) == K and prompts == [prompts[0]] * K for prompts in of_prompt)
+    assert len(groups) == 2 * 3
+    # Nothing is asked of the prompt itself, whose group its responses are; and each is graded once.
+    assert len(engines.asked) == 2 * 3 * K
+    assert len(graded) == len(queue.rows) == 2 * (N + 3 * K)
+    assert most_responses(worker.config) == N * (1 + 3 * K)
+
+
+def test_a_failed_completion_that_is_trained_fails_its_prompt(queue: Queue) -> None:
+    engines = Engines(fails=2)
+    run(make_worker(engines, train_completions=True)[0], "3-0", "3-1")
+    assert sorted(queue.status.values()) == ["failure", "finished"]
+    assert engines.running == 0
 
 
 def test_a_validation_values_nothing(queue: Queue) -> None:

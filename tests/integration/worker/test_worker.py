@@ -16,7 +16,7 @@ from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real
-from pacs.algorithm.token_weights import ClipCov, KlCov, PooledEntropy, SurprisalBand, TokenWeightConfig
+from pacs.algorithm.token_weights import ClipCov, Era, KlCov, PooledEntropy, SurprisalBand, TokenWeightConfig
 from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,
@@ -79,6 +79,8 @@ FAMILY: dict[str, Method] = {
     "grpo, pooled_entropy": Grpo(
         token_weight=TokenWeightConfig(name="pooled_entropy", pooled_entropy=PooledEntropy(strength=2.0))
     ),
+    "pacs, era": Pacs(token_weight=TokenWeightConfig(name="era", era=Era(stride=2))),
+    "grpo, era": Grpo(token_weight=TokenWeightConfig(name="era", era=Era(stride=2, cut=1.0, tokens="last"))),
     "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5))),
 }
 STATIC = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}

@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
 from tensordict import TensorDict
@@ -16,6 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Co
 
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
 from pacs.algorithm.aggregated import Grpo
+from pacs.algorithm.era import Era
 from pacs.integration.exchange import ReferenceSpans
 from pacs.integration.trainer.arrangement import blocks_of, rows_of_ranks
 from pacs.integration.trainer.arrangement import groups_of as rows_of_groups
@@ -29,6 +31,8 @@ FAMILIES = {"qwen3": (Qwen3Config, Qwen3ForCausalLM), "llama": (LlamaConfig, Lla
 
 #: Tokens between two effective ranks of a response.
 STRIDE = 3
+#: What ERA remembers of the steps before.
+ERA_MEMORY = {"era_rank": 2.0, "era_velocity": 0.2, "era_acceleration": -0.3}
 
 
 def tiny_model(family: str, seed: int) -> PreTrainedModel:
@@ -128,6 +132,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
             "rollout_log_probs": jagged([rollout_log_probs(row) for row in batch]),
             "old_log_probs": jagged([rollout_log_probs(row) for row in batch]),
             "entropy": jagged([entropies(row) for row in batch]),
+            "effective_rank": jagged([effective_ranks(row) for row in batch]),
         },
         batch_size=len(batch),
     )
@@ -139,6 +144,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
         torch.tensor([float(sum(row.mask)) for row in batch]),
         tokens if fields_read(config) else None,
         equal_groups=isinstance(config, EqualPull),
+        memory=ERA_MEMORY,
     )
     first = rank * len(parts[0])
     own = slice(first, first + len(parts[rank]))
@@ -210,6 +216,31 @@ def entropies(row: Row) -> torch.Tensor:
     return torch.linspace(2.5, 0.5, len(row.response)).where(torch.tensor(row.mask) == 1, torch.nan)
 
 
+def effective_ranks(row: Row) -> torch.Tensor:
+    """As the pass of log pi_old would give them, whatever the stride; at a tool's tokens they are not read."""
+    ranks = torch.tensor([1 + (7 * token + 3 * t) % 11 / 4 for t, token in enumerate(row.response)])
+    return ranks.where(torch.tensor(row.mask) == 1, torch.nan)
+
+
+def era_weight(row: Row, advantage: float, config: Era) -> list[float]:
+    """A'/A at each of the policy's own tokens (arXiv 2509.23808)."""
+    ranks = [float(rank) for rank, own in zip(effective_ranks(row), row.mask, strict=True) if own]
+    if not ranks or not advantage:
+        return [1.0] * len(ranks)
+    m = ranks[config.stride - 1 :: config.stride]
+    velocities = [m[j] - sum(m[:j]) / j for j in range(1, len(m))]
+    accelerations = [after - before for before, after in pairwise(velocities)]
+    means = [sum(values) / len(values) if values else 0.0 for values in (velocities, accelerations)]
+    rank, velocity, acceleration = (
+        min(5.0, max(-5.0, (value - usual) / abs(usual)))
+        for value, usual in zip((ranks[-1], *means), ERA_MEMORY.values(), strict=True)
+    )
+    share = 1 / (1 + math.exp(-config.gain * acceleration))
+    bonus = max(0.0, share * math.tanh(rank) + (1 - share) * math.tanh(velocity))
+    weight = (advantage + min(bonus, abs(advantage) / config.cut)) / advantage
+    return [weight if config.tokens == "all" or place == len(ranks) - 1 else 1.0 for place in range(len(ranks))]
+
+
 def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
     """What `method.token_weight` multiplies the gradient of each token by, a token at a time; 1 at a tool's."""
     name, known = config.token_weight.name, {}
@@ -237,6 +268,7 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
                     "clip_cov": (advantage, float(log_prob)),
                     "kl_cov": 1.0,
                     "pooled_entropy": float(entropy),
+                    "era": era_weight(row, advantage, config.token_weight.era)[places.index(t)],
                 }[name]
     weights = [torch.ones(len(row.response)) for row in rows]
     if name == "clip_cov":
@@ -249,6 +281,8 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
             weights[i][t] = 0.8 ** (value / max(0.02, *known.values()))
         elif name == "entropy_top":
             weights[i][t] = float(value >= bound)
+        elif name == "era":
+            weights[i][t] = value
         elif name == "surprisal_band":
             weights[i][t] = float(0.5 <= value <= 1.55)
         elif name == "pooled_entropy":
