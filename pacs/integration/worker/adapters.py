@@ -14,7 +14,7 @@ from verl.single_controller.base.decorator import Dispatch, register
 from verl.utils.device import get_torch_device
 
 from pacs.integration.checkpoints.shards import load_shards, local_shards, save_shards
-from pacs.integration.worker.method_worker import MethodWorker
+from pacs.integration.worker.method_worker import MethodTrainingWorker, MethodWorker
 
 
 class KeptAdapters:
@@ -79,8 +79,9 @@ class AdapterWorker(MethodWorker):
         self.kept = KeptAdapters(self.actor.engine)
 
     def _log_probs_of_reference(self, data: Any) -> torch.Tensor:
+        policy: MethodTrainingWorker = self.actor
         with self.kept.in_place():
-            return self.actor.log_probs(data)
+            return policy.log_probs(data)
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset_reference(self, reset_optimizer: bool) -> None:
