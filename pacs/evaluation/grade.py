@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from tqdm import tqdm
 
@@ -37,7 +38,7 @@ def grade(problem: Problem, sample: Sample, verifiers: VerifierSettings) -> Grad
         ValueError: If the verifier refuses its settings, or gives a score that is neither right nor wrong.
     """
     name = problem.extra_info.get("verifier") or DEFAULT
-    settings = {name: verifiers[name]} if name in verifiers else {}
+    settings: dict[str, Any] = {name: verifiers[name]} if name in verifiers else {}
     info = problem.extra_info | ({} if sample.answer_begins is None else {ANSWER_BEGINS: sample.answer_begins})
     verdict = compute_score(problem.data_source, sample.response, problem.ground_truth, info, **settings)
     score, status = verdict["score"], verdict["status"]

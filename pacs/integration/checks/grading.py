@@ -148,7 +148,7 @@ class Grading:
     """
 
     def __init__(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
-        self.settings = settings
+        self.settings: Mapping[str, Any] = settings
         self._opens = str(settings_of(settings)["opens"])
 
     def reads(self, verifier: str) -> str:

@@ -106,7 +106,7 @@ class VineRollouts:
             return float(response.reward_score), len(response.response_ids) - start
 
         places = list(enumerate(self._starts(output)))[1:]
-        await _settled(*(stored(step, start, k) for step, start in places for k in range(vine.completions)))
+        await settled(*(stored(step, start, k) for step, start in places for k in range(vine.completions)))
 
     async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> tuple[float, int]:
         """The mean reward of completions of the response's first `start` tokens, and how many tokens they have."""
