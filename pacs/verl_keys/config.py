@@ -200,8 +200,10 @@ def most_responses(config: DictConfig) -> int:
     """Responses that a prompt may have, trained completions of theirs among them."""
     if draws_more(config):
         return int(config.run.rollouts.dars.most)
-    vine, first = config.run.rollouts.get("vine"), responses_per_prompt(config)
-    return first * (1 + (vine.most_steps - 1) * vine.completions if trains_completions(config) else 1)
+    if not trains_completions(config):
+        return responses_per_prompt(config)
+    vine = config.run.rollouts.vine
+    return int(responses_per_prompt(config) * (1 + (vine.most_steps - 1) * vine.completions))
 
 
 def longest_row(config: DictConfig) -> int:
