@@ -43,6 +43,8 @@ actor_rollout_ref:
     enable_gradient_checkpointing: true
     use_fused_kernels: true
     use_remove_padding: true
+    lora_rank: 0
+    lora: {merge: false}
   actor:
     strategy: fsdp2
     use_kl_loss: false
