@@ -97,8 +97,8 @@ def saved_line(plan: Plan) -> str:
     """What adapters save of the memory, by the same plan with all weights trained."""
     work = plan.work
     reference = "model" if work.reference == "adapters" else work.reference
-    everything = phases(replace(work, policy=replace(work.policy, adapters=0), reference=reference))
-    ours, theirs = (next(phase.total for phase in each if phase.name == "update") for each in (plan.phases, everything))
+    others = phases(replace(work, policy=replace(work.policy, adapters=0), reference=reference))
+    ours, theirs = (next(phase.total for phase in each if phase.name == "update") for each in (plan.phases, others))
     return (
         f"Adapters: the update has {_gib(ours)}; with all weights trained it would have {_gib(theirs)}. Gradient, "
         "Adam's moments and a kept reference are of the adapters alone."
