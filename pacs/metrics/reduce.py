@@ -20,8 +20,9 @@ UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst"}
 OF_WEIGHTS = {"token_weight", "token_weight_least", "weighted_tokens", "penalized_tokens"}
+OF_CORRECTION = {"correction", "correction_square", "correction_largest", "rejected_tokens"}
 OF_ROWS = {"row", "update", "merged_tokens", "guided", "answer_probability", "answered"}
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | OF_ROWS
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | OF_CORRECTION | OF_ROWS
 
 SATURATED_RESIDUAL = 0.01
 CALIBRATION_BINS = 10
@@ -69,6 +70,10 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
+            correction           sum over tokens of the weights of `method.update.correction`
+            correction_square    sum of their squares
+            correction_largest   largest of these weights
+            rejected_tokens      tokens whose weight is 0
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
@@ -95,6 +100,11 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     read = finite & (rows["active"] != 0)
     rows = {name: column[read] for name, column in rows.items()}
 
+    if "correction" in rows:
+        # Kish's effective sample size, of the tokens: (sum w)^2 / sum w^2, as a share of them.
+        w, squares, tokens = (rows[name].sum() for name in ("correction", "correction_square", "tokens"))
+        share = w.square() / (squares * tokens) if squares > 0 else torch.zeros(())
+        rows["correction_effective"] = share.expand(len(rows["tokens"]))
     correct = rows["correct"] == 1
     selections = {ours.ACTIVE: torch.ones_like(correct)}
     classes = not bool((~correct & (rows["correct"] != 0)).any())

@@ -111,7 +111,6 @@ SWITCHES = {
     "run.rollouts.pool": "run.rollouts.pool.weights",
     "run.rlpr.std_filter": "run.rlpr.std_filter.share",
     "run.rollouts.vine": "run.rollouts.vine.completions",
-    "method.update.correction": "method.update.correction.kind",
 }
 #: Each token weight has its settings under its name, which alone are read.
 TOKEN_WEIGHT = "method.token_weight"

@@ -1,6 +1,8 @@
 """Credit for each token: methods of a few lines, held to loops in plain Python, under both strategies and any split."""
 
+import math
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 import torch
@@ -213,6 +215,33 @@ def test_the_weights_are_the_ratios_truncated_or_masked() -> None:
     for kind, weights in expected.items():
         found = correction_weights(old, rollout, mask, CorrectionConfig(kind=kind, cap=1.5))
         assert found[0].tolist() == pytest.approx(weights, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [None, "truncate", "mask"])
+def test_a_response_far_from_what_was_sampled_is_rejected(kind: Literal["truncate", "mask"] | None) -> None:
+    """By the geometric mean of its tokens' ratios, on either side; what is outside the mask has no part in it."""
+    rng = torch.Generator().manual_seed(0)
+    rollout = -torch.rand(40, 9, generator=rng, dtype=torch.float64)
+    old = rollout + 0.3 * torch.randn(40, 9, generator=rng, dtype=torch.float64)
+    mask = torch.rand(40, 9, generator=rng) < 0.7
+    old[0, 0] = -torch.inf
+    config = CorrectionConfig(kind=kind, cap=1.5, sequence_cap=1.05)
+    found = correction_weights(old, rollout, mask, config)
+    rejected = 0
+    for i in range(40):
+        ratios = [math.exp(old[i, t] - rollout[i, t]) for t in range(9) if mask[i, t] and old[i, t].isfinite()]
+        mean = math.prod(ratios) ** (1 / len(ratios)) if ratios else 1.0
+        far = mean > 1.05 or mean < 1 / 1.05
+        rejected += far
+        for t in range(9):
+            ratio = math.exp(old[i, t] - rollout[i, t])
+            expected = {None: 1.0, "truncate": min(ratio, 1.5), "mask": ratio if 1 / 1.5 <= ratio <= 1.5 else 0.0}[kind]
+            if not mask[i, t] or not old[i, t].isfinite():
+                expected = 1.0
+            elif far:
+                expected = 0.0
+            assert float(found[i, t]) == pytest.approx(expected, rel=1e-12)
+    assert 5 < rejected < 35
 
 
 @pytest.mark.parametrize("method", [Grpo(), EntropyWeighted(), WeightedScore()], ids=lambda m: type(m).__name__)

@@ -46,7 +46,10 @@ QUANTIZED = (
     "actor.fsdp_config.qat.enable", "ref.fsdp_config.qat.enable",
 )  # fmt: skip
 _KL = "verl's KL terms are no part of this method (PACS's score is itself the ratio to the reference)"
-_BITS = "the responses would be another policy's than the trained one, and this method has no importance weights"
+_BITS = (
+    "the responses would be another policy's than the trained one, which method.update.correction.kind=truncate makes "
+    "up for, and nothing else"
+)
 #: Settings of verl that our methods would not heed -> the values that they may have, and why no other.
 NOT_HEEDED: Only = {
     "actor.use_kl_loss": ((False,), _KL),
@@ -60,7 +63,6 @@ NOT_HEEDED: Only = {
     ),
     "algorithm.rollout_correction.rollout_is": ((None,), "this method takes none of verl's importance weights"),
     "algorithm.rollout_correction.rollout_rs": ((None,), "this method takes none of verl's rejections"),
-    **dict.fromkeys(QUANTIZED, ((None, False, "auto"), _BITS)),
     "critic.enable": ((False,), "this method has no critic"),
 }
 
@@ -108,6 +110,8 @@ def pacs_problems(config: DictConfig) -> Iterator[str]:
             "(its own settings are under method.): leave that out, or choose another method by --config-name."
         )
     yield from other_than(NOT_HEEDED, config)
+    if not method.update.correction.active:
+        yield from other_than(dict.fromkeys(QUANTIZED, ((None, False, "auto"), _BITS)), config)
     if (cut := cut_sampling(config)) is not None and _sampler_is_reference(method):
         longer = ", or a reference that is kept (method.reference.reset_every=5)" if isinstance(method, Pacs) else ""
         yield (
@@ -143,13 +147,18 @@ def _sampler_is_reference(method: Method) -> bool:
     return method.compares_with_sampler or (isinstance(method, Pacs) and method.reference.reset_every == 1)
 
 
+def _correction_setting(method: Method) -> str:
+    """What asks for a correction, as it stands in a message."""
+    return "@method.update.correction." + ("kind=" if method.update.correction.kind is not None else "sequence_cap=")
+
+
 def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
     """What is needed of each token, and would not be there."""
     rollout, name, weight = config.actor_rollout_ref.rollout, config.method.name, method.token_weight.chosen
     of_weight = () if weight is None else weight.reads
     by_vllm = []
-    if method.update.correction.kind is not None:
-        by_vllm.append("@method.update.correction.kind=")
+    if method.update.correction.active:
+        by_vllm.append(_correction_setting(method))
         if method.reference.reset_every != 1:
             yield (
                 f"{by_vllm[0]}: its weights are of the policy that was sent to vLLM, which is kept where it is the "

@@ -63,7 +63,8 @@ class MethodLoss:
         mask = data["response_mask"].to_padded_tensor(0) != 0
         fields, step, mini_batch = RowFields.unpack(data), StepSettings.unpack(data), MiniBatch.unpack(data)
         reference = log_probs.detach() if mini_batch.self_reference else data[REFERENCE].to_padded_tensor(0)
-        trained = self._corrected(log_probs, reference, mask, data)
+        weights = self._correction(reference, mask, data)
+        trained = log_probs if weights is None else scale_gradient(log_probs, weights)
         constants = fields.constants()
         if step.strategy == "cached":
             rows = dict(zip(row_columns(self.method), data[SCORED].unbind(dim=1), strict=True))
@@ -104,21 +105,20 @@ class MethodLoss:
         loss = loss * torch.where(loss.detach().isfinite(), 1.0, torch.nan)
         table |= rows | {"row": fields.row, "update": torch.full_like(fields.row, mini_batch.update)}
         table |= self._token_columns(model_output, data, log_probs.detach(), mask, constants)
+        if weights is not None:
+            table |= correction_columns(weights, mask)
         if fields.guided is not None:
             table["guided"] = fields.guided
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
         return loss * data["dp_size"], {TABLES: (tuple(table), values)}
 
-    def _corrected(
-        self, log_probs: torch.Tensor, old_log_probs: torch.Tensor, mask: torch.Tensor, data: Any
-    ) -> torch.Tensor:
-        """`log_probs`, with the gradient of each token multiplied by what `update.correction` says."""
+    def _correction(self, old_log_probs: torch.Tensor, mask: torch.Tensor, data: Any) -> torch.Tensor | None:
+        """(B, T) what `update.correction` multiplies the gradient of each token by; None: nothing."""
         correction = self.method.update.correction
-        if correction.kind is None:
-            return log_probs
-        rollout = data[ROLLOUT].to_padded_tensor(0)
-        return scale_gradient(log_probs, correction_weights(old_log_probs, rollout, mask, correction))
+        if not correction.active:
+            return None
+        return correction_weights(old_log_probs, data[ROLLOUT].to_padded_tensor(0), mask, correction)
 
     @torch.no_grad()
     def _token_columns(
@@ -148,3 +148,14 @@ class MethodLoss:
             merged = data[MERGED] if MERGED in data else torch.zeros_like(mask[:, 0])
             columns["merged_tokens"] = mask.sum(dim=1) * merged
         return columns
+
+
+def correction_columns(weights: torch.Tensor, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Columns of the weights by which tokens were corrected: (B,) each, of (B, T)."""
+    masked = torch.where(mask, weights, 0)
+    return {
+        "correction": masked.sum(dim=1),
+        "correction_square": masked.square().sum(dim=1),
+        "correction_largest": masked.amax(dim=1),
+        "rejected_tokens": (mask & (weights == 0)).sum(dim=1),
+    }

@@ -89,7 +89,9 @@ def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, Di
     value = key.endswith(".enable") or "fp8"
     problems = [problem for problem in pacs_problems(with_settings(configs["pacs"], **{key: value})) if key in problem]
     assert len(problems) == 1
-    assert "no importance weights" in problems[0]
+    assert "method.update.correction.kind=truncate makes up for" in problems[0]
+    corrected = {key: value, "method.update.correction.sequence_cap": 1.001}
+    assert list(pacs_problems(with_settings(configs["pacs"], **corrected))) == []
     assert list(pacs_problems(configs["pacs"])) == []
 
 

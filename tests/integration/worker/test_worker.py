@@ -81,7 +81,7 @@ FAMILY: dict[str, Method] = {
     ),
     "pacs, era": Pacs(token_weight=TokenWeightConfig(name="era", era=Era(stride=2))),
     "grpo, era": Grpo(token_weight=TokenWeightConfig(name="era", era=Era(stride=2, cut=1.0, tokens="last"))),
-    "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5))),
+    "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5, sequence_cap=10.0))),
 }
 STATIC = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}
 #: name -> strategy, settings of verl's micro-batches, whether a group stays on one rank.

@@ -1,5 +1,6 @@
 """A few ways of test_worker.py's through verl's real worker, on one rank: quick enough to be run after each change."""
 
+import math
 from collections import defaultdict
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import torch
 
 from pacs.algorithm.nft import Nft
 from tests.integration.worker import test_worker as cases
-from tests.integration.worker.worker_case import naive_token_weights, tiny_model, token_metrics
+from tests.integration.worker.worker_case import naive_token_weights, rollout_log_probs, tiny_model, token_metrics
 
 CASE = "qwen3 packed"
 #: Either strategy in its simplest split; a reference of its own, and the policy.
@@ -18,6 +19,8 @@ WAYS = [
     for split in ("grouped, two groups", "cached, four rows")
     for reference in cases.REFERENCES
 ]
+#: With a correction, of tokens and of responses.
+CORRECTED = [("corrected", split, "reference") for split in ("grouped, two groups", "cached, four rows")]
 #: Under a token weight, which the trainer makes of the whole batch.
 WEIGHTED = [
     (config, split, "reference")
@@ -38,11 +41,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder: Path = tmp_path_factory.mktemp("worker")
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
-    cases.write_cases(folder, 1, {CASE: [*WAYS, *WEIGHTED, *PENALIZED]}, STEPS)
+    cases.write_cases(folder, 1, {CASE: [*WAYS, *CORRECTED, *WEIGHTED, *PENALIZED]}, STEPS)
     return cases.run_ranks(folder, 1)[CASE]
 
 
-@pytest.mark.parametrize("way", [*WAYS, *WEIGHTED, *PENALIZED], ids=" - ".join)
+@pytest.mark.parametrize("way", [*WAYS, *CORRECTED, *WEIGHTED, *PENALIZED], ids=" - ".join)
 def test_the_gradient_is_that_of_one_whole_batch_pass(way: tuple[str, str, str], results: dict) -> None:
     config, _, reference = way
     family, _, temperature = cases.CASES[CASE]
@@ -57,6 +60,27 @@ def test_metrics_of_tokens_are_those_of_the_policys_own(results: dict) -> None:
     for split in ("grouped, two groups", "cached, four rows"):
         metrics = results["rloo", split, "reference"]["metrics"]
         assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("way", CORRECTED, ids=" - ".join)
+def test_what_a_correction_does_is_logged(way: tuple[str, str, str], results: dict) -> None:
+    """A token at a time, by the reference's log-probabilities and what the engine gave."""
+    family, _, temperature = cases.CASES[CASE]
+    correction, weights = cases.METHODS["corrected"].update.correction, []
+    reference = cases.reference_log_probs(family, temperature, "reference")
+    for row, ref in zip(cases.ROWS, reference, strict=True):
+        gaps = [float(r - s) for r, s, own in zip(ref, rollout_log_probs(row), row.mask, strict=True) if own]
+        rejected = bool(gaps) and abs(sum(gaps) / len(gaps)) > math.log(correction.sequence_cap)
+        weights += [0.0 if rejected else min(math.exp(gap), correction.cap) for gap in gaps]
+    found = results[way]["metrics"]
+    assert 0 < sum(weight == 0 for weight in weights) < len(weights)
+    expected = {
+        "per_token": sum(weights) / len(weights),
+        "largest_max": max(weights),
+        "rejected_per_token": sum(weight == 0 for weight in weights) / len(weights),
+        "effective_fraction": sum(weights) ** 2 / sum(weight**2 for weight in weights) / len(weights),
+    }
+    assert {name: found[f"pacs/correction/{name}"] for name in expected} == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("way", WEIGHTED, ids=" - ".join)

@@ -190,6 +190,7 @@ def token_credit_loss(
     for row, own, ref in zip(rows, log_probs, reference, strict=True):
         labels = torch.tensor([float(other.label) for other in rows if other.uid == row.uid])
         advantage = float((float(row.label) - labels.mean()) / (labels.std() + 1e-6))
+        gaps = [float(ref[t] - rollout_log_probs(row)[t]) for t in range(len(row.response)) if row.mask[t]]
         for t in range(len(row.response)):
             if not row.mask[t]:
                 continue
@@ -198,6 +199,8 @@ def token_credit_loss(
             log_prob = own[t]
             if config.update.correction.kind == "truncate":
                 factor = min(math.exp(float(ref[t]) - sampled), config.update.correction.cap)
+                if abs(sum(gaps) / len(gaps)) > math.log(config.update.correction.sequence_cap or math.inf):
+                    factor = 0.0
                 log_prob = log_prob.detach() + factor * (log_prob - log_prob.detach())
             credit = advantage * (math.exp(sampled) if isinstance(config, TokenCredit) else 1.0)
             rho = torch.exp(log_prob - ref[t])
