@@ -61,11 +61,13 @@ def choose_states(task: GradedTask, tokenizer: Any, cuts: Cuts, each: int, seed:
         seed: of the draw.
 
     Returns:
-        Of each problem the empty response, then those that are drawn, in their order.
+        Of each problem the empty response, then those that are drawn, in their order; what another response to the
+        problem begins with too is there once.
     """
     states = []
     for problem in task.problems:
         states.append(State(f"{problem.id}:", problem.id, 0, [], ""))
+        there: set[tuple[int, ...]] = set()
         for graded in task.samples[problem.id]:
             ids, texts = tokens_of(tokenizer, graded.sample.response)
             starts = segment_starts(texts, cuts.delimiter, cuts.least_tokens, cuts.most_tokens)
@@ -73,6 +75,9 @@ def choose_states(task: GradedTask, tokenizer: Any, cuts: Cuts, each: int, seed:
             drawn = _generator(seed, task.name, problem.id, graded.sample.index).sample(places, min(each, len(places)))
             for k in sorted(drawn):
                 begun = ids[: starts[k]]
+                if tuple(begun) in there:
+                    continue
+                there.add(tuple(begun))
                 name = f"{problem.id}:{graded.sample.index}:{k}"
                 states.append(State(name, problem.id, k, begun, text_of(tokenizer, begun), graded.score))
     return states

@@ -1,5 +1,6 @@
 """What an engine makes of a request whose response is begun: what it asks vLLM for, and what it hands back."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,3 +50,11 @@ def test_its_answer_begins_where_that_of_the_whole_response_does(engine: Engine)
     assert finished(engine, "What is 1+1?", "<think>", "no").answer_begins == -1
     found = finished(engine, "What is 1+1?", "<think>a</think>", "2")
     assert found.response[found.answer_begins :] == "2"
+
+
+def test_tags_of_the_beginning_are_not_those_that_the_prompt_asks_for(engine: Engine) -> None:
+    """Without delimiters of the user's, a prompt that shows a pair of tags asks for it."""
+    engine._settings = replace(engine._settings, reasoning=Reasoning(()))
+    begun = "<my_thoughts>a</my_thoughts>"
+    assert finished(engine, "What is 1+1?", begun, "2").answer_begins == 0
+    assert finished(engine, f"Write {begun}.", begun, "2").answer_begins == len(begun)

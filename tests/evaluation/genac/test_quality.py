@@ -50,7 +50,7 @@ def test_the_page_says_it() -> None:
     text = page(results)
     assert "2 problems, 3 states, 4 continuations of each" in text
     assert "100.00 (91.67)" in text
-    assert "| a candidate by lot |" in text
+    assert "| a candidate by lot " in text
     assert to_json(results)["t"]["qualities"]["critic"]["top"][2]["sets"] == 1
 
 
