@@ -174,6 +174,12 @@ PANELS = (
         "Where few are mixed: if most are all right, the problems are too easy for this policy; if most are all wrong, "
         "they are too hard, or the verifier refuses right answers.",
         kind="stack", beside=True, is_share=True, stands_for="calibration"),
+    Panel("generative_critic", "What the critic that writes text knows", "share of the outcomes' variance",
+        (Curve("pacs/genac/explained_fraction"),),
+        change("pacs/genac/explained_fraction", "Explained variance of the critic's scores", form=share),
+        "Of the outcomes of a step's responses, by the critic's scores of their segments. At 0 it says as much as the "
+        "pass rate, and below 0 less. (GenAC alone.)",
+        baseline=0.0),
     Panel("log_ratio", "Distance from the reference", "nats a response", (Curve("pacs/log_ratio/sequence_mean"),),
         distance("pacs/log_ratio/sequence_mean"),
         "The mean log-probability ratio of a response to the reference, on the policy's own samples an estimate of the "

@@ -22,6 +22,7 @@ from pacs.verl_keys.config import (
     critic_section,
     draws_more,
     guides,
+    has_adapters,
     has_generative_critic,
     longest_row,
     method,
@@ -116,6 +117,8 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
     for key, there in given.items():
         if there:
             yield f"@{key}= is not tried with a critic that writes text: leave it out."
+    if has_adapters(config):
+        yield "@model.lora_rank= is not tried with a critic that writes text: leave it out."
     if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
         yield (
             "genac: @reward.reward_model.enable=true without a pool of its own would have three engines take turns, "
