@@ -18,6 +18,8 @@ VERIFIERS: Final = {
     "countdown": "pacs.rewards.countdown:compute_score",
     "reference_probability": "pacs.rewards.reference_probability:compute_score",
 }
+#: What verl gives a reward function where it has started a reward model; no verifier asks it.
+OF_A_REWARD_MODEL: Final = ("reward_router_address", "reward_model_tokenizer")
 #: Of rows that name none.
 DEFAULT: Final = "math"
 #: This module as `reward.custom_reward_function.path` of a run names it.
@@ -32,14 +34,7 @@ _KINDS: Final[dict[type, tuple[tuple[type, ...], str]]] = {
 
 
 def compute_score(
-    data_source: str,
-    solution_str: str,
-    ground_truth: str,
-    extra_info: dict[str, Any] | None = None,
-    *,
-    reward_router_address: str | None = None,
-    reward_model_tokenizer: Any = None,
-    **settings: Any,
+    data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any] | None = None, **settings: Any
 ) -> dict[str, Any]:
     """Grade one response by the verifier that its row names: the reward for verl, by path.
 
@@ -48,8 +43,7 @@ def compute_score(
         solution_str: the response.
         ground_truth: the right answer, in the verifier's form.
         extra_info: the row's; `verifier` names the verifier (`math` if it is None or not there).
-        reward_router_address, reward_model_tokenizer: verl's, of a reward model; no verifier asks it.
-        settings: keyword arguments of the verifiers, by their names.
+        settings: keyword arguments of the verifiers, by their names; and what verl gives of a reward model.
 
     Returns:
         The verifier's `verdict`: `score`, `predicted`, `status`.
@@ -63,6 +57,7 @@ def compute_score(
             f"extra_info.verifier={name} in a row of data source {data_source}: no such verifier. "
             f"There are {', '.join(VERIFIERS)}; prepare the data with one of them."
         )
+    settings = {key: value for key, value in settings.items() if key not in OF_A_REWARD_MODEL}
     check_settings(settings)
     return _function(name)(data_source, solution_str, ground_truth, extra_info, **settings.get(name, {}))
 

@@ -26,10 +26,10 @@ from verl.utils.import_utils import load_module
 
 from pacs.base.errors import did_you_mean
 from pacs.rewards.reasoning import ANSWER_BEGINS
+from pacs.rewards.registry import OF_A_REWARD_MODEL
 
-#: What verl's reward managers give a function, each by its name, and the two that come with a reward model.
+#: What verl's reward managers give a function, each by its name; with a reward model also `OF_A_REWARD_MODEL`.
 GIVEN = ("data_source", "solution_str", "ground_truth", "extra_info")
-OF_A_MODEL = ("reward_router_address", "reward_model_tokenizer")
 IMPORT = "its import"
 
 
@@ -119,7 +119,7 @@ def _try_function(function: Any, request: Mapping[str, Any], calls: list[Any], b
     if not callable(function):
         raise _Wrong(f"it is {function!r}, which cannot be called: name a function.")
     settings = dict(OmegaConf.create(request["reward_kwargs"]))
-    of_model = OF_A_MODEL if request["reward_model"] else ()
+    of_model = OF_A_REWARD_MODEL if request["reward_model"] else ()
     _check_signature(function, {**dict.fromkeys((*GIVEN, *of_model)), **settings})
     if request["file"] is None or of_model:
         return
