@@ -7,11 +7,13 @@ from pacs.report import figures, read_runs
 from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
 
-#: Of a run that measures effective ranks (`method.metrics.effective_rank_every`), which others do not.
-RANKS = {
+#: Of runs that measure effective ranks (`method.metrics.effective_rank_every`) or have a critic that writes text.
+OF_SOME = {
     "pacs/effective_rank/rank_correct_mean": lambda step: 5.0 + 0.5 * step,
     "pacs/effective_rank/rank_wrong_mean": lambda step: 4.0,
+    "pacs/genac/explained_fraction": lambda step: 0.1 * step,
 }
+NOT_ALWAYS = {"effective_rank", "generative_critic"}
 NAMED = {panel.name: panel for panel in PANELS}
 
 

@@ -10,7 +10,8 @@ from pacs.report.panels import Curve, Panel
 from pacs.report.style import COLOURS
 from tests.report.drawn import (
     NAMED,
-    RANKS,
+    NOT_ALWAYS,
+    OF_SOME,
     all_axes,
     axes_of,
     bands_of,
@@ -27,7 +28,7 @@ from tests.report.drawn import (
 
 
 def test_a_run_of_today_has_every_panel_with_its_data(make_run):
-    groups = groups_of(make_run(steps=3, more=RANKS))
+    groups = groups_of(make_run(steps=3, more=OF_SOME))
     assert [panel.name for panel in figures.panels_of(groups)] == list(NAMED)
     axes = axes_of("scores", groups)
     right, wrong = lines_of(axes)
@@ -109,13 +110,13 @@ def test_what_is_about_the_reference_gives_way_where_that_is_the_policy_that_sam
     stood_for = {"scores": "lengths", "critic": "advantage", "calibration": "groups", "log_ratio": "rollout_gap"}
     before = drawn_at_a_glance(kept)
     assert len(before) == 12
-    assert set(before) == NAMED.keys() - set(stood_for.values()) - {"effective_rank"}
+    assert set(before) == NAMED.keys() - set(stood_for.values()) - NOT_ALWAYS
     assert drawn_at_a_glance(always) == [stood_for.get(name, name) for name in before]
     # Beside a run that has a reference it is shown; beside one that has none it still says nothing.
     assert {"scores", "critic", "calibration", "log_ratio"} < set(drawn_at_a_glance(kept, always))
     assert not set(stood_for) & set(drawn_at_a_glance(always, make_run("grpo", pacs=False)))
     drawn = [panel.name for panel in figures.panels_of(groups_of(always))]
-    assert drawn == [name for name in NAMED if name != "effective_rank"]
+    assert drawn == [name for name in NAMED if name not in NOT_ALWAYS]
 
 
 def test_what_stands_for_a_panel_stands_where_its_data_are_lacking(make_run):

@@ -9,7 +9,7 @@ from pacs.report.findings import over_runs, rank
 from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
 from pacs.report.trends import number
-from tests.report.drawn import RANKS
+from tests.report.drawn import OF_SOME
 
 NAMED = {panel.name: panel for panel in PANELS}
 
@@ -24,7 +24,7 @@ def constant(value):
 
 def test_the_titles_of_one_run(make_run):
     """0.3 + 0.05 * step from 1 to 6 for the pass rate, and so on: see conftest."""
-    folder = [make_run(resets=[3, 6], more=RANKS)]
+    folder = [make_run(resets=[3, 6], more=OF_SOME)]
     titles = {name: title(name, folder) for name in NAMED}
     assert titles == {
         "pass_rate": "Right answers in training rose from 0.35 to 0.60",
@@ -41,6 +41,7 @@ def test_the_titles_of_one_run(make_run):
         # 0.8 * 0.55 + 0.2 * 0.95, 0.8 * 0.5 + 0.2 * 1, and 0.05 everywhere
         "calibration": "σ(ψ) averages 0.63 where 0.60 are right: ECE 0.05 (steps 5 to 6)",
         "groups": "Groups: all right 0.30 → 0.30, all wrong 0.10 → 0.10, mixed 0.60 → 0.60",
+        "generative_critic": "Explained variance of the critic's scores rose from 0.10 to 0.60",
         "log_ratio": "The policy went up to 0.06 nats from its reference; resets: 2",
         "update": "Share of mixed groups stayed at 0.60",
         "gradient_norm": "Gradient norm: median 9.65, at most 9.9 (step 1)",

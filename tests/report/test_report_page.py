@@ -9,7 +9,7 @@ from pacs.report import read_run, read_runs, write_report
 from pacs.report.groups import group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
-from tests.report.drawn import RANKS
+from tests.report.drawn import OF_SOME
 
 VOID = {"meta", "img"}
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -229,7 +229,7 @@ def test_write_report_writes_page_and_pictures_and_nothing_else(make_run, tmp_pa
 
 @pytest.mark.slow
 def test_every_panel_is_a_picture_of_the_page(make_run, tmp_path):
-    files = write_report([make_run(resets=[3], more=RANKS)], tmp_path / "report")
+    files = write_report([make_run(resets=[3], more=OF_SOME)], tmp_path / "report")
     assert [file.stem for file in files] == ["index", "overview", *(panel.name for panel in PANELS)]
     page = Page(files[0].read_text(encoding="utf-8"))
     assert [panel.quantity for panel in PANELS if panel.quantity not in page.text] == []
