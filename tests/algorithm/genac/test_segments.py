@@ -2,12 +2,14 @@
 
 import itertools
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pacs.algorithm.genac import segment_starts
 from pacs.algorithm.genac.segments import DELIMITER, LEAST_TOKENS, MOST_TOKENS
 
+#: However busy the machine is.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TOKENS = st.lists(st.sampled_from(["a", "b\n", "\n", "\n\n", "c\n\nd", " "]), min_size=1, max_size=40)
 DELIMITERS = st.sampled_from(["\n\n", "\n", "b\n"])
 LEAST, MOST = st.integers(1, 4), st.integers(1, 9)
@@ -26,6 +28,7 @@ def naive_starts(texts: list[str], delimiter: str, least: int, most: int) -> lis
     return starts
 
 
+@UNHURRIED
 @given(TOKENS, DELIMITERS, LEAST, MOST)
 def test_segments_concatenate_back_and_have_their_lengths(texts: list[str], mark: str, least: int, most: int) -> None:
     starts = segment_starts(texts, mark, least, most)
@@ -37,6 +40,7 @@ def test_segments_concatenate_back_and_have_their_lengths(texts: list[str], mark
         assert len(segment) == most or len(segment) >= least
 
 
+@UNHURRIED
 @given(TOKENS, TOKENS, TOKENS, DELIMITERS, LEAST, MOST)
 def test_what_comes_later_moves_no_earlier_cut(
     texts: list[str], later: list[str], other: list[str], mark: str, least: int, most: int

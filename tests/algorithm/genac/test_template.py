@@ -1,12 +1,14 @@
 """The critic's template: what stands around a partial solution, and what is refused."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pacs.algorithm.genac import AS_PRINTED, INSTRUCTIONS_FIRST, SHIPPED, CriticTemplate
 from pacs.base.errors import UserError
 
+#: However busy the machine is.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 #: As issue and paper print it; but for the format, which they do not.
 PRINTED = """A 8B language model is solving a math problem. Your job is to evaluate its probability of success, \
 given the partial solution it has already generated. For your reference, the average success rate of the model on the \
@@ -36,6 +38,7 @@ TEXTS = st.text(st.sampled_from("ab {}\\<>/0\n"), max_size=30) | st.sampled_from
 
 
 @pytest.mark.parametrize("name", SHIPPED)
+@UNHURRIED
 @given(problem=TEXTS, partial=TEXTS, rate=st.floats(0, 1))
 def test_head_partial_solution_and_tail_are_the_template(name: str, problem: str, partial: str, rate: float) -> None:
     """Whatever a problem says, also where it looks like a placeholder."""
