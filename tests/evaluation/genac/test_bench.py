@@ -222,6 +222,16 @@ def test_it_goes_on_where_it_stopped_wherever_that_is(bench: Any, fake: Engines,
     assert (tmp_path / "bench" / "value_bench.json").read_bytes() == whole
 
 
+def test_a_critic_that_is_told_another_rate_is_asked_again(bench: Any, fake: Engines) -> None:
+    assert bench()[0] == 0
+    fake.asked.clear()
+    assert bench("--success-rate", "0.25")[0] == 0
+    assert {name for name, _ in fake.asked} == {"critic"}
+    fake.asked.clear()
+    assert bench("--success-rate", "0.25")[0] == 0
+    assert fake.asked == []
+
+
 @pytest.mark.parametrize("chat", [False, True])
 def test_what_a_critic_reads(bench: Any, fake: Engines, tmp_path: Path, chat: bool) -> None:
     """The template around the actor's own tokens, plain or in the chat template; and as long as it may be."""
