@@ -8,6 +8,7 @@ from pydantic import PydanticUserError
 
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.distillation import Distillation, PacsDistilled
+from pacs.algorithm.genac.method import GenAc
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.method import Method
 from pacs.algorithm.nft import Nft
@@ -31,6 +32,7 @@ METHODS: dict[str, type[Method]] = {
     "reinforce_rej": ReinforceRej,
     "pass_at_k": PassAtK,
     "vineppo": VinePpo,
+    "genac": GenAc,
     "distillation": Distillation,
     "pacs_distilled": PacsDistilled,
 }

@@ -6,7 +6,7 @@ sampled from there. With V_S = R, all tokens of step k have the advantage
     A_k = V_{k+1} - V_k,        so that a response's steps sum to R - V_0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -34,15 +34,19 @@ class VinePpo(Aggregated):
 
 
 def step_advantages(
-    labels: torch.Tensor, steps: torch.Tensor, values: torch.Tensor, mask: torch.Tensor
+    labels: torch.Tensor, steps: torch.Tensor, values: torch.Tensor, mask: torch.Tensor, lam: float = 0.0
 ) -> torch.Tensor:
-    """A_k of each token's step.
+    """G_k - V_k of each token's step, with G_k = (1 - lam) V_{k+1} + lam G_{k+1} and V_S = G_S = R.
+
+    That is GAE over steps (arXiv 1506.02438) without discount: sum_l lam^l (V_{k+l+1} - V_{k+l}). At lam 0 it is A_k,
+    and at 1 it is R - V_k.
 
     Args:
         labels: (B,) R.
         steps: (B, T) the number k of each token's step, from 0, none left out.
         values: (B, T) V_k.
         mask: (B, T) bool; outside it nothing is read.
+        lam: from 0 to 1.
 
     Returns:
         (B, T) in the dtype of the labels, 0 outside the mask.
@@ -53,7 +57,11 @@ def step_advantages(
     # Tokens outside the mask write to a column of their own, which the rewards of longest responses then replace.
     of_steps.scatter_(1, torch.where(mask, numbers, of_steps.shape[1] - 1), values.to(labels.dtype))
     of_steps.scatter_(1, last + 1, labels[:, None])
-    return torch.where(mask, of_steps.gather(1, numbers + 1) - of_steps.gather(1, numbers), 0)
+    returns = of_steps[:, 1:].clone()
+    for k in reversed(range(returns.shape[1] - 1)) if lam else ():
+        inside = (1 - lam) * of_steps[:, k + 1] + lam * returns[:, k + 1]
+        returns[:, k] = torch.where(k < last[:, 0], inside, returns[:, k])
+    return torch.where(mask, returns.gather(1, numbers) - of_steps.gather(1, numbers), 0)
 
 
 def step_starts(texts: Sequence[str], delimiter: str, least_tokens: int, most_steps: int) -> list[int]:
@@ -71,12 +79,25 @@ def step_starts(texts: Sequence[str], delimiter: str, least_tokens: int, most_st
     Returns:
         The place of each step's first token, ascending; [0] of a response in one step.
     """
-    starts, text = [0], ""
+    starts = [0]
+    for end in delimiter_ends(texts, delimiter):
+        if len(starts) < most_steps and end - starts[-1] >= least_tokens:
+            starts.append(end)
+    return starts
+
+
+def delimiter_ends(texts: Sequence[str], delimiter: str) -> Iterator[int]:
+    """The places behind tokens that complete a delimiter, but for the response's end.
+
+    Delimiters are looked for from the left without overlap, and a token completes one at most.
+
+    Args:
+        texts: of each token of the response.
+        delimiter: what is looked for.
+    """
+    text = ""
     for place in range(len(texts) - 1):
         text += texts[place]
-        if delimiter not in text:
-            continue
-        text = ""
-        if len(starts) < most_steps and place + 1 - starts[-1] >= least_tokens:
-            starts.append(place + 1)
-    return starts
+        if delimiter in text:
+            text = ""
+            yield place + 1

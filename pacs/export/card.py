@@ -22,6 +22,7 @@ METHODS = {
     "ppo": ("PPO", "1707.06347"),
     "vcppo": ("VC-PPO", "2503.01491"),
     "vineppo": ("VinePPO", "2410.01679"),
+    "genac": ("GenAC", "2604.10701"),
     "grpo": ("GRPO", "2402.03300"),
     "dr_grpo": ("Dr. GRPO", "2503.20783"),
     "dapo": ("DAPO", "2503.14476"),

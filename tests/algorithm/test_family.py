@@ -10,6 +10,7 @@ import torch
 from pacs.algorithm import Method, Pacs, check_method, method_loss, score_responses
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.distillation import Distillation, PacsDistilled
+from pacs.algorithm.genac import GenAc
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.names import METHODS
 from pacs.algorithm.nft import Nft
@@ -57,7 +58,7 @@ def test_the_kit_passes(method: Method, detached: bool) -> None:
 def test_each_has_a_primary_config_of_its_name() -> None:
     configs = {file.stem for file in (Path(__file__).parents[2] / "configs").glob("*.yaml")}
     assert set(METHODS) <= configs
-    elsewhere = {Pacs, PacsPaper, PacsAuthors, RealBce, VinePpo, Distillation, PacsDistilled}
+    elsewhere = {Pacs, PacsPaper, PacsAuthors, RealBce, VinePpo, GenAc, Distillation, PacsDistilled}
     assert {type(method) for method, _ in SETTINGS} | elsewhere == set(METHODS.values())
 
 

@@ -205,7 +205,7 @@ def test_resolved_options_are_all_of_them() -> None:
     assert values["reference"] | {"reset_every": 3, "warmup_steps": 0, "reset_optimizer": False} == values["reference"]
     assert resolved(Settings(options=values)) == values
     for name in METHODS:
-        vine = {"completions": 9} if name == "vineppo" else {}
+        vine = {"completions": 9} if name in ("vineppo", "genac") else {}
         assert method_named(name, resolved(Settings(method=name, vine=vine))) == method_named(name, {})
 
 
