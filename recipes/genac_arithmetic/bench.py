@@ -10,7 +10,7 @@ import torch
 
 from recipes.genac_arithmetic.measures import quality, ranking
 from recipes.genac_arithmetic.problems import TASK
-from recipes.genac_arithmetic.states import DELIMITER, State, states_of, texts_and_answers
+from recipes.genac_arithmetic.states import DELIMITER, State, states_of
 from recipes.genac_arithmetic.truth import worth
 from recipes.laboratory.sampling import Samples, complete, sample
 from recipes.starts.read import Problems
@@ -94,6 +94,7 @@ def make_bench(
         seed: of the samples.
     """
     generator, order = torch.Generator().manual_seed(seed), random.Random(seed)
+    answers = answers_of(problems)
     sampled = sample(
         actor,
         tokenizer,
@@ -102,12 +103,14 @@ def make_bench(
         max_tokens=TASK.max_response_tokens,
         generator=generator,
     )
-    states = states_of(sampled, texts_and_answers(problems, responses), tokenizer)
+    states = states_of(sampled, tokenizer)
     # In the last segment of a response is its box: the others are steps.
     lengths: dict[int, int] = {}
     for state in states:
         lengths[state.row] = state.number
-    asked = [order.choice([s for s in states if s.row == row and s.number < last]) for row, last in lengths.items() if last]
+    asked = [
+        order.choice([s for s in states if s.row == row and s.number < last]) for row, last in lengths.items() if last
+    ]
     steps = complete(
         actor,
         tokenizer,
@@ -122,11 +125,11 @@ def make_bench(
         different = dict.fromkeys(text.partition(DELIMITER)[0] + DELIMITER for text in texts if DELIMITER in text)
         candidates.append([_behind(state, text, tokenizer) for text in different])
     every = [*states, *(candidate for group in candidates for candidate in group)]
-    known = worth(actor, tokenizer, every, continuations=CONTINUATIONS, generator=generator)
+    known = worth(actor, tokenizer, every, answers, continuations=CONTINUATIONS, generator=generator)
     shares, rest = known[: len(states)], iter(known[len(states) :])
     # An independent estimate of V(x): its noise would otherwise be that of the states it is compared with.
     firsts = [state for state in states if state.number == 0]
-    starts = worth(actor, tokenizer, firsts, continuations=CONTINUATIONS, generator=generator)
+    starts = worth(actor, tokenizer, firsts, answers, continuations=CONTINUATIONS, generator=generator)
     of_problem = {state.problem: share for state, share in zip(firsts, starts, strict=True)}
     chosen: list[State] = []
     worths: list[float] = []
@@ -138,6 +141,12 @@ def make_bench(
             chosen += group
             worths += values
     return Bench(sampled, states, shares, [of_problem[state.problem] for state in states], chosen, worths, sets)
+
+
+def answers_of(problems: Problems) -> dict[str, str]:
+    """Text -> answer."""
+    texts = [messages[0]["content"] for messages in problems.messages]
+    return dict(zip(texts, problems.answers, strict=True))
 
 
 def _behind(state: State, step: str, tokenizer: "PreTrainedTokenizerBase") -> State:

@@ -51,6 +51,12 @@ class Judged:
         return int(self.traces.response_mask.sum(1)[self.of].sum())
 
 
+def question(template: CriticTemplate, state: State, rate: float) -> str:
+    """The text that a trace stands behind."""
+    head = template.head(state.problem, rate, "")
+    return f"{USER}{head}{state.partial}{template.tail}{END}{ASSISTANT}"
+
+
 class GenerativeCritic:
     """Writes traces, and learns by imitation or by REINFORCE.
 
@@ -68,11 +74,6 @@ class GenerativeCritic:
         self._optimizer = torch.optim.AdamW(self.model.parameters(), lr=lr, weight_decay=0.0)
         self._method = GenAcCritic()
 
-    def asked(self, state: State, rate: float) -> str:
-        """The text before the trace."""
-        head = self.template.head(state.problem, rate, "")
-        return f"{USER}{head}{state.partial}{self.template.tail}{END}{ASSISTANT}"
-
     def judge(self, states: Sequence[State], rate: float, generator: torch.Generator) -> Judged:
         """A trace at T=1 of each state, which states that are alike share.
 
@@ -87,10 +88,9 @@ class GenerativeCritic:
         different = {state.place: state for state in states}
         chosen = sorted(different.values(), key=lambda state: len(state.ids))  # alike in length: little is padding
         places = {state.place: place for place, state in enumerate(chosen)}
-        prefixes = [torch.tensor(ids) for ids in self._tokenizer([self.asked(s, rate) for s in chosen])["input_ids"]]
-        traces = complete(
-            self.model, self._tokenizer, prefixes, samples=1, max_tokens=MOST_TOKENS, generator=generator
-        )
+        asked = [question(self.template, state, rate) for state in chosen]
+        prefixes = [torch.tensor(ids) for ids in self._tokenizer(asked)["input_ids"]]
+        traces = complete(self.model, self._tokenizer, prefixes, samples=1, max_tokens=MOST_TOKENS, generator=generator)
         of = torch.tensor([places[state.place] for state in states])
         each = [read_value(text) for text in traces.texts]
         read = [each[place] for place in of.tolist()]
@@ -129,7 +129,7 @@ class GenerativeCritic:
         logits = self.model(input_ids=ids).logits[:, :-1]
         loss = cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten())
         self._descend(loss)
-        return float(loss)
+        return float(loss.detach())
 
     def renew(self, lr: float) -> None:
         """A new Adam: what comes next is another stage."""

@@ -45,7 +45,7 @@ TASK = Task(
     max_response_tokens=84,
     split=split_problems,
     phases=(
-        Phase(right_solution, steps=1200, lr=3e-3, decays=True, problems=16),
+        Phase(right_solution, steps=900, lr=3e-3, decays=True, problems=16),
         Phase(careless_solution, steps=100, lr=3e-4, decays=False, problems=16),
     ),
 )

@@ -1,6 +1,5 @@
 """Where all runs begin: a smaller model than the other recipes', after the same kind of warm start."""
 
-import hashlib
 from pathlib import Path
 
 import torch
@@ -63,11 +62,6 @@ def begin(split: str) -> tuple[Beginning, Problems]:
     evaluated = _as_read(getattr(sets, split))
     begun = Beginning(model.eval(), tokenizer, _as_read(sets.train), evaluated, TASK.max_response_tokens)
     return begun, _as_read(critic_problems(SEED))
-
-
-def digest() -> str:
-    """16 hexadecimal digits of the kept weights."""
-    return hashlib.sha256(KEPT.read_bytes()).hexdigest()[:16]
 
 
 def _as_read(problems: list[Problem]) -> Problems:

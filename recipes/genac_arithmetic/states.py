@@ -8,7 +8,6 @@ import torch
 
 from pacs.algorithm.genac import segment_starts
 from recipes.laboratory.sampling import Samples
-from recipes.starts.read import Problems
 
 if TYPE_CHECKING:  # it takes seconds to import
     from transformers import PreTrainedTokenizerBase
@@ -28,7 +27,6 @@ class State:
 
     problem: str
     partial: str
-    answer: str
     row: int
     number: int
     start: int
@@ -41,32 +39,31 @@ class State:
         return self.problem, self.partial
 
 
-def states_of(samples: Samples, problems: Sequence[tuple[str, str]], tokenizer: "PreTrainedTokenizerBase") -> list[State]:
+def states_of(samples: Samples, tokenizer: "PreTrainedTokenizerBase") -> list[State]:
     """All states of responses, those of a response one after the other.
 
     Args:
         samples: B responses.
-        problems: of each response, the problem's text and its answer.
-        tokenizer: of the actor.
+        tokenizer: of the actor; a token of it is a character.
     """
     width = samples.response_mask.shape[1]
     columns = samples.ids.shape[1] - width
+    # Decoding tokens one by one would take longer than sampling them.
+    different = samples.ids.unique().tolist()
+    text_of = dict(
+        zip(different, tokenizer.batch_decode([[each] for each in different], skip_special_tokens=True), strict=True)
+    )
     found = []
-    for row, (problem, answer) in enumerate(problems):
+    for row in range(len(samples)):
         asked = samples.ids[row, :columns][samples.attention_mask[row, :columns] == 1]
         tokens = samples.ids[row, columns:][samples.response_mask[row]]
-        texts = [tokenizer.decode([token]) for token in tokens.tolist()]
+        problem = tokenizer.decode(asked, skip_special_tokens=True)
+        texts = [text_of[token] for token in tokens.tolist()]
         starts = segment_starts(texts, DELIMITER, 1, NO_LIMIT)
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(tokens)], strict=True)):
             ids = torch.cat([asked, tokens[:start]])
-            found.append(State(problem, "".join(texts[:start]), answer, row, number, start, end, ids))
+            found.append(State(problem, "".join(texts[:start]), row, number, start, end, ids))
     return found
-
-
-def texts_and_answers(problems: Problems, size: int) -> list[tuple[str, str]]:
-    """The problem's text and answer of each response, of which each problem has so many."""
-    pairs = [(message[0]["content"], answer) for message, answer in zip(problems.messages, problems.answers, strict=True)]
-    return [pair for pair in pairs for _ in range(size)]
 
 
 def of_tokens(states: Sequence[State], values: Sequence[float], shape: torch.Size) -> tuple[torch.Tensor, torch.Tensor]:

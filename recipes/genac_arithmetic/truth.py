@@ -1,6 +1,6 @@
 """What states are worth: the share of right ones among many continuations of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -18,6 +18,7 @@ def worth(
     actor: "Qwen3ForCausalLM",
     tokenizer: "PreTrainedTokenizerBase",
     states: Sequence[State],
+    answers: Mapping[str, str],
     *,
     continuations: int,
     generator: torch.Generator,
@@ -30,6 +31,7 @@ def worth(
         actor: continues them at T=1.
         tokenizer: of it.
         states: N of them.
+        answers: to their problems, by the problems' texts.
         continuations: of each, K.
         generator: of the random numbers.
     """
@@ -46,7 +48,9 @@ def worth(
     shares = {}
     for state, texts in zip(chosen, counts.texts, strict=True):
         ends = list(texts)
-        labels = grade([state.partial + end for end in ends], [state.answer] * len(ends), [TASK.verifier] * len(ends))
+        labels = grade(
+            [state.partial + end for end in ends], [answers[state.problem]] * len(ends), [TASK.verifier] * len(ends)
+        )
         right = sum(texts[end] * label for end, label in zip(ends, labels.tolist(), strict=True))
         shares[state.place] = right / continuations
     return [shares[state.place] for state in states]

@@ -176,9 +176,7 @@ def _sample_chunk(
     )
 
 
-def padded(
-    tokenizer: "PreTrainedTokenizerBase", prefixes: Sequence[torch.Tensor]
-) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(tokenizer: "PreTrainedTokenizerBase", prefixes: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """(P, N) int64: P prefixes of (N,) int64 tokens, padded on the left, and the mask of what is no padding."""
     width = max(map(len, prefixes))
     ids = torch.stack([pad(prefix, (width - len(prefix), 0), value=tokenizer.pad_token_id) for prefix in prefixes])
