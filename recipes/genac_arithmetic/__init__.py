@@ -8,6 +8,7 @@ critic.py       the generative critic: what it is asked, its traces, SFT and REI
 heads.py        the value head beside it
 truth.py        what a state is worth: shares of right continuations
 bench.py        states and candidates with what they are worth; measures.py: errors and rankings
+solving.py      pass@1
 frozen.py       the actor as it begins, with its responses
 teaching.py     SFT, made once and kept
 pretraining.py  the stages of the critics, the actor frozen

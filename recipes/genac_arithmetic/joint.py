@@ -16,11 +16,11 @@ from recipes.genac_arithmetic.critic import TOLD, GenerativeCritic, Judged
 from recipes.genac_arithmetic.heads import valued
 from recipes.genac_arithmetic.pretraining import Weights
 from recipes.genac_arithmetic.sizes import Sizes
+from recipes.genac_arithmetic.solving import pass_at_1
 from recipes.genac_arithmetic.start import begin
 from recipes.genac_arithmetic.states import of_tokens, states_of
 from recipes.genac_arithmetic.truth import worth
 from recipes.laboratory.beginning import Beginning
-from recipes.laboratory.evaluation import evaluate
 from recipes.laboratory.learner import Learner
 from recipes.laboratory.methods import method_named
 from recipes.laboratory.ppo import Critic
@@ -144,19 +144,11 @@ def joint(
     evaluations: list[dict[str, Any]] = []
 
     def look(step: int) -> None:
-        measured = evaluate(
-            begun.policy,
-            begun.tokenizer,
-            begun.evaluated.of(range(sizes.test_problems)),
-            samples=sizes.test_samples,
-            max_tokens=begun.max_response_tokens,
-            seed=seed * 1_000 + step,
-        )
-        pass_at_1 = sum(measured["right"]) / (sizes.test_samples * sizes.test_problems)
-        evaluations.append({"step": step, "tokens": tokens, "tokens_each": tokens_each, "pass@1": pass_at_1})
-        say(f"{name}, step {step}: pass@1 {pass_at_1:.3f}")
+        share = pretraining["pass@1"] if step == 0 else pass_at_1(begun, sizes, seed * 1_000 + step)
+        evaluations.append({"step": step, "tokens": tokens, "tokens_each": tokens_each, "pass@1": share})
+        say(f"{name}, step {step}: pass@1 {share:.3f}")
 
-    look(0)
+    look(0)  # the start, as the critics' stage has measured it
     for step in range(1, sizes.steps + 1):
         batch = rollouts.next()
         tokens, tokens_each = tokens + batch.tokens, tokens_each + batch.tokens

@@ -62,7 +62,8 @@ def page(found: Results) -> str:
     seconds = sum(result["seconds"] for stage in found.values() for result in stage.values())
     seeds = len(found.get(CRITICS, {}))
     head = (
-        f"{seeds} seeds; mean ± half of the 95% interval over them (Student's t); {seconds / 60:.0f} minutes of processor "
+        f"{seeds} seeds; mean ± half of the 95% interval over them (Student's t); {seconds / 60:.0f} minutes of "
+        f"processor "
         "time in all."
     )
     parts = [head, values(found), bars(found), trained(found), after(found), f"![values and pass@1]({PICTURE})"]
@@ -97,8 +98,10 @@ def values(found: Results) -> str:
     rate, states = fmean(each["rate"] for each in of), fmean(each["states"] for each in of)
     sets, candidates = fmean(each["sets"] for each in of), fmean(each["candidates"] for each in of)
     told = (
-        f"Values of the start's states ({states:.0f} a seed; pass rate {rate:.3f}), against shares of 64 continuations, "
-        f"their noise taken off. Top-1 is of {sets:.0f} sets a seed of {candidates:.1f} different steps among 8 sampled, "
+        f"Values of the start's states ({states:.0f} a seed; pass rate {rate:.3f}), against shares of 64 "
+        f"continuations, "
+        f"their noise taken off. Top-1 is of {sets:.0f} sets a seed of {candidates:.1f} different steps among 8 "
+        f"sampled, "
         "ties right; then with a tie drawn, where any candidate is the best "
         f"{chance:.2f} of the time. After SFT {right:.1%} of the traces redo the steps as the program does."
     )
@@ -186,10 +189,14 @@ def trained(found: Results) -> str:
         "at GRPO's tokens",
     ]
     told = (
-        f"pass@1 on the test problems, from {start} at the start. Less GRPO's: at the end, runs of one seed as pairs, with "
-        "the 95% interval. Thousand tokens: all that were generated, the critic's among them; the next column says how many "
-        "if states that are alike were judged one by one, as they would be where no two responses begin alike. The last "
-        "column is pass@1 when as many tokens were generated as GRPO's run has at its end. True values are shares of 16 "
+        f"pass@1 on the test problems, from {start} at the start. Less GRPO's: at the end, runs of one seed as "
+        f"pairs, with "
+        "the 95% interval. Thousand tokens: all that were generated, the critic's among them; the next column "
+        "says how many "
+        "if states that are alike were judged one by one, as they would be where no two responses begin alike. "
+        "The last "
+        "column is pass@1 when as many tokens were generated as GRPO's run has at its end. True values are "
+        "shares of 16 "
         "continuations, which are not counted."
     )
     return f"### Joint training\n\n{told}\n\n{table(heads, rows)}"

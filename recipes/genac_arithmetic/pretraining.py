@@ -14,12 +14,14 @@ from recipes.genac_arithmetic.critic import GenerativeCritic
 from recipes.genac_arithmetic.frozen import Frozen, frozen_actor
 from recipes.genac_arithmetic.heads import pretrained, valued
 from recipes.genac_arithmetic.sizes import Sizes
+from recipes.genac_arithmetic.solving import pass_at_1
+from recipes.genac_arithmetic.start import begin
 from recipes.genac_arithmetic.states import State
 from recipes.genac_arithmetic.traces import follows, trace
 
 Weights = dict[str, torch.Tensor]
 #: Of the curve of REINFORCE.
-POINTS = 4
+POINTS = 2
 
 
 def critics(seed: int, sizes: Sizes, say: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, Weights]]:
@@ -39,6 +41,7 @@ def critics(seed: int, sizes: Sizes, say: Callable[[str], None]) -> tuple[dict[s
     )
     result = {
         "rate": frozen.rate,
+        "pass@1": pass_at_1(begin("test")[0], sizes, seed),
         "states": len(bench.states),
         "sets": len(bench.sets),
         "candidates": len(bench.candidates) / max(1, len(bench.sets)),
@@ -89,6 +92,7 @@ def reinforced(
     say(f"rate {name}, after SFT: {_said(sft)}, traces right {sft['traces_right']:.3f}")
     curve, rl = [{"step": 0, "mse": sft["mse"]}], sft
     for step in range(1, sizes.rl_steps + 1):
+        critic.set_lr(sizes.rl_lr * min(1.0, 2 * (1 - step / sizes.rl_steps) + 0.02))
         states = order.sample(frozen.states, min(sizes.rl_states, len(frozen.states)))
         judged = critic.judge(states, frozen.rate, generator)
         reward = critic.reinforce(judged, [float(frozen.outcomes[state.row]) for state in states])

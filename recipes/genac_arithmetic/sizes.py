@@ -9,7 +9,7 @@ JOINT = ("grpo", "rloo", "vcppo", "genac", "genac_95", "genac_0", "counted", "co
 #: Sizes that decide nothing of the first.
 OF_JOINT = {
     *("steps", "prompts", "responses", "updates_per_step", "lr", "critic_states", "critic_lr", "joint_head_lr"),
-    *("continuations", "test_problems", "test_samples", "evaluate_every"),
+    *("continuations", "evaluate_every"),
 }
 
 
@@ -18,13 +18,13 @@ class Sizes:
     """Sizes and learning rates of all stages."""
 
     #: Responses to each of the critics' problems, by the actor as it begins: what critics learn from.
-    pool_responses: int = 4
-    #: REINFORCE with the actor frozen.
-    rl_steps: int = 100
-    rl_states: int = 128
+    pool_responses: int = 1
+    #: REINFORCE with the actor frozen: steps, states a step, and the learning rate, which falls over the second half.
+    rl_steps: int = 80
+    rl_states: int = 96
     rl_lr: float = 3e-4
     #: A value head: steps, responses a step.
-    head_steps: int = 300
+    head_steps: int = 120
     head_responses: int = 32
     head_lr: float = 1e-3
     #: Joint training.
@@ -32,20 +32,20 @@ class Sizes:
     prompts: int = 8
     responses: int = 8
     updates_per_step: int = 2
-    lr: float = 5e-4
+    lr: float = 2e-4
     #: Of a step's states, those that the critic learns from, and its learning rates: the generative one's, a head's.
-    critic_states: int = 128
-    critic_lr: float = 3e-4
+    critic_states: int = 64
+    critic_lr: float = 2e-4
     joint_head_lr: float = 5e-4
     #: Continuations of each state, where the arm's values are such shares.
     continuations: int = 16
     #: Problems that decide values' errors, and responses to each.
     probe_problems: int = 64
-    probe_responses: int = 2
+    probe_responses: int = 1
     #: Problems that pass@1 is of, samples of each, and steps from one evaluation to the next.
-    test_problems: int = 96
-    test_samples: int = 64
-    evaluate_every: int = 10
+    test_problems: int = 64
+    test_samples: int = 32
+    evaluate_every: int = 15
 
     def asked(self, stage: str) -> dict[str, Any]:
         """Those that decide a stage, as JSON."""

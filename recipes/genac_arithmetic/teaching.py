@@ -1,8 +1,12 @@
 """SFT: a critic that writes the program's traces, made once, as the actor's warm start is.
 
-python -m recipes.genac_arithmetic.teaching    (trains it anew, and keeps it in the repository)
+python -m recipes.genac_arithmetic.teaching              (trains it anew, and keeps it in the repository)
+python -m recipes.genac_arithmetic.teaching --round 2    (goes on with what is kept)
+
+What is kept is of two rounds, one after the other.
 """
 
+import argparse
 import random
 from pathlib import Path
 
@@ -15,9 +19,9 @@ from recipes.genac_arithmetic.critic import NOT_TOLD, TOLD, GenerativeCritic, qu
 from recipes.genac_arithmetic.frozen import Frozen, frozen_actor
 from recipes.genac_arithmetic.traces import trace
 
-#: Of the actor's responses that the states are of; no seed of a comparison has it.
-SEED, RESPONSES = 1000, 2
-STEPS, STATES, LR = 300, 24, 1.5e-3
+#: Of the actor's responses that the states are of, plus the round; no seed of a comparison is near it.
+SEED, RESPONSES = 999, 2
+STEPS, STATES, LR = 300, 24, 1e-3
 #: SFT tells rates of this range, of which one is the actor's: what a rate means is to be learned, too.
 RATES = (0.1, 0.9)
 TEMPLATES = {"told": TOLD, "untold": NOT_TOLD}
@@ -29,17 +33,20 @@ def weights() -> dict[str, torch.Tensor]:
     return {name: value.float() for name, value in load_file(KEPT).items()}
 
 
-def teach(frozen: Frozen, *, steps: int = STEPS) -> GenerativeCritic:
-    """A critic that begins as the actor, after SFT on the program's traces of the actor's states.
+def teach(frozen: Frozen, number: int = 1, *, steps: int = STEPS) -> GenerativeCritic:
+    """A critic after a round of SFT on the program's traces of the actor's states.
 
     It learns both templates: of every other state it is told no rate, and neither is the program.
 
     Args:
         frozen: the actor, with its responses to the critics' problems.
+        number: of the round. The first begins as the actor, others as the critic that is kept.
         steps: updates.
     """
-    order = random.Random(SEED)
+    order = random.Random(SEED + number)
     critic = GenerativeCritic(frozen.actor, frozen.tokenizer, TOLD, LR)
+    if number > 1:
+        critic.model.load_state_dict(weights())
     templates = list(TEMPLATES.values())
     for step in range(1, steps + 1):
         critic.set_lr(LR * min(1.0, step / 20, 2 * (1 - step / steps) + 0.02))
@@ -58,8 +65,11 @@ def teach(frozen: Frozen, *, steps: int = STEPS) -> GenerativeCritic:
 
 def main() -> None:
     """The command."""
+    parser = argparse.ArgumentParser(prog="python -m recipes.genac_arithmetic.teaching", description=__doc__)
+    parser.add_argument("--round", type=int, default=1, help="from 1 (default: 1)")
+    number = parser.parse_args().round
     torch.set_num_threads(1)
-    state = teach(frozen_actor(SEED, RESPONSES)).model.state_dict()
+    state = teach(frozen_actor(SEED + number, RESPONSES), number).model.state_dict()
     small = {name: value.to(torch.bfloat16) for name, value in state.items()}
     write_atomically(KEPT, save(small, metadata={"format": "pt"}))
 

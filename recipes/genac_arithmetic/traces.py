@@ -1,11 +1,12 @@
-r"""What the critic is taught to write: each step of a partial solution redone digit by digit, and a coarse score.
+r"""What the critic is taught to write: each step of a partial solution redone, a digit a token, and a coarse score.
 
     problem             47 a+5 b-3 c+8
     partial solution    47a+5=52 52b-3=59
-    trace               a7+5=2+5y b2-3=9-4n\boxed{1}
+    trace               47a+5=52y 52b-3=49n\boxed{1}
 
-A step is its letter, the last digit of the total, the change, the new last digit, the sign of what is carried (a point
-where nothing is), the new first digit, and whether the step says the same. What follows the first mistake is not read.
+A step is redone as it should be, from the total that is right before it, and y or n says whether the partial solution
+has the same. What follows the first mistake is not read. To write steps is what the actor can do, and the critic begins
+as the actor; a trace of another form took a model of this size far longer to learn.
 
 The program does not know the actor. It scores a mistake with 1; a sound beginning with the actor's rate of success, of
 which it is told, and past the half of the steps with halfway from there to certainty.
@@ -33,9 +34,11 @@ def redone(problem: str, partial: str) -> tuple[list[str], bool]:
     for number, step in enumerate(steps):
         if number >= len(terms):  # a step more than there are terms: nothing to redo
             return lines, False
-        line, right, total = _step(total, terms[number])
+        change = int(terms[number][1:])
+        right = f"{total:02d}{terms[number][0]}{change:+d}={total + change:02d}"
+        total += change
         sound = step == right
-        lines.append(line + ("y" if sound else "n"))
+        lines.append(right + ("y" if sound else "n"))
         if not sound:
             return lines, False
     return lines, True
@@ -60,12 +63,3 @@ def follows(text: str, problem: str, partial: str) -> bool:
     """Whether a trace redoes the steps as the program does, whatever it scores."""
     lines, _ = redone(problem, partial)
     return read_score(text) is not None and text.partition("\\boxed")[0] == " ".join(lines)
-
-
-def _step(total: int, term: str) -> tuple[str, str, int]:
-    """A step redone, the step as it should be written, and the new total."""
-    letter, change = term[0], int(term[1:])
-    new = total + change
-    carried = "+" if new // 10 > total // 10 else "-" if new // 10 < total // 10 else "."
-    line = f"{letter}{total % 10}{change:+d}={new % 10}{carried}{new // 10}"
-    return line, f"{total:02d}{letter}{change:+d}={new:02d}", new

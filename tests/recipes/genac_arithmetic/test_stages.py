@@ -35,6 +35,7 @@ def _critics() -> dict[str, object]:
     numbers = {"mse": 0.1, "explained": 0.2, "top": 0.7, "top_drawn": 0.6, "top_chance": 0.4, "unparsable": 0.0}
     return {
         "rate": 0.4,
+        "pass@1": 0.4,
         "states": 10,
         "sets": 3,
         "candidates": 2.5,
