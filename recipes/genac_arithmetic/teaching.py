@@ -3,7 +3,7 @@
 python -m recipes.genac_arithmetic.teaching              (trains it anew, and keeps it in the repository)
 python -m recipes.genac_arithmetic.teaching --round 2    (goes on with what is kept)
 
-What is kept is of two rounds, one after the other.
+What is kept is of one round.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from recipes.genac_arithmetic.traces import trace
 
 #: Of the actor's responses that the states are of, plus the round; no seed of a comparison is near it.
 SEED, RESPONSES = 999, 2
-STEPS, STATES, LR = 300, 24, 1e-3
+STEPS, STATES, LR = 600, 24, 3e-3
 #: SFT tells rates of this range, of which one is the actor's: what a rate means is to be learned, too.
 RATES = (0.1, 0.9)
 TEMPLATES = {"told": TOLD, "untold": NOT_TOLD}
@@ -49,7 +49,7 @@ def teach(frozen: Frozen, number: int = 1, *, steps: int = STEPS) -> GenerativeC
         critic.model.load_state_dict(weights())
     templates = list(TEMPLATES.values())
     for step in range(1, steps + 1):
-        critic.set_lr(LR * min(1.0, step / 20, 2 * (1 - step / steps) + 0.02))
+        critic.set_lr(LR * min(1.0, step / 50, 2 * (1 - step / steps) + 0.02))
         states = order.sample(frozen.states, min(STATES, len(frozen.states)))
         rates = [round(order.uniform(*RATES), 2) for _ in states]
         asked, traces = [], []

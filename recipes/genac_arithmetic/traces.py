@@ -2,11 +2,12 @@ r"""What the critic is taught to write: each step of a partial solution redone, 
 
     problem             47 a+5 b-3 c+8
     partial solution    47a+5=52 52b-3=59
-    trace               47a+5=52y 52b-3=49n\boxed{1}
+    trace               47a+5=52:52y 52b-3=49:59n\boxed{1}
 
-A step is redone as it should be, from the total that is right before it, and y or n says whether the partial solution
-has the same. What follows the first mistake is not read. To write steps is what the actor can do, and the critic begins
-as the actor; a trace of another form took a model of this size far longer to learn.
+A step is redone as it should be, from the total that is right before it; then comes the total that the partial solution
+has there, and y or n says whether it has the same step. What follows the first mistake is not read. To write steps is
+what the actor can do, and the critic begins as the actor: traces of other forms took a model of this size far longer to
+learn.
 
 The program does not know the actor. It scores a mistake with 1; a sound beginning with the actor's rate of success, of
 which it is told, and past the half of the steps with halfway from there to certainty.
@@ -15,7 +16,7 @@ which it is told, and past the half of the steps with halfway from there to cert
 from pacs.algorithm.genac import read_score
 
 #: Of a trace of seven steps, with its end-of-turn token.
-MOST_TOKENS = 84
+MOST_TOKENS = 104
 MISTAKE = 1
 #: What is taken for the rate where none is told.
 UNTOLD = 0.5
@@ -38,7 +39,7 @@ def redone(problem: str, partial: str) -> tuple[list[str], bool]:
         right = f"{total:02d}{terms[number][0]}{change:+d}={total + change:02d}"
         total += change
         sound = step == right
-        lines.append(right + ("y" if sound else "n"))
+        lines.append(f"{right}:{step.partition('=')[2]}{'y' if sound else 'n'}")
         if not sound:
             return lines, False
     return lines, True

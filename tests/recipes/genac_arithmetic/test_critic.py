@@ -47,13 +47,13 @@ def test_states_that_are_alike_share_a_trace_and_unread_ones_the_value_before(cr
 
 def test_reinforce_brings_values_to_the_outcomes(critic: GenerativeCritic) -> None:
     """Two problems, one that always ends well; the critic first scores both at random."""
-    partials = [f"{number}a+5=52 " for number in range(10, 34)]
+    partials = [f"{number}a+5=52 " for number in range(10, 22)]
     states = [_state(problem, partial) for problem in (GOOD, BAD) for partial in partials]
     outcomes = [float(state.problem == GOOD) for state in states]
     asked = [question(TOLD, state, 0.5) for state in states]
-    for step in range(60):
+    for step in range(40):
         critic.imitate(asked, [rf"\boxed{{{(7 * place + step) % 11}}}" for place in range(len(asked))])
-    critic.renew(1e-3)
+    critic.renew(2e-3)
     generator = torch.Generator().manual_seed(0)
 
     def error() -> float:
@@ -61,7 +61,7 @@ def test_reinforce_brings_values_to_the_outcomes(critic: GenerativeCritic) -> No
         return fmean((value - outcome) ** 2 for value, outcome in zip(judged.values, outcomes, strict=True))
 
     before = error()
-    rewards = [critic.reinforce(critic.judge(states, 0.5, generator), outcomes) for _ in range(40)]
+    rewards = [critic.reinforce(critic.judge(states, 0.5, generator), outcomes) for _ in range(25)]
     assert before > 0.2
     assert error() < 0.5 * before
     assert fmean(rewards[-5:]) > fmean(rewards[:5]) + 0.1
@@ -87,7 +87,7 @@ def test_the_kept_critic_redoes_steps_and_can_be_read() -> None:
     frozen = frozen_actor(1, 1)
     critic = GenerativeCritic(frozen.actor, frozen.tokenizer, TOLD, 1e-3)
     critic.model.load_state_dict(teaching.weights())
-    states = frozen.states[::40]
+    states = frozen.states[::80]
     judged = critic.judge(states, 0.4, torch.Generator().manual_seed(0))
     texts = [judged.traces.texts[place] for place in judged.of.tolist()]
     right = [follows(text, state.problem, state.partial) for text, state in zip(texts, states, strict=True)]

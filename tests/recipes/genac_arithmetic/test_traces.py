@@ -11,11 +11,11 @@ from recipes.genac_arithmetic.problems import TASK, critic_problems, split_probl
 from recipes.genac_arithmetic.traces import MISTAKE, MOST_TOKENS, follows, redone, trace
 
 PROBLEM = "47 a+5 b-3 c+8 d-9 e+1"
-LINE = re.compile(r"(\d\d)([a-z])([+-]\d)=(\d\d)([yn])")
+LINE = re.compile(r"(\d\d)([a-z])([+-]\d)=(\d\d):(\d\d)([yn])")
 
 
 def test_a_trace_as_it_is_documented() -> None:
-    assert trace("47 a+5 b-3 c+8", "47a+5=52 52b-3=59 ", 0.4) == r"47a+5=52y 52b-3=49n\boxed{1}"
+    assert trace("47 a+5 b-3 c+8", "47a+5=52 52b-3=59 ", 0.4) == r"47a+5=52:52y 52b-3=49:59n\boxed{1}"
 
 
 def test_every_step_of_careless_solutions_is_judged_as_arithmetic_judges_it() -> None:
@@ -32,13 +32,14 @@ def test_every_step_of_careless_solutions_is_judged_as_arithmetic_judges_it() ->
             assert sound == (wrong is None)
             assert len(lines) == (length if wrong is None else wrong + 1)
             total = int(problem.text.split()[0])
-            for line, term in zip(lines, problem.text.split()[1:], strict=False):
+            for line, term, step in zip(lines, problem.text.split()[1:], written, strict=False):
                 found = LINE.fullmatch(line)
                 assert found is not None
-                before, letter, change, after, verdict = found.groups()
+                before, letter, change, after, says, verdict = found.groups()
                 assert (letter, int(change), int(before)) == (term[0], int(term[1:]), total)
                 total += int(change)
                 assert int(after) == total
+                assert step.endswith(f"={says}")
                 assert verdict == ("n" if not sound and line is lines[-1] else "y")
             mistakes += not sound
             assert len(trace(problem.text, partial, 0.4)) < MOST_TOKENS
@@ -63,9 +64,9 @@ def test_an_untold_rate_is_not_used() -> None:
 
 
 def test_a_trace_follows_the_program_whatever_it_scores() -> None:
-    assert follows(r"47a+5=52y\boxed{0}", PROBLEM, "47a+5=52 ")
-    assert not follows(r"47a+5=52n\boxed{0}", PROBLEM, "47a+5=52 ")
-    assert not follows("47a+5=52y", PROBLEM, "47a+5=52 ")
+    assert follows(r"47a+5=52:52y\boxed{0}", PROBLEM, "47a+5=52 ")
+    assert not follows(r"47a+5=52:52n\boxed{0}", PROBLEM, "47a+5=52 ")
+    assert not follows("47a+5=52:52y", PROBLEM, "47a+5=52 ")
 
 
 def test_no_problem_is_in_two_sets() -> None:
