@@ -44,7 +44,7 @@ class Bench:
     sets: list[tuple[int, int]]
 
     def measured(self, valuer: Valuer, otherwise: float) -> dict[str, Any]:
-        """The numbers of a critic.
+        """The numbers of a critic; those of sets of candidates are None without any.
 
         Args:
             valuer: gives the values.
@@ -52,15 +52,16 @@ class Bench:
         """
         read = valuer(self.states)
         found = quality([otherwise if value is None else value for value in read], self.shares, CONTINUATIONS)
-        ranked = valuer(self.candidates)
+        ranked = valuer(self.candidates) if self.candidates else []
         values = [otherwise if value is None else value for value in ranked]
-        tops = ranking([(values[start:end], self.worths[start:end]) for start, end in self.sets])
+        sets = [(values[start:end], self.worths[start:end]) for start, end in self.sets]
+        tops = ranking(sets) if sets else None
         return {
             "mse": found.mse,
             "explained": found.explained,
-            "top": tops.top,
-            "top_drawn": tops.drawn,
-            "top_chance": tops.chance,
+            "top": tops and tops.top,
+            "top_drawn": tops and tops.drawn,
+            "top_chance": tops and tops.chance,
             "unparsable": sum(value is None for value in read) / len(read),
         }
 

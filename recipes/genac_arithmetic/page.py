@@ -109,7 +109,7 @@ def values(found: Results) -> str:
 
 
 def _of(results: Sequence[Mapping[str, Any]], key: str) -> str:
-    return plus_minus([each[key] for each in results]) if all(key in each for each in results) else ABSENT
+    return plus_minus([each[key] for each in results if each.get(key) is not None])
 
 
 def bars(found: Results) -> str:
@@ -206,7 +206,7 @@ def after(found: Results) -> str:
     """What critics know of the actor at the end of joint training."""
     rows = []
     for arm in ("vcppo", "genac", "genac_95", "genac_0"):
-        known = [run["critic"] for run in found.get(arm, {}).values()]
+        known = [run["critic"] for run in found.get(arm, {}).values() if "critic" in run]
         if known:
             keys = ("mse", "oracle", "explained", "top", "unparsable")
             rows.append([NAMES[arm], *(_of(known, key) for key in keys)])

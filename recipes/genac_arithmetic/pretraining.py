@@ -109,4 +109,6 @@ def program(states: list[State], rate: float) -> list[float | None]:
 
 
 def _said(numbers: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {numbers[name]:.4f}" for name in ("mse", "explained", "top", "top_drawn", "unparsable"))
+    return ", ".join(
+        f"{name} {numbers[name] or 0:.4f}" for name in ("mse", "explained", "top", "top_drawn", "unparsable")
+    )
