@@ -31,9 +31,10 @@ class Frozen:
         return float(self.outcomes.mean())
 
 
-def frozen_actor(seed: int, responses: int) -> Frozen:
-    """The start with so many responses of a seed to each of the critics' problems."""
+def frozen_actor(seed: int, responses: int, most: int | None = None) -> Frozen:
+    """The start with so many responses of a seed to each of the critics' problems, or to no more than so many."""
     begun, problems = begin("probe")
+    problems = problems.of(range(len(problems))[:most])
     actor: Qwen3ForCausalLM = begun.policy  # type: ignore[assignment]
     samples = sample(
         actor,

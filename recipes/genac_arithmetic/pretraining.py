@@ -27,7 +27,7 @@ POINTS = 2
 def critics(seed: int, sizes: Sizes, say: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, Weights]]:
     """The stage `critics`: the value head, and the generative critic that is told the rate, with their numbers."""
     started = time.process_time()
-    frozen = frozen_actor(seed, sizes.pool_responses)
+    frozen = frozen_actor(seed, sizes.pool_responses, sizes.pool_problems)
     bench = bench_of(frozen, seed, sizes)
     say(f"{time.process_time() - started:.0f} s: the actor's states are worth as is known now")
     head = pretrained(
@@ -62,7 +62,7 @@ def critics(seed: int, sizes: Sizes, say: Callable[[str], None]) -> tuple[dict[s
 def untold(seed: int, sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     """The stage `untold`: the generative critic that is not told the rate, on the same states."""
     started = time.process_time()
-    frozen = frozen_actor(seed, sizes.pool_responses)
+    frozen = frozen_actor(seed, sizes.pool_responses, sizes.pool_problems)
     result, _ = reinforced(frozen, bench_of(frozen, seed, sizes), "untold", seed, sizes, say)
     return result | {"seconds": time.process_time() - started}
 

@@ -17,7 +17,8 @@ OF_JOINT = {
 class Sizes:
     """Sizes and learning rates of all stages."""
 
-    #: Responses to each of the critics' problems, by the actor as it begins: what critics learn from.
+    #: The critics' problems, at most so many, and responses to each, by the actor as it begins: what critics learn from.
+    pool_problems: int = 1200
     pool_responses: int = 1
     #: REINFORCE with the actor frozen: steps, states a step, and the learning rate, which falls over the second half.
     rl_steps: int = 80

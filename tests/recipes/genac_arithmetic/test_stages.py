@@ -13,6 +13,7 @@ from recipes.genac_arithmetic import kept, page, stages
 from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
 
 TINY = Sizes(
+    pool_problems=16,
     pool_responses=1,
     rl_steps=1,
     rl_states=8,
