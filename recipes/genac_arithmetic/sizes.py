@@ -17,7 +17,7 @@ OF_JOINT = {
 class Sizes:
     """Sizes and learning rates of all stages."""
 
-    #: The critics' problems, at most so many, and responses to each, by the actor as it begins: what critics learn from.
+    #: Problems that critics learn from, at most so many, and responses of the actor to each as it begins.
     pool_problems: int = 1200
     pool_responses: int = 1
     #: REINFORCE with the actor frozen: steps, states a step, and the learning rate, which falls over the second half.
