@@ -18,7 +18,7 @@ from pacs.base.arguments import whole_seed
 from pacs.base.errors import UserError
 from pacs.base.locks import held
 from pacs.base.terminal import print
-from recipes.genac_arithmetic import kept
+from recipes.genac_arithmetic import kept, teaching
 from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
 from recipes.genac_arithmetic.stages import Job, run
 
@@ -51,6 +51,8 @@ def main() -> None:
     try:
         if not arguments.report:
             with held(arguments.weights, f"--weights {arguments.weights}", "another of these"):
+                if not teaching.KEPT.exists():
+                    teaching.keep()
                 run_missing(arguments.seeds, arguments.stages, Sizes(), arguments)
         from recipes.genac_arithmetic.page import rewrite  # matplotlib is slow to import
 

@@ -20,8 +20,9 @@ NEEDED = ("stage", "seed", "sizes", "start", "result", "date")
 
 
 def start_digest() -> str:
-    """16 hexadecimal digits of the kept weights: the actor's, and the critic's after SFT."""
-    return hashlib.sha256(start.KEPT.read_bytes() + teaching.KEPT.read_bytes()).hexdigest()[:16]
+    """16 hexadecimal digits of the kept weights that are there: the actor's, and the critic's after SFT."""
+    files = [file for file in (start.KEPT, teaching.KEPT) if file.exists()]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def key_of(stage: str, seed: int, sizes: Sizes) -> str:

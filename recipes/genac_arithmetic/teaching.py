@@ -63,15 +63,19 @@ def teach(frozen: Frozen, number: int = 1, *, steps: int = STEPS) -> GenerativeC
     return critic
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m recipes.genac_arithmetic.teaching", description=__doc__)
-    parser.add_argument("--round", type=int, default=1, help="from 1 (default: 1)")
-    number = parser.parse_args().round
+def keep(number: int = 1) -> None:
+    """Train a round, and keep the critic in the repository."""
     torch.set_num_threads(1)
     state = teach(frozen_actor(SEED + number, RESPONSES), number).model.state_dict()
     small = {name: value.to(torch.bfloat16) for name, value in state.items()}
     write_atomically(KEPT, save(small, metadata={"format": "pt"}))
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m recipes.genac_arithmetic.teaching", description=__doc__)
+    parser.add_argument("--round", type=int, default=1, help="from 1 (default: 1)")
+    keep(parser.parse_args().round)
 
 
 if __name__ == "__main__":
