@@ -6,6 +6,7 @@ distribution as with independent rows, for as many forward passes as there are d
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import torch
 from torch.nn.functional import pad
 
 from recipes.laboratory.decoding import Decoder
-from recipes.laboratory.sampling import encode, read_prompts
+from recipes.laboratory.sampling import encode, padded, read_prompts
 
 if TYPE_CHECKING:  # it takes seconds to import
     from transformers import PreTrainedTokenizerBase, Qwen3ForCausalLM
@@ -56,10 +57,27 @@ def count(
         generator: of the random numbers.
     """
     prompts = max(1, CHUNK_SAMPLES // samples)
-    parts = [
-        _count_chunk(model, tokenizer, messages[start : start + prompts], samples, max_tokens, generator)
-        for start in range(0, len(messages), prompts)
-    ]
+    chunks = [encode(tokenizer, messages[start : start + prompts]) for start in range(0, len(messages), prompts)]
+    return _joined([_count_chunk(model, tokenizer, *chunk, samples, max_tokens, generator) for chunk in chunks])
+
+
+@torch.no_grad()
+def count_behind(
+    model: "Qwen3ForCausalLM",
+    tokenizer: "PreTrainedTokenizerBase",
+    prefixes: Sequence[torch.Tensor],
+    *,
+    samples: int,
+    max_tokens: int,
+    generator: torch.Generator,
+) -> Counts:
+    """As `count`, behind (N,) int64 tokens each: of a prompt, and of how its response begins."""
+    each = max(1, CHUNK_SAMPLES // samples)
+    chunks = [padded(tokenizer, prefixes[start : start + each]) for start in range(0, len(prefixes), each)]
+    return _joined([_count_chunk(model, tokenizer, *chunk, samples, max_tokens, generator) for chunk in chunks])
+
+
+def _joined(parts: Sequence[Counts]) -> Counts:
     return Counts(
         [texts for part in parts for texts in part.texts],
         sum(part.tokens for part in parts),
@@ -70,13 +88,13 @@ def count(
 def _count_chunk(
     model: "Qwen3ForCausalLM",
     tokenizer: "PreTrainedTokenizerBase",
-    messages: list[list[dict[str, str]]],
+    ids: torch.Tensor,
+    mask: torch.Tensor,
     samples: int,
     max_tokens: int,
     generator: torch.Generator,
 ) -> Counts:
-    ids, mask = encode(tokenizer, messages)
-    width, prompts = ids.shape[1], len(messages)
+    width, prompts = ids.shape[1], len(ids)
     logits, read = read_prompts(model, ids, mask)
     decoder = Decoder(model, read, 1, max_tokens)
     visible, position = pad(mask, (0, max_tokens), value=1).bool(), mask.sum(1)
@@ -110,7 +128,7 @@ def _count_chunk(
             visible, position = visible[kept], position[kept]
         logits = decoder.step(token, position, visible[:, : width + t + 1])
         position = position + 1
-    texts: list[Counter[str]] = [Counter() for _ in messages]
+    texts: list[Counter[str]] = [Counter() for _ in range(prompts)]
     decoded = tokenizer.batch_decode([response for _, response, _ in ended_responses], skip_special_tokens=True)
     for (prompt, _, number), text in zip(ended_responses, decoded, strict=True):
         texts[prompt][text] += number

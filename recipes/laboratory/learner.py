@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 from pacs.algorithm import Method, ReferenceSchedule, batch_constants, method_loss
 from pacs.algorithm.aggregated import Aggregated
 from pacs.algorithm.memory import rank_stride, remembered
-from recipes.laboratory.ppo import ADVANTAGES, Ppo, Values
+from recipes.laboratory.ppo import ADVANTAGES, Critic, Ppo, Values
 from recipes.laboratory.reading import effective_ranks, hidden_states, log_probs, mean_entropy_slopes
 from recipes.laboratory.rollouts import Batch
 from recipes.laboratory.sampling import Samples
@@ -30,17 +30,24 @@ class Learner:
         method: with its settings.
         max_response_tokens: of a response.
         clock: is told what the reference takes.
+        critic: of PPO, one that has learned before; None: a new one.
     """
 
     def __init__(
-        self, policy: PreTrainedModel, settings: Settings, method: Method, max_response_tokens: int, clock: Clock
+        self,
+        policy: PreTrainedModel,
+        settings: Settings,
+        method: Method,
+        max_response_tokens: int,
+        clock: Clock,
+        critic: Critic | None = None,
     ) -> None:
         if isinstance(method, Aggregated):
             method = method.model_copy(update={"max_response_tokens": max_response_tokens})
         self._policy, self._settings, self._method, self._clock = policy, settings, method, clock
         self._schedule = ReferenceSchedule(method.reference)
         self._reference = copy.deepcopy(policy) if self._schedule.needs_model else None
-        self._values = Values(policy, method, settings.clip_grad) if isinstance(method, Ppo) else None
+        self._values = Values(policy, method, settings.clip_grad, critic) if isinstance(method, Ppo) else None
         self._memory: dict[str, float] = {}
         self._new_optimizer()
 

@@ -97,10 +97,11 @@ class Values:
         policy: the start.
         method: with its settings.
         clip_grad: the gradient's largest norm.
+        critic: to go on with, in place; None: a new one.
     """
 
-    def __init__(self, policy: PreTrainedModel, method: Ppo, clip_grad: float) -> None:
-        self._critic, self._method, self._clip_grad = Critic(policy), method, clip_grad
+    def __init__(self, policy: PreTrainedModel, method: Ppo, clip_grad: float, critic: Critic | None = None) -> None:
+        self._critic, self._method, self._clip_grad = critic or Critic(policy), method, clip_grad
         self._optimizer = torch.optim.AdamW(self._critic.parameters(), lr=method.critic_lr, weight_decay=0.0)
 
     @torch.no_grad()

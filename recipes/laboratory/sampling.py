@@ -119,10 +119,7 @@ def complete(
     each = max(1, CHUNK_ROWS // samples)
     parts = []
     for start in range(0, len(prefixes), each):
-        chosen = prefixes[start : start + each]
-        width = max(map(len, chosen))
-        ids = torch.stack([pad(prefix, (width - len(prefix), 0), value=tokenizer.pad_token_id) for prefix in chosen])
-        mask = torch.stack([pad(torch.ones_like(prefix), (width - len(prefix), 0)) for prefix in chosen])
+        ids, mask = padded(tokenizer, prefixes[start : start + each])
         parts.append(_sample_chunk(model, tokenizer, ids, mask, samples, max_tokens, generator))
     return joined(parts)
 
@@ -177,6 +174,14 @@ def _sample_chunk(
         log_probs=log_probs[:, :longest],
         entropies=entropies[:, :longest],
     )
+
+
+def padded(tokenizer: "PreTrainedTokenizerBase", prefixes: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """(P, N) int64: P prefixes of (N,) int64 tokens, padded on the left, and the mask of what is no padding."""
+    width = max(map(len, prefixes))
+    ids = torch.stack([pad(prefix, (width - len(prefix), 0), value=tokenizer.pad_token_id) for prefix in prefixes])
+    mask = torch.stack([pad(torch.ones_like(prefix), (width - len(prefix), 0)) for prefix in prefixes])
+    return ids, mask
 
 
 def encode(

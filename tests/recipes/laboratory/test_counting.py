@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedModel
 
 from recipes.laboratory import counting
-from recipes.laboratory.counting import count
+from recipes.laboratory.counting import count, count_behind
 from tests.recipes.laboratory.enumerated import (
     END,
     Numbers,
@@ -57,6 +57,18 @@ def test_responses_are_drawn_with_their_probabilities(chunk: int, draws: int, mo
         entropy += sum(entropies(model, prompt, response) * number for response, number in drawn.items())
     assert counted.tokens == length
     assert counted.entropy == pytest.approx(entropy, rel=1e-5)
+
+
+def test_what_goes_on_behind_a_beginning_is_drawn_with_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beginnings of several lengths, some of them in one batch."""
+    monkeypatch.setattr(counting, "CHUNK_SAMPLES", 8000)
+    model, begun = small_model(4), [[2, 3, 3, 2, 2], [3], [2, 3, 2]]
+    generator = torch.Generator().manual_seed(0)
+    prefixes = [torch.tensor(each) for each in begun]
+    counted = count_behind(model, Told(), prefixes, samples=4000, max_tokens=3, generator=generator)
+    for texts, each in zip(counted.texts, begun, strict=True):
+        drawn = Counter({tokens_of(text): number for text, number in texts.items()})
+        assert_drawn(drawn, exact_probabilities(model, each, most=3))
 
 
 def test_samples_of_a_prompt_are_independent() -> None:

@@ -1,0 +1,236 @@
+"""The results in README.md, between two marks, and their picture: from the records alone."""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from pacs.base.files import write_atomically
+from pacs.base.markdown import ABSENT, table
+from recipes.genac_arithmetic.kept import key_of, read
+from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
+from recipes.laboratory.statistics import difference
+from recipes.laboratory.tables import plus_minus
+
+README, PICTURE = "README.md", "results.png"
+MARKED = re.compile(r"(<!-- results: written by this recipe's command -->\n).*?(\n<!-- end of results -->)", re.DOTALL)
+NAMES = {
+    "grpo": "GRPO",
+    "rloo": "RLOO",
+    "vcppo": "VC-PPO",
+    "genac": "GenAC, lambda 1",
+    "genac_95": "GenAC, lambda .95",
+    "genac_0": "GenAC, lambda 0",
+    "counted": "true values, lambda 1",
+    "counted_0": "true values, lambda 0",
+}
+#: Of the errors of others that the critic's may be, and the most of its traces that may be unreadable.
+SHARE, UNPARSABLE = 0.75, 0.01
+#: Seeds of five in which GenAC is to end above GRPO.
+ABOVE = 4
+#: Stage -> seed -> result.
+Results = Mapping[str, Mapping[int, Mapping[str, Any]]]
+
+
+def rewrite(file: Path, folder: Path = Path(__file__).parent) -> list[Path]:
+    """Write the results into a folder's README.md, and their picture beside it; nothing where there are none."""
+    found = results(file)
+    if not found:
+        return []
+    readme = folder / README
+    text = readme.read_text(encoding="utf-8")
+    write_atomically(readme, MARKED.sub(lambda marks: f"{marks[1]}\n{page(found)}\n{marks[2]}", text))
+    from recipes.genac_arithmetic.picture import picture  # matplotlib is slow to import
+
+    write_atomically(folder / PICTURE, picture(found))
+    return [readme, folder / PICTURE]
+
+
+def results(file: Path, sizes: Sizes | None = None) -> Results:
+    """Of the sizes as they are now: records of others are left alone, and say nothing."""
+    found: dict[str, dict[int, Any]] = {}
+    for key, record in read(file).items():
+        if key == key_of(record["stage"], record["seed"], sizes or Sizes()):
+            found.setdefault(record["stage"], {})[record["seed"]] = record["result"]
+    return found
+
+
+def page(found: Results) -> str:
+    """The results as Markdown."""
+    seconds = sum(result["seconds"] for stage in found.values() for result in stage.values())
+    seeds = len(found.get(CRITICS, {}))
+    head = (
+        f"{seeds} seeds; mean ± half of the 95% interval over them (Student's t); {seconds / 60:.0f} minutes of "
+        f"processor "
+        "time in all."
+    )
+    parts = [head, values(found), bars(found), trained(found), after(found), f"![values and pass@1]({PICTURE})"]
+    return "\n\n".join(part for part in parts if part)
+
+
+def values(found: Results) -> str:
+    """What the critics say of the start's states."""
+    of = [*found.get(CRITICS, {}).values()]
+    untold = [*found.get(UNTOLD, {}).values()]
+    if not of:
+        return ""
+    lines = {
+        "V(x), the problem's own pass rate": [each["oracle"] for each in of],
+        "the program (SFT's teacher)": [each["program"] for each in of],
+        "value head": [each["head"] for each in of],
+        "generative, SFT": [each["sft"] for each in of],
+        "generative, SFT and RL": [each["rl"] for each in of],
+        "SFT, rate not told": [each["sft"] for each in untold],
+        "SFT and RL, rate not told": [each["rl"] for each in untold],
+    }
+    columns = {
+        "MSE": "mse",
+        "explained variance": "explained",
+        "top-1 of 8": "top",
+        "a tie drawn": "top_drawn",
+        "unparsable": "unparsable",
+    }
+    rows = [[name, *(_of(results, key) for key in columns.values())] for name, results in lines.items() if results]
+    chance = fmean(each["rl"]["top_chance"] for each in of)
+    right = fmean(each["sft"]["traces_right"] for each in of)
+    rate, states = fmean(each["rate"] for each in of), fmean(each["states"] for each in of)
+    sets, candidates = fmean(each["sets"] for each in of), fmean(each["candidates"] for each in of)
+    told = (
+        f"Values of the start's states ({states:.0f} a seed; pass rate {rate:.3f}), against shares of 64 "
+        f"continuations, "
+        f"their noise taken off. Top-1 is of {sets:.0f} sets a seed of {candidates:.1f} different steps among 8 "
+        f"sampled, "
+        "ties right; then with a tie drawn, where any candidate is the best "
+        f"{chance:.2f} of the time. After SFT {right:.1%} of the traces redo the steps as the program does."
+    )
+    return f"### Values\n\n{told}\n\n{table(['critic', *columns], rows)}"
+
+
+def _of(results: Sequence[Mapping[str, Any]], key: str) -> str:
+    return plus_minus([each[key] for each in results if each.get(key) is not None])
+
+
+def bars(found: Results) -> str:
+    """What was to be reached, and in how many seeds it was."""
+    of = found.get(CRITICS, {})
+    if not of:
+        return ""
+
+    def met(says: str, holds: Callable[[Mapping[str, Any]], bool]) -> list[str]:
+        return [says, f"{sum(holds(each) for each in of.values())} of {len(of)}"]
+
+    def ratio(key: str) -> str:
+        return plus_minus([each["rl"]["mse"] / each[key]["mse"] for each in of.values()])
+
+    rows = [
+        [
+            *met(f"MSE after RL at most {SHARE} times SFT's", lambda e: e["rl"]["mse"] <= SHARE * e["sft"]["mse"]),
+            ratio("sft"),
+        ],
+        [
+            *met(
+                f"MSE after RL at most {SHARE} times the value head's",
+                lambda e: e["rl"]["mse"] <= SHARE * e["head"]["mse"],
+            ),
+            ratio("head"),
+        ],
+        [*met("MSE after RL below V(x)'s", lambda e: e["rl"]["mse"] < e["oracle"]["mse"]), ratio("oracle")],
+        [
+            *met("unparsable below 1%", lambda e: e["rl"]["unparsable"] < UNPARSABLE),
+            _of([e["rl"] for e in of.values()], "unparsable"),
+        ],
+    ]
+    base = found.get("grpo", {})
+    for arm in ("genac", "genac_95", "genac_0"):
+        common = [seed for seed in found.get(arm, {}) if seed in base]
+        if common:
+            gains = [_end(found[arm][seed]) - _end(base[seed]) for seed in common]
+            above = sum(gain > 0 for gain in gains)
+            rows.append(
+                [f"pass@1 of {NAMES[arm]} above GRPO's at equal steps", f"{above} of {len(common)}", plus_minus(gains)]
+            )
+    return f"### Bars\n\n{table(['bar', 'seeds that meet it', 'ratio, or difference'], rows)}"
+
+
+def trained(found: Results) -> str:
+    """Where joint training ended."""
+    base = found.get("grpo", {})
+    arms = [arm for arm in JOINT if found.get(arm)]
+    if not base:
+        return ""
+    steps = [point["step"] for point in next(iter(base.values()))["evaluations"]]
+    rows = []
+    for arm in arms:
+        runs = found[arm]
+        through = [
+            plus_minus([run["evaluations"][place]["pass@1"] for run in runs.values()]) for place in range(len(steps))
+        ]
+        counted = arm.startswith("counted")
+        tokens = [run["evaluations"][-1]["tokens"] / 1000 for run in runs.values()]
+        each = [run["evaluations"][-1]["tokens_each"] / 1000 for run in runs.values()]
+        equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items() if seed in base]
+        rows.append(
+            [
+                NAMES[arm],
+                *through[1:],
+                ABSENT if arm == "grpo" else _less(runs, base),
+                *([ABSENT] * 3 if counted else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]),
+            ]
+        )
+    start = plus_minus([run["evaluations"][0]["pass@1"] for run in base.values()])
+    heads = [
+        "method",
+        *(f"step {step}" for step in steps[1:]),
+        "less GRPO's",
+        "thousand tokens",
+        "if each is judged",
+        "at GRPO's tokens",
+    ]
+    told = (
+        f"pass@1 on the test problems, from {start} at the start. Less GRPO's: at the end, runs of one seed as "
+        f"pairs, with "
+        "the 95% interval. Thousand tokens: all that were generated, the critic's among them; the next column "
+        "says how many "
+        "if states that are alike were judged one by one, as they would be where no two responses begin alike. "
+        "The last "
+        "column is pass@1 when as many tokens were generated as GRPO's run has at its end. True values are "
+        "shares of 16 "
+        "continuations, which are not counted."
+    )
+    return f"### Joint training\n\n{told}\n\n{table(heads, rows)}"
+
+
+def after(found: Results) -> str:
+    """What critics know of the actor at the end of joint training."""
+    rows = []
+    for arm in ("vcppo", "genac", "genac_95", "genac_0"):
+        known = [run["critic"] for run in found.get(arm, {}).values() if "critic" in run]
+        if known:
+            keys = ("mse", "oracle", "explained", "top", "unparsable")
+            rows.append([NAMES[arm], *(_of(known, key) for key in keys)])
+    if not rows:
+        return ""
+    told = "The critics of joint training at its end, on the states of their own actor."
+    heads = ["method", "MSE", "of V(x)", "explained variance", "top-1 of 8", "unparsable"]
+    return f"### Critics at the end\n\n{told}\n\n{table(heads, rows)}"
+
+
+def at_tokens(run: Mapping[str, Any], tokens: float) -> float:
+    """pass@1 of a run when it had generated so many tokens, on a straight line between its evaluations."""
+    points = [(float(point["tokens"]), float(point["pass@1"])) for point in run["evaluations"]]
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        if tokens <= x1:
+            return y0 + (y1 - y0) * (tokens - x0) / (x1 - x0)
+    return points[-1][1]
+
+
+def _less(runs: Mapping[int, Any], base: Mapping[int, Any]) -> str:
+    ours, theirs = ({seed: _end(run) for seed, run in each.items()} for each in (runs, base))
+    found = difference(ours, theirs, pairs=True)
+    return ABSENT if found is None else f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
+def _end(run: Mapping[str, Any]) -> float:
+    return float(run["evaluations"][-1]["pass@1"])
