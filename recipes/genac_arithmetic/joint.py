@@ -178,7 +178,7 @@ def joint(
         curve.append(point | {"tokens": tokens, "tokens_each": tokens_each})
         if step % sizes.evaluate_every == 0 or step == sizes.steps:
             look(step)
-    result = {"curve": curve, "evaluations": evaluations}
+    result: dict[str, Any] = {"curve": curve, "evaluations": evaluations}
     if judge is not None or head is not None:
         probe, _ = begin("probe")
         problems = probe.evaluated.of(range(sizes.probe_problems))

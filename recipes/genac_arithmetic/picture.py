@@ -24,9 +24,9 @@ def picture(found: Results) -> bytes:
         left, middle, right = figure.subplots(1, 3)
         critics = list(found.get(CRITICS, {}).values())
         _lines(left, [[(p["step"], p["mse"]) for p in each["curve"]] for each in critics], {"color": "C0"})
-        for name, style in (("oracle", ":"), ("head", "--")):
+        for name, dashes in (("oracle", ":"), ("head", "--")):
             if critics:
-                left.axhline(fmean(each[name]["mse"] for each in critics), color="0.4", linestyle=style, linewidth=1)
+                left.axhline(fmean(each[name]["mse"] for each in critics), color="0.4", linestyle=dashes, linewidth=1)
         set_title(left, "MSE through RL (dashes: value head, points: V(x))", SIZE_INCHES[0] / 3.2)
         left.set_xlabel("step of REINFORCE, the actor frozen")
         for place, arm in enumerate(arms):

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -39,7 +39,7 @@ def critics(seed: int, sizes: Sizes, say: Callable[[str], None]) -> tuple[dict[s
         lr=sizes.head_lr,
         seed=seed,
     )
-    result = {
+    result: dict[str, Any] = {
         "rate": frozen.rate,
         "pass@1": pass_at_1(begin("test")[0], sizes, seed),
         "states": len(bench.states),
@@ -81,7 +81,7 @@ def reinforced(
     critic = GenerativeCritic(frozen.actor, frozen.tokenizer, teaching.TEMPLATES[name], sizes.rl_lr)
     critic.model.load_state_dict(teaching.weights())
 
-    def read(states: list[State]) -> list[float | None]:
+    def read(states: Sequence[State]) -> list[float | None]:
         return critic.judge(states, frozen.rate, generator).read
 
     sft = bench.measured(read, frozen.rate)
@@ -103,7 +103,7 @@ def reinforced(
     return {"sft": sft, "rl": rl, "curve": curve}, critic
 
 
-def program(states: list[State], rate: float) -> list[float | None]:
+def program(states: Sequence[State], rate: float) -> list[float | None]:
     """What the program itself says of states: SFT's teacher."""
     return [read_value(trace(state.problem, state.partial, rate)) for state in states]
 

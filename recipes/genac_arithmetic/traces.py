@@ -30,7 +30,8 @@ def redone(problem: str, partial: str) -> tuple[list[str], bool]:
         partial: whole steps, as "47a+5=52 52b-3=49 ".
     """
     first, *terms = problem.split()
-    total, lines = int(first), []
+    total = int(first)
+    lines: list[str] = []
     steps = partial.split()
     for number, step in enumerate(steps):
         if number >= len(terms):  # a step more than there are terms: nothing to redo
