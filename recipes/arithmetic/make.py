@@ -62,7 +62,7 @@ def _make_into(folder: Path, seed: int, family: str) -> dict[str, float]:
 
     tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
     model = build_of_family(family, tokenizer, seed)
-    print(f"a {type(model).__name__} of {model.num_parameters():,} parameters", flush=True)
+    print(f"a {family.capitalize()} of {model.num_parameters():,} parameters", flush=True)
     warm_start(model, tokenizer, problems.train, problems.probe, seed)
     model.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
