@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -301,3 +302,20 @@ def test_other_states_are_refused_in_a_folder_that_has_some(bench: Any, fake: En
     assert status == 2
     assert "was sampled from another data file" in said
     assert bench()[0] == 0
+
+
+def test_a_candidate_that_has_ended_is_worth_its_outcome(
+    bench: Any, fake: Engines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Responses of a line and an answer: what goes on from the line has ended."""
+    monkeypatch.setattr(sys.modules[__name__], "LINES", 1)
+    assert bench()[0] == 0
+    states, candidates = (
+        [state for task in ("sums", "others") for state in read_states(tmp_path / f"bench/states/{task}{kind}.jsonl")]
+        for kind in ("", ".candidates")
+    )
+    ended = [state for state in candidates if state.ended]
+    assert 0 < len(ended) < len(candidates)
+    assert all(state.outcome == expected(state.text) for state in ended)
+    asked = sum(name == "actor" for name, _ in fake.asked)
+    assert asked == 6 + K * (len(states) + len(candidates) - len(ended))
