@@ -10,6 +10,7 @@ import torch
 from pacs.algorithm import ROW_COLUMNS
 from pacs.algorithm.row_losses import SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE
 from pacs.metrics import ours
+from pacs.metrics.correction import COLUMNS, effective_share
 from pacs.metrics.duplicates import duplicates
 from pacs.metrics.groups import group_table
 from pacs.metrics.ours import METRICS, OTHER, STATUSES, Metric
@@ -20,22 +21,18 @@ UPDATE_COLUMNS = frozenset(ROW_COLUMNS)
 OF_METHODS = frozenset({SEQUENCE_ADVANTAGE, TOKEN_ADVANTAGE, "score", "mixed", "grpo_fallback"})
 OF_TOKENS = {"entropy", "rollout_gap", "rollout_gap_worst"}
 OF_WEIGHTS = {"token_weight", "token_weight_least", "weighted_tokens", "penalized_tokens"}
-OF_CORRECTION = {"correction", "correction_square", "correction_largest", "rejected_tokens"}
 OF_ROWS = {"row", "update", "merged_tokens", "guided", "answer_probability", "answered"}
-OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | OF_CORRECTION | OF_ROWS
+OPTIONAL_UPDATE_COLUMNS = OF_METHODS | OF_TOKENS | OF_WEIGHTS | COLUMNS | OF_ROWS
 
-SATURATED_RESIDUAL = 0.01
-CALIBRATION_BINS = 10
+SATURATED_RESIDUAL, CALIBRATION_BINS = 0.01, 10
 
 #: Suffix -> the reduction of (S,) values to a 0-dimensional tensor; `per_token` also needs the tokens.
 REDUCERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "mean": torch.mean,
+    **dict.fromkeys(("mean", "fraction"), torch.mean),
     "std": torch.std,
     "min": torch.min,
     "max": torch.max,
-    "sum": torch.sum,
-    "count": torch.sum,
-    "fraction": torch.mean,
+    **dict.fromkeys(("sum", "count"), torch.sum),
     "rms": lambda values: values.square().mean().sqrt(),
     "q10": lambda values: values.quantile(0.1),
     "q50": lambda values: values.quantile(0.5),
@@ -70,10 +67,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
-            correction           sum over tokens of the weights of `method.update.correction`
-            correction_square    sum of their squares
-            correction_largest   largest of these weights
-            rejected_tokens      tokens whose weight is 0
+            correction, ...      `pacs.metrics.correction.COLUMNS`
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
@@ -100,11 +94,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     read = finite & (rows["active"] != 0)
     rows = {name: column[read] for name, column in rows.items()}
 
-    if "correction" in rows:
-        # Kish's effective sample size, of the tokens: (sum w)^2 / sum w^2, as a share of them.
-        w, squares, tokens = (rows[name].sum() for name in ("correction", "correction_square", "tokens"))
-        share = w.square() / (squares * tokens) if squares > 0 else torch.zeros(())
-        rows["correction_effective"] = share.expand(len(rows["tokens"]))
+    rows |= effective_share(rows)
     correct = rows["correct"] == 1
     selections = {ours.ACTIVE: torch.ones_like(correct)}
     classes = not bool((~correct & (rows["correct"] != 0)).any())

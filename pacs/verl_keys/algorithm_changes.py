@@ -92,7 +92,6 @@ DOES_NOT_COUNT: dict[str, tuple[str, ...]] = {
     "actor_rollout_ref.actor.fsdp_config": _PRECISION,
     "actor_rollout_ref.ref.fsdp_config": _PRECISION,
     "critic.fsdp": _PRECISION,
-    "genac.critic.actor.fsdp_config": _PRECISION,
     "trainer": ("critic_warmup", "total_epochs", "total_training_steps", "use_v1"),
     "global_profiler": (),
     "ray_kwargs": (),

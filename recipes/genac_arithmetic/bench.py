@@ -127,7 +127,7 @@ def make_bench(
         candidates.append([_behind(state, text, tokenizer) for text in different])
     every = [*states, *(candidate for group in candidates for candidate in group)]
     known = worth(actor, tokenizer, every, answers, continuations=CONTINUATIONS, generator=generator)
-    shares, rest = known[: len(states)], iter(known[len(states) :])
+    shares, of_sets = known[: len(states)], iter(known[len(states) :])
     # An independent estimate of V(x): its noise would otherwise be that of the states it is compared with.
     firsts = [state for state in states if state.number == 0]
     starts = worth(actor, tokenizer, firsts, answers, continuations=CONTINUATIONS, generator=generator)
@@ -136,7 +136,7 @@ def make_bench(
     worths: list[float] = []
     sets = []
     for group in candidates:
-        values = [next(rest) for _ in group]
+        values = [next(of_sets) for _ in group]
         if len(set(values)) > 1:
             sets.append((len(chosen), len(chosen) + len(group)))
             chosen += group

@@ -167,7 +167,7 @@ def trained(found: Results) -> str:
         through = [
             plus_minus([run["evaluations"][place]["pass@1"] for run in runs.values()]) for place in range(len(steps))
         ]
-        counted = arm.startswith("counted")
+        is_free = arm.startswith("counted")
         tokens = [run["evaluations"][-1]["tokens"] / 1000 for run in runs.values()]
         each = [run["evaluations"][-1]["tokens_each"] / 1000 for run in runs.values()]
         equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items() if seed in base]
@@ -176,7 +176,7 @@ def trained(found: Results) -> str:
                 NAMES[arm],
                 *through[1:],
                 ABSENT if arm == "grpo" else _less(runs, base),
-                *([ABSENT] * 3 if counted else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]),
+                *([ABSENT] * 3 if is_free else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]),
             ]
         )
     start = plus_minus([run["evaluations"][0]["pass@1"] for run in base.values()])

@@ -34,8 +34,8 @@ def _drawn(seed: int) -> tuple[Split, list[Problem]]:
         bands.append(list(chains.values()))
     in_turn = [problem for one_each in zip(*bands, strict=True) for problem in one_each]
     held_out, critics = len(TERMS) * HELD_OUT, len(TERMS) * CRITICS
-    test, probe, rest = in_turn[:held_out], in_turn[held_out : 2 * held_out], in_turn[2 * held_out :]
-    return Split(rest[critics:], probe, test), rest[:critics]
+    test, probe, others = in_turn[:held_out], in_turn[held_out : 2 * held_out], in_turn[2 * held_out :]
+    return Split(others[critics:], probe, test), others[:critics]
 
 
 TASK = Task(

@@ -64,8 +64,8 @@ def _weights(job: Job, tell: Any) -> dict[str, Any]:
         _critics(job, tell)
     weights: dict[str, Any] = {}
     for name, value in load_file(file).items():
-        of, _, rest = name.partition("/")
-        weights.setdefault(of, {})[rest] = value
+        of, _, parameter = name.partition("/")
+        weights.setdefault(of, {})[parameter] = value
     return weights
 
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 #: Two layers, for a CPU; the others are the sizes that Qwen has published.
 TINY = Architecture(128, 384, 2, 4, 2, 32, 128, tie_word_embeddings=True)
-SHAPES = {"tiny": TINY} | {name.partition("/")[2].lower().replace("-", "_").replace(".", "_"): shape
-                           for name, shape in PUBLISHED.items()}  # fmt: skip
+SHAPES = {"tiny": TINY} | {
+    name.partition("/")[2].lower().replace("-", "_").replace(".", "_"): shape
+    for name, shape in PUBLISHED.items()
+    if name.startswith("Qwen/Qwen3-") and name.endswith("B")
+}
 MAX_POSITIONS_TOKENS = 40960
 PROMPTS = 64
 

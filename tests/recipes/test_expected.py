@@ -30,6 +30,7 @@ RECIPES = (
 MAP = (ROOT / "docs" / "sweeps.md").read_text().partition("\n## Reproducing the paper\n")[2]
 #: Recipes that the paper has no numbers of.
 WITHOUT_PAPER = {
+    "genac_arithmetic",
     "arithmetic_mixed",
     "chain_sums",
     "code_repair",

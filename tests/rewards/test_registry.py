@@ -76,7 +76,7 @@ def test_settings_reach_their_verifier() -> None:
         ),
         ({"code": {"extra_info": {}}}, "reward_kwargs.code: multiple values for argument 'extra_info'"),
         ({"exact_match": True}, "reward_kwargs.exact_match=True: give the settings of exact_match by their names."),
-        ({"reward_router_address": "a"}, "reward_kwargs.reward_router_address: no such verifier."),
+        ({"reward_rooter": "a"}, "reward_kwargs.reward_rooter: no such verifier."),
         ({"cod": {}}, "Did you mean code?"),
         ({"code": {"test_second": 3}}, "Did you mean test_seconds?"),
         ({"math": {"timeout_seconds": "3"}}, "reward_kwargs.math.timeout_seconds=3: give a number (default: 3.0)."),

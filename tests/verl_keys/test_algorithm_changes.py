@@ -42,7 +42,12 @@ def config(**changes: Any) -> dict[str, Any]:
 
 @functools.cache
 def all_leaves() -> dict[str, Any]:
-    return {key: value for recipe in RECIPES for key, value in flatten(plain(composed(f"recipe={recipe}"))).items()}
+    """Of all recipes, and of the algorithm that has a section of its own."""
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        genac = flatten(plain(compose("genac", overrides=["recipe=arithmetic"])))
+    return genac | {
+        key: value for recipe in RECIPES for key, value in flatten(plain(composed(f"recipe={recipe}"))).items()
+    }
 
 
 def lies_in(key: str, section: str) -> bool:

@@ -14,7 +14,9 @@ GIVEN = {names.REWARD_ARGUMENTS}
 
 def test_every_setting_is_a_run_s():
     with initialize_config_dir(str(config_dir()), version_base=None):
-        runs = [OmegaConf.to_container(compose(name, overrides=["recipe=arithmetic"])) for name in ("pacs", "ppo")]
+        runs = [
+            OmegaConf.to_container(compose(name, overrides=["recipe=arithmetic"])) for name in ("pacs", "ppo", "genac")
+        ]
     known = {key for run in runs for key in flatten(run)}
     named = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     named |= {*names.ON_THE_CARD}

@@ -30,7 +30,7 @@ from pacs.evaluation.genac.templates import problem_of, template_named
 from pacs.integration.checkpoints.shard_checks import check_shards
 from pacs.integration.exchange import tables_of
 from pacs.integration.trainer.critic_rows import CriticRow, Judged, critic_batch, critic_rows, judged
-from pacs.integration.worker.critic import FIRST_ENGINE, CriticReplica, CriticWorker
+from pacs.integration.worker.critic import FIRST_ENGINE, CriticWorker, replica_class
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.not_finite import SkippedUpdates, poison_error
 from pacs.metrics.genac import critic_metrics
@@ -43,12 +43,6 @@ from pacs.verl_keys.config import critic_section
 STATE = "genac.json"
 #: Share of the prompts of a probe that a critic has to score.
 PROBED = 0.9
-
-
-class CriticEngines(LLMServerManager):  # type: ignore[misc]
-    """verl's manager of engines, of the critic's."""
-
-    rollout_replica_class = CriticReplica
 
 
 class UnparsableError(RuntimeError):
@@ -68,7 +62,7 @@ class GenerativeCritic:
     """
 
     workers: Any
-    engines: CriticEngines
+    engines: LLMServerManager
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
@@ -97,7 +91,8 @@ class GenerativeCritic:
         self.ranks = max(self.workers._query_dispatch_info("actor")) + 1
         of_critic = trainer.config.copy()
         of_critic.actor_rollout_ref = self.section
-        self.engines = CriticEngines.create(config=of_critic, worker_group=self.workers, start_rank=FIRST_ENGINE)
+        manager: Any = type("CriticEngines", (LLMServerManager,), {"rollout_replica_class": replica_class()})
+        self.engines = manager.create(config=of_critic, worker_group=self.workers, start_rank=FIRST_ENGINE)
         transfer = omega_conf_to_dataclass(self.section.rollout.checkpoint_engine)
         transfer.backend = "naive"
         self.weights = CheckpointEngineManager(

@@ -4,7 +4,6 @@ from typing import Any
 
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.workers.rollout.replica import RolloutMode
-from verl.workers.rollout.vllm_rollout.vllm_async_server import vLLMReplica
 
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodWorker
@@ -34,12 +33,18 @@ class CriticWorker(MethodWorker):
         share_prefixes(self.actor.engine)
 
 
-class CriticReplica(vLLMReplica):  # type: ignore[misc]
-    """An engine of the critic."""
+def replica_class() -> type:
+    """verl's class of an engine, for the critic's; it imports vLLM, which the trainer alone has to."""
+    from verl.workers.rollout.vllm_rollout.vllm_async_server import vLLMReplica
 
-    async def init_hybrid(self, worker_group: Any) -> None:
-        """verl's, whose ranks are counted from the critic's first engine."""
-        self.rollout_mode = RolloutMode.HYBRID
-        first = self.world_size * (self.replica_rank - FIRST_ENGINE)
-        self.workers = worker_group.workers[first : first + self.world_size]
-        await self.launch_servers()
+    class CriticReplica(vLLMReplica):  # type: ignore[misc]
+        """An engine of the critic."""
+
+        async def init_hybrid(self, worker_group: Any) -> None:
+            """verl's, whose ranks are counted from the critic's first engine."""
+            self.rollout_mode = RolloutMode.HYBRID
+            first = self.world_size * (self.replica_rank - FIRST_ENGINE)
+            self.workers = worker_group.workers[first : first + self.world_size]
+            await self.launch_servers()
+
+    return CriticReplica
