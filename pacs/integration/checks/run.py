@@ -63,8 +63,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
     ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
     for check in (*checks, *ours, rlpr_problems, asked_judge_problems):
         yield from check(config)
-    if (problem := logger_problem(config)) is not None:
-        yield problem
+    yield from filter(None, [logger_problem(config)])
 
 
 @spelled
