@@ -4,6 +4,7 @@ So no value depends on how the rows were split over micro-batches, mini-batches 
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 
 import torch
 
@@ -34,9 +35,7 @@ REDUCERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "max": torch.max,
     **dict.fromkeys(("sum", "count"), torch.sum),
     "rms": lambda values: values.square().mean().sqrt(),
-    "q10": lambda values: values.quantile(0.1),
-    "q50": lambda values: values.quantile(0.5),
-    "q90": lambda values: values.quantile(0.9),
+    **{f"q{percent}": partial(torch.quantile, q=percent / 100) for percent in (10, 50, 90)},
 }
 #: Suffix -> the rows it takes, where that is not 1.
 LEAST_ROWS = {"count": 0, "sum": 0, "std": 2}
@@ -67,7 +66,10 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
             entropy              sum over tokens of the policy's entropy, nats
             rollout_gap          sum over tokens of |log pi of vLLM - log pi of the trainer|, nats
             rollout_gap_worst    largest of these
-            correction, ...      `pacs.metrics.correction.COLUMNS`
+            correction           sum over tokens of the weights of `method.update.correction`
+            correction_square    sum of their squares
+            correction_largest   largest of these weights
+            rejected_tokens      tokens whose weight is 0
             token_weight         sum over tokens of `method.token_weight`
             token_weight_least   smallest of these; 1 of a response without a token
             weighted_tokens      tokens whose weight is not 0
@@ -98,8 +100,7 @@ def update_metrics(tables: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, fl
     correct = rows["correct"] == 1
     selections = {ours.ACTIVE: torch.ones_like(correct)}
     classes = not bool((~correct & (rows["correct"] != 0)).any())
-    if classes:
-        selections |= {ours.CORRECT: correct, ours.WRONG: ~correct}
+    selections |= {ours.CORRECT: correct, ours.WRONG: ~correct} if classes else {}
     if "update" in rows:
         selections[ours.FRESH] = (rows["update"] == 0) & (rows.get("guided", 0 * rows["update"]) == 0)
     if "score" not in rows or not classes:
@@ -188,8 +189,7 @@ def batch_metrics(
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
     if unfinished is not None:
         columns["unfinished"] = torch.tensor(unfinished)
-    if first is not None:
-        columns["further"] = ~first
+    columns |= {} if first is None else {"further": ~first}
     if vine is not None:
         columns |= {"steps": vine[:, 0], "completion_tokens": vine[:, 1]}
     begun = kept if first is None else kept & first
