@@ -28,7 +28,7 @@ OTHER: dict[str, Any] = {
     "dars": {"schedule": "equal"},
     "pool": {"weights": "sqrt"},
     "vine": {"completions": 2},
-    "adapters": {"rank": 4},
+    "adapters": {"rank": 4, "alpha": 8},
     "updates_per_step": 4,
     "train_problems": 64,
     "lr": 2e-4,
