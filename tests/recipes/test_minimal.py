@@ -198,7 +198,7 @@ def make_start(folder: Path) -> None:
     write_parquet(problems.test[:8], folder / "test.parquet", "test")
     before = {"greedy": 0.125, "pass@1": 0.25, "pass@8": 0.375, "entropy": 1.5, "response_length_tokens": 12.5}
     (folder / "before.json").write_text(json.dumps(before))
-    (folder / "manifest.json").write_text(json.dumps({"seed": 0, "sources": _source_hash()}))
+    (folder / "manifest.json").write_text(json.dumps({"seed": 0, "family": "qwen3", "sources": _source_hash()}))
 
 
 def command(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
