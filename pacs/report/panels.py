@@ -190,6 +190,11 @@ PANELS = (
         "How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It should be as "
         "small as the arithmetic allows, and constant.",
         may_be_log=True, stands_for="log_ratio"),
+    Panel("staleness", "Age of the responses", "updates",
+        (Curve("pacs/partial/staleness_mean", "mean"), Curve("pacs/partial/staleness_max", "largest")),
+        typical("pacs/partial/staleness_mean", "age of the responses", " updates"),
+        "By how many updates of the policy the weights that wrote a response's first token are behind those that are "
+        "trained, with partial rollouts. (run.rollouts.partial alone.)"),
     Panel("update", "What the update has to work with", "share",
         (Curve("pacs/groups/mixed_fraction", "mixed groups"), Curve("pacs/saturated_fraction", "saturated rows"),
          Curve("pacs/gradient/clipped_fraction", "clipped updates")),

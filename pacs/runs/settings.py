@@ -112,6 +112,17 @@ class PoolSettings(_RunSection):
         return {**settings, "curriculum_steps": self.curriculum_steps or 1, "responses": responses}
 
 
+class PartialSettings(_RunSection):
+    """Steps that do not wait for their longest responses (`integration.trainer.partial`): `run.rollouts.partial.`."""
+
+    #: Prompts that are sampled beyond those of a step, over `data.train_batch_size`; None (null): none.
+    ahead: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="a share of data.train_batch_size, at most 1, or null to wait for every response"
+    )
+    #: The most steps from that in which a prompt is handed out to that which trains on its responses.
+    max_staleness: int = Field(default=1, ge=1, description="a whole number of steps")
+
+
 class VineSettings(_RunSection):
     """Values of a response's steps by completions of their prefixes (VinePPO): `run.rollouts.vine.`."""
 
@@ -134,6 +145,7 @@ class RolloutSettings(_RunSection):
     seeded: bool = False
     dars: DarsSettings = DarsSettings()
     guided: GuidedSettings = GuidedSettings()
+    partial: PartialSettings = PartialSettings()
     pool: PoolSettings = PoolSettings()
     vine: VineSettings = VineSettings()
 

@@ -107,6 +107,7 @@ SWITCHES = {
     "run.reward.judge": "run.reward.judge.weight",
     "run.rollouts.dars": "run.rollouts.dars.schedule",
     "run.rollouts.guided": "run.rollouts.guided.after",
+    "run.rollouts.partial": "run.rollouts.partial.ahead",
     "run.rollouts.pool": "run.rollouts.pool.weights",
     "run.rlpr.std_filter": "run.rlpr.std_filter.share",
     "run.rollouts.vine": "run.rollouts.vine.completions",

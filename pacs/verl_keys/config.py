@@ -144,6 +144,16 @@ def draws_more(config: DictConfig) -> bool:
     return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
 
 
+def has_partial_rollouts(config: DictConfig) -> bool:
+    """Whether a step leaves the responses that are not done to the next ones (verl's colocate_async)."""
+    return prompts_ahead(config) > 0
+
+
+def prompts_ahead(config: DictConfig) -> int:
+    """Prompts that are sampled beyond those of a step."""
+    return int((OmegaConf.select(config, "run.rollouts.partial.ahead") or 0) * prompts_per_step(config))
+
+
 def guides(config: DictConfig) -> bool:
     """Whether wrong responses are tried again with guidance."""
     return bool(OmegaConf.select(config, "run.rollouts.guided.after"))

@@ -28,6 +28,7 @@ from pacs.integration.checks.guided import guided_problems, guided_warnings
 from pacs.integration.checks.judge import asked_judge_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
+from pacs.integration.checks.partial import partial_problems
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.rlpr import rlpr_problems
 from pacs.integration.checks.switches import switch_problems, untried
@@ -60,7 +61,15 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         except ValueError as error:
             yield str(error)
     checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    ours = (vine_problems, balance_problems, composite_problems, switch_problems, turns_problems, guided_problems)
+    ours = (
+        vine_problems,
+        balance_problems,
+        composite_problems,
+        switch_problems,
+        turns_problems,
+        guided_problems,
+        partial_problems,
+    )
     for check in (*checks, *ours, rlpr_problems, adapter_problems, genac_problems, asked_judge_problems):
         yield from check(config)
     yield from filter(None, [logger_problem(config)])

@@ -25,7 +25,7 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
-from pacs.verl_keys.config import draws_more, guides, has_generative_critic, values_steps
+from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
 #: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
@@ -81,7 +81,7 @@ def check(config: DictConfig) -> None:
         checks.ConfigError: If the run cannot start as configured.
     """
     checks.check_run(config)
-    asked = (draws_more, guides, values_steps, has_generative_critic)
+    asked = (draws_more, guides, values_steps, has_generative_critic, has_partial_rollouts)
     if config.run.rollouts.seeded or any(asks(config) for asks in asked):
         OmegaConf.update(config, AGENT_LOOP_MANAGER, MANAGER, force_add=True)
 

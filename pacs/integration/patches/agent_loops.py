@@ -11,9 +11,10 @@ from pacs.integration.patches.critic_rollouts import CriticRollouts
 from pacs.integration.patches.dars_rollouts import DarsRollouts
 from pacs.integration.patches.guided_rollouts import GuidedRollouts
 from pacs.integration.patches.lean_rollouts import LeanWorker
+from pacs.integration.patches.partial_rollouts import GoingOn
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.vine_rollouts import VineRollouts
-from pacs.verl_keys.config import draws_more, guides, has_generative_critic, values_steps
+from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
 
 
 class Manager(AgentLoopManagerTQ):
@@ -29,6 +30,7 @@ def parts_of(config: DictConfig) -> tuple[type, ...]:
     rollouts = config.run.rollouts
     chosen = {DarsRollouts: draws_more(config), GuidedRollouts: guides(config), VineRollouts: values_steps(config)}
     chosen[CriticRollouts] = has_generative_critic(config)
+    chosen[GoingOn] = has_partial_rollouts(config)
     chosen[Seeds] = rollouts.seeded
     return tuple(part for part, wanted in chosen.items() if wanted)
 

@@ -122,6 +122,14 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
             and RolloutTraceConfig.get_backend() is None
         )
 
+    def _engines(self) -> Engines:
+        """verl's client as the lean way uses it, for responses."""
+        return Engines(self.llm_client)
+
+    def _measuring_engines(self) -> Any:
+        """The client for reference answers."""
+        return Engines(self.llm_client) if self.lean else self.llm_client
+
     async def _run_agent_loop(
         self, sampling_params: dict[str, Any], trajectory: dict[str, Any], *, agent_name: str, **kwargs: Any
     ) -> Any:
@@ -130,7 +138,7 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
         if self._loop is None:
             self._loop = OneTurn(
                 trainer_config=loops.DictConfigWrap(self.config),
-                server_manager=Engines(self.llm_client),
+                server_manager=self._engines(),
                 tokenizer=self.tokenizer,
                 processor=None,
                 dataset_cls=self.dataset_cls,
@@ -177,8 +185,7 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
     async def _measured(self, output: Any, fields: dict[str, Any], *, training: bool) -> dict[str, Any]:
         """The fields of a row with what its verifier needs; of several outputs the last is graded."""
         if self._reference_answers is None:
-            engines = Engines(self.llm_client) if self.lean else self.llm_client
-            self._reference_answers = ReferenceAnswers(self.config, self.tokenizer, engines)
+            self._reference_answers = ReferenceAnswers(self.config, self.tokenizer, self._measuring_engines())
         last = output[-1] if isinstance(output, list) else output
         return await self._reference_answers.measured(last, fields, training=training)
 

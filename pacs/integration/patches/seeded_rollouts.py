@@ -13,7 +13,8 @@ from typing import Any
 
 from verl.workers.rollout.llm_server import LLMServerClient
 
-from pacs.verl_keys.config import filters_groups
+from pacs.integration.exchange import REPEAT
+from pacs.verl_keys.config import filters_groups, has_partial_rollouts
 
 #: The seed of the response that is being made, and numbers for the calls of an engine with it.
 _CALLS: ContextVar[tuple[int, Iterator[int]] | None] = ContextVar("calls", default=None)
@@ -54,10 +55,14 @@ class Seeds:
 
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
         run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
-        # A step that draws until it has enough groups may come to a prompt again, when all of the data were drawn.
-        repeats = filters_groups(self.config) and not trajectory["validate"]
-        place = int(kwargs["uid"].rsplit("-", 1)[1]) if repeats else None
-        about = run, trajectory["step"], trajectory["validate"], prompt, session, place
+        step, place = trajectory["step"], None
+        # A step that draws more prompts than it trains on may come to one again, when all of the data were drawn.
+        if filters_groups(self.config) and not trajectory["validate"]:
+            place = int(kwargs["uid"].rsplit("-", 1)[1])
+        elif has_partial_rollouts(self.config) and not trajectory["validate"]:
+            # After a resume a prompt may be handed out again, in a later step than its id's.
+            step, place = int(kwargs["uid"].split("-")[0]), kwargs[REPEAT] or None
+        about = run, step, trajectory["validate"], prompt, session, place
         seed = response_seed(*about) if not RETRY.get() else _hashed([response_seed(*about), "retry", RETRY.get()])
         seeded = {**sampling_params, "seed": seed}
         _CALLS.set((seed, count()))  # in the context of the response's own task
@@ -90,6 +95,11 @@ def completion_seed(seed: int, step: int, messages: Any, uid: str, session: int 
         number: of the completion among those of the prefix.
     """
     return _hashed([seed, int(step), list(messages), int(uid.rsplit("-", 1)[1]), session, start, number, "completion"])
+
+
+def seed_of_rest(seed: int, written: int) -> int:
+    """A seed of 63 bits for what follows the first `written` tokens of a response whose seed this is."""
+    return _hashed([seed, written, "rest"])
 
 
 def critic_seed(seed: int, step: int, messages: Any, uid: str, session: int, start: int) -> int:

@@ -83,11 +83,11 @@ def arrange(trainer: Any, batch: Any, metrics: dict[str, Any]) -> tuple[Any, Arr
 
 
 def sampling_order(keys: Sequence[str]) -> list[int]:
-    """Indices of verl's row keys `{step}-{prompt}_{session}_{output}` by prompt, session and output.
+    """Indices of verl's row keys `{step}-{prompt}_{session}_{output}` by step, prompt, session and output.
 
     Rollouts arrive in any order; put into this one, the same rollouts make the same mini-batches in every run.
     """
-    numbers = [tuple(int(part) for part in key.rsplit("-", 1)[1].split("_")) for key in keys]
+    numbers = [tuple(int(part) for part in key.replace("-", "_").split("_")) for key in keys]
     return sorted(range(len(keys)), key=numbers.__getitem__)
 
 

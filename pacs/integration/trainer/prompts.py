@@ -1,6 +1,6 @@
 """The order of a run's prompts; with a filter of groups (`group_filter.py`) those that a step has used."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,11 @@ import torch
 from omegaconf import DictConfig
 from verl.utils import tensordict_utils as tu
 
+from pacs.integration.exchange import REPEAT
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.step_rows import prompt_uid
-from pacs.verl_keys.config import filters_groups, prompts_per_step
+from pacs.verl_keys.config import filters_groups, has_partial_rollouts, prompts_per_step
 
 #: verl's file of a checkpoint that holds the state of the data loader.
 LOADER_STATE = "data.pt"
@@ -48,6 +49,8 @@ class PromptOrder:
         self.filters, self.per_step = filters_groups(config), prompts_per_step(config)
         self.drawn = self.discarded_tokens = 0
         self.pool: PoolLoader | None = None
+        # With partial rollouts alone, whose draw may go on across the end of the data: how often a prompt was drawn.
+        self._times: Counter[str] | None = Counter() if has_partial_rollouts(config) else None
         # With a filter alone, which does not know beforehand how many prompts a step takes.
         self._of_step: list[_Drawn] = []
         self._put_back: deque[_Drawn] = deque()
@@ -61,6 +64,8 @@ class PromptOrder:
     def begin_step(self, step: int) -> None:
         """Count anew."""
         self.drawn = self.discarded_tokens = 0
+        if self._times is not None:
+            self._times.clear()
         if self.pool is not None:
             self.pool.begin(step)
 
@@ -83,9 +88,17 @@ class PromptOrder:
         self.drawn += len(batch)
         uids = [f"{step}-{first + i}" for i in range(len(batch))]
         tu.assign_non_tensor_stack(batch, "uid", uids)
+        if self._times is not None:
+            tu.assign_non_tensor_stack(batch, REPEAT, [self._drawn_before(prompt) for prompt in batch["raw_prompt"]])
         if self.pool is not None:
             self.pool.name(uids)
         return batch
+
+    def _drawn_before(self, prompt: Any) -> int:
+        """How often in this step, before this time."""
+        assert self._times is not None
+        self._times[repr(prompt)] += 1
+        return self._times[repr(prompt)] - 1
 
     def learn_rates(self, batch: Any, grades: Grades) -> dict[str, float]:
         """Let the pool know what a train batch's prompts have earned; the metrics of its draw, none without a pool."""

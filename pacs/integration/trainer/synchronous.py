@@ -19,6 +19,7 @@ from pacs.integration.trainer.generative_critic import GenerativeCritic
 from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.group_filter import GroupFilter
 from pacs.integration.trainer.monitor import Monitor, actors_of, engines_of, servers_of
+from pacs.integration.trainer.partial import MODE, PartialRollouts, set_bounds
 from pacs.integration.trainer.phases import Phases, announced
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
@@ -29,7 +30,7 @@ from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
 from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
-from pacs.verl_keys.config import draws_from_pool
+from pacs.verl_keys.config import draws_from_pool, has_partial_rollouts
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
@@ -49,6 +50,7 @@ class SynchronousTrainer(PPOTrainerSync):
     _logger: Any
 
     def __init__(self, config: DictConfig) -> None:
+        set_bounds(config)
         super().__init__(config)
         self.run_dir = Path(config.run.dir)
         self.stopping = False
@@ -60,6 +62,7 @@ class SynchronousTrainer(PPOTrainerSync):
         self.grading = Grading(self)
         self.group_filter = GroupFilter(self)
         self.std_filter = GroupsThatDiffer(self)
+        self.partial = PartialRollouts(self) if has_partial_rollouts(config) else None
         self.saving = Saving(self)
         self.monitor = Monitor(self.run_dir, self._known_progress, self._close_logs)
 
@@ -74,7 +77,7 @@ class SynchronousTrainer(PPOTrainerSync):
     @property
     def trainer_mode(self) -> str:
         """The mode verl's loop sees."""
-        return "sync"
+        return MODE if has_partial_rollouts(self.config) else "sync"
 
     @trainer_mode.setter
     def trainer_mode(self, registered_name: str) -> None:
@@ -149,6 +152,15 @@ class SynchronousTrainer(PPOTrainerSync):
         super().on_train_begin()
         self.phases.begin_steps()
 
+    def prepare_step(self) -> dict[str, Any]:
+        """Hand out the step's prompts; with partial rollouts as many as the queue lacks."""
+        if self.partial is None:
+            prepared: dict[str, Any] = super().prepare_step()
+            return prepared
+        self.prompts.begin_step(self.global_steps)
+        self.partial.hand_out()
+        return {}
+
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""
         if num_prompts is None:
@@ -172,6 +184,8 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def _load_checkpoint(self) -> None:
         self.saving.load(super()._load_checkpoint)
+        if self.partial is not None:
+            self.partial.clear_trained()
 
     def on_step_end(self) -> None:
         """The step is done; if a stop was asked for, save and make verl's loop end with it."""
@@ -184,6 +198,8 @@ class SynchronousTrainer(PPOTrainerSync):
             self.phases.current = "stopped"
             write_progress(self.run_dir, self._progress())
         super().on_step_end()
+        if self.partial is not None and not self.stopping:
+            self.partial.go_on()
         self.phases.end_step(self.global_steps)
 
     def on_validate_begin(self) -> None:
