@@ -22,7 +22,6 @@ NOT_OURS = {
     "train.baseline.jsonl": "what `pacs data baseline` writes beside train.parquet",
     "word_count.py": "the example of docs/rewards.md",
     "mine.yaml": "the example of recipes/laboratory/README.md",
-    "mine/question.yaml": "the example of docs/methods.md",
 }
 FILE = re.compile(r"[\w.*/-]*\w\.(?:py|yaml|sh|sbatch|jsonl?|md|txt|toml|png|html|pt|parquet|sqlite|safetensors|log)")
 #: They begin as tests do.
