@@ -1,9 +1,7 @@
-"""SFT: a critic that writes the program's traces, made once, as the actor's warm start is.
+"""SFT: a critic that writes the program's traces, made once in two rounds, as the actor's warm start is.
 
 python -m recipes.genac_arithmetic.teaching              (trains it anew, and keeps it in the repository)
-python -m recipes.genac_arithmetic.teaching --round 2    (goes on with what is kept)
-
-What is kept is of one round.
+python -m recipes.genac_arithmetic.teaching --round 2    (goes on with what is kept: the second round alone)
 """
 
 import argparse
@@ -27,8 +25,10 @@ Example = tuple[str, str]
 
 #: Of the actor's responses that the states are of, plus the round; no seed of a comparison is near it.
 SEED, RESPONSES = 999, 2
-#: Updates, states of each, and the learning rate, which falls over the second half.
-STEPS, STATES, LR = 4000, 16, 3e-3
+#: Updates of each round, and its learning rate, which falls over the second half.
+ROUNDS = {1: (4000, 3e-3), 2: (2000, 1.5e-3)}
+#: States of an update.
+STATES = 16
 #: Batches that are drawn at a time and sorted by length: little of them is padding.
 DRAWN = 8
 #: Of the states, those in which a digit of one total is another one. The actor's totals are right but for the tens,
@@ -45,7 +45,7 @@ def weights() -> dict[str, torch.Tensor]:
     return {name: value.float() for name, value in load_file(KEPT).items()}
 
 
-def teach(frozen: Frozen, number: int = 1, *, steps: int = STEPS) -> GenerativeCritic:
+def teach(frozen: Frozen, number: int = 1, *, steps: int | None = None) -> GenerativeCritic:
     """A critic after a round of SFT on the program's traces of the actor's states.
 
     It learns both templates: of every other state it is told no rate, and neither is the program.
@@ -53,15 +53,17 @@ def teach(frozen: Frozen, number: int = 1, *, steps: int = STEPS) -> GenerativeC
     Args:
         frozen: the actor, with its responses to the critics' problems.
         number: of the round. The first begins as the actor, others as the critic that is kept.
-        steps: updates.
+        steps: updates; those of the round without it.
     """
     order = random.Random(SEED + number)
-    critic = GenerativeCritic(frozen.actor, frozen.tokenizer, TOLD, LR)
+    usual, lr = ROUNDS[number]
+    steps = steps or usual
+    critic = GenerativeCritic(frozen.actor, frozen.tokenizer, TOLD, lr)
     if number > 1:
         critic.model.load_state_dict(weights())
     batches: list[list[Example]] = []
     for step in range(1, steps + 1):
-        critic.set_lr(LR * min(1.0, step / 50, 2 * (1 - step / steps) + 0.02))
+        critic.set_lr(lr * min(1.0, step / 50, 2 * (1 - step / steps) + 0.02))
         batches = batches or _drawn(frozen.states, order)
         batch = batches.pop()
         loss = critic.imitate([asked for asked, _ in batch], [text for _, text in batch])
@@ -98,19 +100,20 @@ def _drawn(states: Sequence[State], order: random.Random) -> list[list[Example]]
     return batches
 
 
-def keep(number: int = 1) -> None:
-    """Train a round, and keep the critic in the repository."""
+def keep(rounds: Sequence[int] = tuple(ROUNDS)) -> None:
+    """Train rounds, and keep the critic in the repository after each."""
     torch.set_num_threads(1)
-    state = teach(frozen_actor(SEED + number, RESPONSES), number).model.state_dict()
-    small = {name: value.to(torch.bfloat16) for name, value in state.items()}
-    write_atomically(KEPT, save(small, metadata={"format": "pt"}))
+    for number in rounds:
+        state = teach(frozen_actor(SEED + number, RESPONSES), number).model.state_dict()
+        small = {name: value.to(torch.bfloat16) for name, value in state.items()}
+        write_atomically(KEPT, save(small, metadata={"format": "pt"}))
 
 
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m recipes.genac_arithmetic.teaching", description=__doc__)
-    parser.add_argument("--round", type=int, default=1, help="from 1 (default: 1)")
-    keep(parser.parse_args().round)
+    parser.add_argument("--round", type=int, nargs="+", choices=list(ROUNDS), help="default: all of them")
+    keep(parser.parse_args().round or tuple(ROUNDS))
 
 
 if __name__ == "__main__":
