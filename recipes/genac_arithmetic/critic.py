@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # it takes seconds to import
 TOLD = CriticTemplate("{success_rate}|{problem}|{partial_solution}")
 NOT_TOLD = CriticTemplate("{problem}|{partial_solution}")
 IGNORED = -100
+#: Of a trace, in the mean. SFT's loss is a sum divided by so many a trace: a token counts alike in all batches.
+TRACE_TOKENS = 30
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,10 @@ class GenerativeCritic:
             ids[row, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
             labels[row, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
         logits = self.model(input_ids=ids).logits[:, :-1]
-        loss = cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten())
-        self._descend(loss)
-        return float(loss.detach())
+        known = labels[:, 1:].flatten()
+        total = cross_entropy(logits.flatten(0, 1), known, reduction="sum")
+        self._descend(total / (len(prompts) * TRACE_TOKENS))
+        return float(total.detach()) / int((known != IGNORED).sum())
 
     def renew(self, lr: float) -> None:
         """A new Adam: what comes next is another stage."""

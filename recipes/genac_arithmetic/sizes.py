@@ -21,22 +21,22 @@ class Sizes:
     pool_problems: int = 1200
     pool_responses: int = 1
     #: REINFORCE with the actor frozen: steps, states a step, and the learning rate, which falls over the second half.
-    rl_steps: int = 80
+    rl_steps: int = 60
     rl_states: int = 96
-    rl_lr: float = 3e-4
+    rl_lr: float = 4e-05
     #: A value head: steps, responses a step.
     head_steps: int = 120
     head_responses: int = 32
     head_lr: float = 1e-3
     #: Joint training.
-    steps: int = 30
+    steps: int = 20
     prompts: int = 8
     responses: int = 8
     updates_per_step: int = 2
     lr: float = 2e-4
     #: Of a step's states, those that the critic learns from, and its learning rates: the generative one's, a head's.
     critic_states: int = 64
-    critic_lr: float = 2e-4
+    critic_lr: float = 4e-05
     joint_head_lr: float = 5e-4
     #: Continuations of each state, where the arm's values are such shares.
     continuations: int = 16
@@ -46,7 +46,7 @@ class Sizes:
     #: Problems that pass@1 is of, samples of each, and steps from one evaluation to the next.
     test_problems: int = 64
     test_samples: int = 32
-    evaluate_every: int = 15
+    evaluate_every: int = 20
 
     def asked(self, stage: str) -> dict[str, Any]:
         """Those that decide a stage, as JSON."""
