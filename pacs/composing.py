@@ -24,8 +24,9 @@ from pacs.verl_keys import names
 METHOD = "method.name"
 #: Folders of configs/ that a run takes nothing from by name.
 NOT_GROUPS = frozenset({"shared", "sweep"})
-#: Losses of verl that are no primary config, and why.
+#: Losses and trainers of verl that are no primary config, and why.
 LEFT_OUT = {
+    "colocate_async": "a setting of every method's here: set run.rollouts.partial.ahead=0.5, and --config-name as before",
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
     "use --config-name gspo, whose ratio is a response's, too",
     "grpo_passk": "it is pass_at_k here: use --config-name pass_at_k",

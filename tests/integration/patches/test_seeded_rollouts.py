@@ -1,13 +1,19 @@
 """A response's seed depends on all that names the response, and on nothing else."""
 
+import asyncio
 from itertools import product
 from pkgutil import resolve_name
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pytest
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.moved_keys import with_new_keys
+from pacs.integration.exchange import REPEAT
 from pacs.integration.patches.agent_loops import Manager
-from pacs.integration.patches.seeded_rollouts import response_seed
+from pacs.integration.patches.seeded_rollouts import Seeds, response_seed, seed_of_rest
 
 PROMPTS = [[{"role": "user", "content": "1+1"}], [{"role": "user", "content": "1+2"}]]
 
@@ -40,3 +46,47 @@ def test_a_class_of_ours_that_a_config_names_has_moved() -> None:
         (now,) = with_new_keys({"manager": named}).values()
         assert resolve_name(now) is Manager
     assert with_new_keys({"manager": "my.rollouts.Manager"}) == {"manager": "my.rollouts.Manager"}
+
+
+class _Asked:
+    """In verl's worker's place: says with which seed it was asked."""
+
+    def __init__(self, config: DictConfig) -> None:
+        self.config, self.llm_client = config, SimpleNamespace(server_manager=None)
+
+    async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **_: Any) -> int:
+        return sampling_params["seed"]
+
+
+class _Worker(Seeds, _Asked):
+    pass
+
+
+@pytest.mark.parametrize("ahead", [None, 0.5])
+def test_a_prompt_that_waits_for_a_later_step_keeps_its_seeds(ahead: float | None) -> None:
+    """Else a resumed run, which hands it out once more, would sample it otherwise; its own step and repeat count."""
+    rollout = {"seed": 7}
+    partial = {"rollouts": {"partial": {"ahead": ahead}}}
+    config = {"data": {"train_batch_size": 4}, "actor_rollout_ref": {"rollout": rollout}, "run": partial}
+    worker = _Worker(OmegaConf.create(config))
+
+    def seed(uid: str, step: int, repeat: int = 0, validate: bool = False) -> int:
+        trajectory = {"step": step, "validate": validate}
+        asked = worker._run_agent_loop({}, trajectory, raw_prompt=PROMPTS[0], uid=uid, session_id=1, **{REPEAT: repeat})
+        return asyncio.run(asked)
+
+    assert seed("3-0", 3) == response_seed(7, 3, False, PROMPTS[0], 1)
+    if ahead:
+        assert seed("3-2", 4) == seed("3-0", 3)
+        assert len({seed("3-2", 4, repeat) for repeat in range(3)} | {seed("4-2", 4)}) == 4
+    else:
+        assert seed("3-2", 4, 1) == response_seed(7, 4, False, PROMPTS[0], 1)
+    assert seed("3-2", 4, 1, validate=True) == response_seed(7, 4, True, PROMPTS[0], 1)
+
+
+def test_the_rest_of_a_response_has_seeds_of_its_own() -> None:
+    first = [response_seed(0, 1, False, PROMPTS[0], session) for session in range(4)]
+    rest = [seed_of_rest(seed, written) for seed in first for written in (1, 2, 30)]
+    assert len({*first, *rest}) == 16
+    assert all(0 <= seed < 2**63 for seed in rest)
+    assert rest == [seed_of_rest(seed, written) for seed in first for written in (1, 2, 30)]

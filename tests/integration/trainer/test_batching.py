@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 
 import pytest
 import torch
@@ -252,8 +252,9 @@ def scored_loss(
 
 
 def test_rows_are_put_into_the_order_in_which_they_were_asked_for() -> None:
-    """By prompt, session and output as numbers, whatever the order they arrive in: 10 after 2."""
-    asked = [f"7-{prompt}_{session}_{output}" for prompt in (0, 2, 10) for session in (0, 3, 11) for output in (0, 1)]
+    """By step, prompt, session and output as numbers, whatever the order they arrive in: 10 after 2."""
+    places = product((7, 10), (0, 2, 10), (0, 3, 11), (0, 1))
+    asked = [f"{step}-{prompt}_{session}_{output}" for step, prompt, session, output in places]
     arrived = random.Random(2).sample(asked, len(asked))
     assert [arrived[i] for i in sampling_order(arrived)] == asked
 

@@ -1,0 +1,67 @@
+"""What steps that do not wait for all responses cannot go with is refused, each by its setting and the mend."""
+
+import pytest
+from omegaconf import OmegaConf
+
+from pacs.composing import compose_run
+from pacs.integration.checks.partial import partial_problems
+
+AHEAD, ROLLOUT, V1 = "run.rollouts.partial.ahead", "actor_rollout_ref.rollout", "trainer.v1"
+
+
+def problems(algorithm: str = "pacs", /, **changes: object) -> list[str]:
+    config, _ = compose_run(algorithm, ["recipe=arithmetic"])
+    manager = f"{ROLLOUT}.agent.agent_loop_manager_class"  # a run that may start has been given ours
+    for key, value in {manager: None, AHEAD: 0.5, **changes}.items():
+        OmegaConf.update(config, key, value, force_add=True)
+    return list(partial_problems(config))
+
+
+@pytest.mark.parametrize("algorithm", ["pacs", "grpo", "dapo_without_filter", "vcppo"])
+def test_what_it_needs_is_there(algorithm: str) -> None:
+    name, changes = algorithm.removesuffix("_without_filter"), {}
+    if name != algorithm:
+        changes = {"algorithm.filter_groups.enable": False}
+    assert problems(name, **changes) == []
+    # A reward model with a pool of its own grades within the agent loop.
+    assert problems(name, **changes, **{"reward.reward_model": {"enable": True, "enable_resource_pool": True}}) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({AHEAD: 0.001}, [f"{AHEAD}=0.001", "data.train_batch_size=", "less than one", "raise it"]),
+        ({"algorithm.filter_groups.enable": True}, [f"{AHEAD}=0.5", "algorithm.filter_groups.enable=true"]),
+        ({"run.rollouts.dars.schedule": "equal"}, [f"{AHEAD}=0.5", "run.rollouts.dars.schedule=equal"]),
+        ({"run.rollouts.guided.after": "failed"}, [f"{AHEAD}=0.5", "run.rollouts.guided.after=failed"]),
+        ({"run.rollouts.pool.weights": "sqrt"}, [f"{AHEAD}=0.5", "run.rollouts.pool.weights=sqrt"]),
+        ({"run.rollouts.vine.completions": 9}, [f"{AHEAD}=0.5", "run.rollouts.vine.completions=9"]),
+        (
+            {f"{ROLLOUT}.agent.default_agent_loop": "tool_agent"},
+            [f"{AHEAD}=0.5", "several turns", f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent"],
+        ),
+        (
+            {"reward.reward_model": {"enable": True, "enable_resource_pool": False}},
+            [f"{AHEAD}=0.5", "reward.reward_model.enable_resource_pool=true"],
+        ),
+        ({f"{ROLLOUT}.agent.agent_loop_manager_class": "my.Manager"}, ["class=my.Manager", "set it to null"]),
+        ({f"{V1}.sampler.max_off_policy_threshold": 4}, [f"{V1}.sampler.max_off_policy_threshold=4", "max_staleness"]),
+        ({f"{V1}.sampler.max_off_policy_strategy": "wait"}, [f"{V1}.sampler.max_off_policy_strategy=wait"]),
+        ({f"{V1}.colocate_async.num_warmup_batches": 3}, [f"{V1}.colocate_async.num_warmup_batches=3", "ahead"]),
+    ],
+)
+def test_what_it_cannot_go_with_is_refused(changes: dict[str, object], said: list[str]) -> None:
+    (problem,) = problems(**changes)
+    assert [words for words in said if words not in problem] == []
+    assert problem.endswith(".")
+
+
+def test_a_critic_that_writes_text_is_refused() -> None:
+    (problem,) = problems("genac")
+    assert problem.startswith(f"{AHEAD}=0.5: a generative critic")
+
+
+def test_what_nothing_would_read_is_refused() -> None:
+    assert problems(**{AHEAD: None, "run.rollouts.dars.schedule": "equal"}) == []
+    (problem,) = problems(**{AHEAD: None, "run.rollouts.partial.max_staleness": 2})
+    assert problem.startswith(f"run.rollouts.partial.max_staleness=2 is not read without {AHEAD}")
