@@ -26,7 +26,7 @@ METHOD = "method.name"
 NOT_GROUPS = frozenset({"shared", "sweep"})
 #: Losses and trainers of verl that are no primary config, and why.
 LEFT_OUT = {
-    "colocate_async": "a setting of every method's here: set run.rollouts.partial.ahead=0.5, and --config-name as before",
+    "colocate_async": "a setting of every method's here: set run.rollouts.partial.ahead=0.5 beside --config-name",
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
     "use --config-name gspo, whose ratio is a response's, too",
     "grpo_passk": "it is pass_at_k here: use --config-name pass_at_k",

@@ -1,0 +1,136 @@
+"""Samples a minute with partial rollouts and without, where a few responses are much longer than most.
+
+    python benchmarks/partial_rollouts.py                   # ahead 0.5 and 1, and waiting for every response
+    python benchmarks/partial_rollouts.py --ahead 0.25 0.5 --median 32 --longest 512
+
+Real runs of `pacs train`, Ray, vLLM and FSDP2, of the arithmetic recipe's model, in turns. Lengths are log-normal, in
+vLLM, whatever the policy would write (`benchmarks/lengths.py`): rewards mean nothing here. Prints medians over the
+rounds: samples trained on a minute over the steps between the first two and the last, their ratio to the run that waits
+for every response, seconds of generation and of a step, and staleness.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.table import format_table
+from pacs.base.arguments import positive
+
+ROOT = Path(__file__).parents[1]
+RESPONSES = 8
+#: Steps at the beginning that are not counted: the first ones compile, and have nothing from before.
+FIRST = 2
+PROCESSOR = "benchmarks.lengths:LogNormalLengths"
+
+
+def make_task(folder: Path) -> tuple[int, int]:
+    """The recipe's untrained model and problems; ids of the token that ends a prompt, and of that which ends a text."""
+    from recipes.arithmetic.model import build_model
+    from recipes.arithmetic.problems import split_problems, write_parquet
+    from recipes.arithmetic.tokenizer import build_tokenizer
+
+    tokenizer = build_tokenizer(4096)
+    build_model(tokenizer, seed=0).save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    write_parquet(split_problems(0).train, folder / "data.parquet", "train")
+    prompt = tokenizer.apply_chat_template([{"role": "user", "content": "1+1"}], add_generation_prompt=True)[
+        "input_ids"
+    ]
+    return prompt[-1], tokenizer.eos_token_id
+
+
+def measure(
+    task: Path, folder: Path, ahead: float | None, arguments: argparse.Namespace, lengths: dict[str, str]
+) -> dict:
+    """One run; samples a minute, and means over its counted steps.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    prompts = arguments.prompts
+    settings = {
+        "recipe": "arithmetic",
+        "actor_rollout_ref.model.path": task / "model",
+        "data.train_files": task / "data.parquet",
+        "data.val_files": task / "data.parquet",
+        "run.dir": folder,
+        "run.rollouts.partial.ahead": "null" if ahead is None else ahead,
+        "trainer.total_training_steps": arguments.steps,
+        "trainer.val_before_train": "false",
+        "trainer.test_freq": -1,
+        "trainer.save_freq": -1,
+        "data.train_batch_size": prompts,
+        "actor_rollout_ref.actor.ppo_mini_batch_size": max(1, prompts // 2),
+        "actor_rollout_ref.rollout.n": RESPONSES,
+        "data.max_response_length": arguments.longest,
+        "++actor_rollout_ref.rollout.engine_kwargs.vllm.logits_processors": f"[{PROCESSOR}]",
+    }
+    command = [sys.executable, "-m", "pacs", "train", *(f"{key}={value}" for key, value in settings.items())]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | lengths
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"a run failed:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    counted = [line for line in lines if FIRST < line.get("step", 0) < arguments.steps and "timing_s/step" in line]
+
+    def mean(key: str) -> float:
+        return statistics.fmean(line.get(key, 0.0) for line in counted)
+
+    return {
+        "samples/min": prompts * RESPONSES / mean("timing_s/step") * 60,
+        "step, s": mean("timing_s/step"),
+        "gen, s": mean("timing_s/gen"),
+        "tokens": mean("response_length/mean"),
+        "longest": max(line["response_length/max"] for line in counted),
+        "staleness": mean("pacs/partial/staleness_mean"),
+        "unfinished": mean("pacs/partial/unfinished_count"),
+    }
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ahead", type=float, nargs="+", default=[0.5, 1.0], help="run.rollouts.partial.ahead")
+    parser.add_argument("--prompts", type=positive, default=16, help="prompts a step, of 8 responses each")
+    parser.add_argument("--median", type=positive, default=64, help="of the lengths, in tokens")
+    parser.add_argument("--longest", type=positive, default=512, help="tokens; the longest of a step, about")
+    parser.add_argument("--steps", type=positive, default=14, help="of a run")
+    parser.add_argument("--rounds", type=positive, default=3)
+    arguments = parser.parse_args()
+    if arguments.steps < FIRST + 2 or arguments.longest <= arguments.median:
+        parser.error(f"--steps is at least {FIRST + 2}, and --longest above --median")
+    # The expected longest of a step's responses is that of so many normal draws.
+    of_longest = statistics.NormalDist().inv_cdf(1 - 1 / (arguments.prompts * RESPONSES))
+    spread = math.log(arguments.longest / arguments.median) / of_longest
+    ways = [None, *arguments.ahead]
+    found: dict[float | None, list[dict[str, float]]] = {way: [] for way in ways}
+    from benchmarks.lengths import setting
+
+    with tempfile.TemporaryDirectory(prefix="partial-") as name:
+        task = Path(name)
+        lengths = setting(arguments.median, arguments.longest, spread, *make_task(task))
+        for number in range(arguments.rounds):
+            for way in ways:
+                found[way].append(measure(task, task / f"run-{number}-{way}", way, arguments, lengths))
+                print(f"round {number + 1}, ahead {way}: {found[way][-1]}", file=sys.stderr, flush=True)
+    base = statistics.median(run["samples/min"] for run in found[None])
+    rows = []
+    for way, runs in found.items():
+        medians = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+        cells = [f"{medians[key]:.2f}" for key in medians]
+        rows.append(
+            ["waits for all" if way is None else f"ahead {way}", *cells, f"{medians['samples/min'] / base:.2f}"]
+        )
+    print(format_table(["", *found[None][0], "ratio"], rows))
+
+
+if __name__ == "__main__":
+    main()
