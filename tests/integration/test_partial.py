@@ -128,7 +128,9 @@ def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
 @pytest.mark.long
 def test_a_reward_that_always_fails_ends_the_run(broken: RealRun) -> None:
     start = broken.start("reward.custom_reward_function.name=compute_raise")
+    start.wait_for(lambda: "no such answer" in start.printed)
     assert start.ends() == 1
+    assert "every prompt of a step failed" in str(start.state.cause)
     assert "KeyError: 'no such answer'" in str(start.state.cause)
 
 
