@@ -6,7 +6,14 @@ import math
 import torch
 from transformers import PreTrainedModel
 
-from pacs.algorithm import Method, ReferenceSchedule, batch_constants, method_loss
+from pacs.algorithm import (
+    Method,
+    ReferenceSchedule,
+    batch_constants,
+    correction_weights,
+    method_loss,
+    scale_gradient,
+)
 from pacs.algorithm.aggregated import Aggregated
 from pacs.algorithm.memory import rank_stride, remembered
 from recipes.laboratory.ppo import ADVANTAGES, Critic, Ppo, Values
@@ -73,6 +80,7 @@ class Learner:
         own_samples = self._settings.staleness == 0
         by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
         at_start = None if own_samples or by_model else self._at_start(batch.samples)
+        weights = self._correction(batch.samples, at_start)
         losses, norms, columns = [], [], []
         each = self._settings.prompts // self._settings.updates_per_step
         for number in range(self._settings.updates_per_step):
@@ -84,6 +92,8 @@ class Learner:
             policy_log_probs = log_probs(self._policy, part)
             if number == 0 and (at_start is not None or (own_samples and not by_model)):
                 reference = policy_log_probs.detach()  # the same to the last bit, so that its scores are 0
+            if weights is not None:
+                policy_log_probs = scale_gradient(policy_log_probs, weights[rows, : part.response_mask.shape[1]])
             known_before = constants.of(rows)
             if self._values is not None:
                 self._values.update(part, rows, float(known_before.shares.sum()))
@@ -129,6 +139,14 @@ class Learner:
         """
         with_sampler = self._method.compares_with_sampler or self._settings.reference_is_sampler
         return None if with_sampler else self._log_probs_of(self._policy, samples)
+
+    def _correction(self, samples: Samples, at_start: torch.Tensor | None) -> torch.Tensor | None:
+        """(B, T) what `update.correction` multiplies the gradient of stale samples' tokens by; None: nothing."""
+        correction = self._method.update.correction
+        if not correction.active or self._settings.staleness == 0:
+            return None
+        old = self._log_probs_of(self._policy, samples) if at_start is None else at_start
+        return correction_weights(old, samples.log_probs, samples.response_mask, correction)
 
     def _log_probs_of(self, model: PreTrainedModel | None, samples: Samples) -> torch.Tensor:
         assert model is not None

@@ -126,12 +126,22 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * slow * decay[step - 1]
         log_ratios: list[float] = []
+        correction = method.update.correction
+        with torch.no_grad():
+            ratios = (passed(policy, samples) - passed(sampler, samples)).exp()
+        if correction.kind == "truncate":
+            factors = ratios.clamp(max=correction.cap)
+        elif correction.kind == "mask":
+            factors = ratios * (ratios <= correction.cap) * (ratios >= 1 / correction.cap)
+        else:
+            factors = torch.ones_like(ratios)
         for first in range(0, len(labels), size):
             rows = list(range(first, first + size))
             part = of_rows(samples, rows)
             with torch.no_grad():
                 by_reference = passed(compared, part)
             own, mask = passed(policy, part), part.response_mask
+            own = own.detach() + factors[rows] * (own - own.detach())
             log_ratios += ((own.detach() - by_reference) * mask).sum(1).tolist()
             groups = torch.tensor([row // settings.responses for row in rows])
             denominator = {"grpo": mask.sum(), "dr_grpo": size * 24}.get(settings.method)
@@ -168,6 +178,9 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         ("grpo", {"ratio": "none"}, 2),
         ("dr_grpo", {"clip_high": 0.05}, 1),
         ("rloo", {}, 8),
+        ("pacs_authors", {"update": {"correction": {"kind": "truncate", "cap": 1.001}}}, 2),
+        ("pacs", {"update": {"correction": {"kind": "mask", "cap": 1.01}}}, 1),
+        ("grpo", {"ratio": "none", "update": {"correction": {"kind": "mask", "cap": 1.01}}}, 2),
     ],
 )
 def test_it_ends_where_the_methods_equations_end(
