@@ -15,7 +15,7 @@ from recipes.laboratory.settings import Settings
 from recipes.laboratory.statistics import measures
 
 Stage = Literal["tuning", "fresh"]
-#: Sections of a method's options that the loop here does not read.
+#: Sections of a method's options of which the loop here reads nothing but `update.correction`.
 OF_THE_STACK = ("update", "metrics")
 #: A run's record, as far as there is one.
 Found = Callable[["Run"], Mapping[str, Any] | None]
@@ -32,7 +32,11 @@ class Run:
 
     def asked(self) -> dict[str, Any]:
         """It as JSON, with every setting of its method that acts, also those at their defaults: these may change."""
-        options = {name: value for name, value in resolved(self.settings).items() if name not in OF_THE_STACK}
+        every = resolved(self.settings)
+        options = {name: value for name, value in every.items() if name not in OF_THE_STACK}
+        correction = every["update"]["correction"]
+        if self.settings.staleness and (correction["kind"] or correction["sequence_cap"]):
+            options["update"] = {"correction": correction}
         weight = options.pop("token_weight")
         if (name := weight["name"]) is not None:  # the other weights' settings decide nothing
             options["token_weight"] = {"name": name, name: weight[name]}

@@ -77,6 +77,21 @@ def test_a_token_weight_is_part_of_the_key_and_the_settings_of_the_others_are_no
     assert key_of(other, START) != key_of(RUN, START)
 
 
+def test_a_correction_is_part_of_the_key_where_rollouts_are_stale() -> None:
+    """Without one the key is what it was before there were any."""
+    stale = replace(RUN, settings=replace(RUN.settings, staleness=2))
+    assert "update" not in stale.asked()["settings"]["options"]
+    keys = {key_of(stale, START)}
+    for correction in ({"kind": "truncate"}, {"kind": "truncate", "cap": 3.0}, {"sequence_cap": 1.1}):
+        options = {"update": {"correction": correction}}
+        other = replace(stale, settings=replace(stale.settings, options=options))
+        assert correction.items() <= other.asked()["settings"]["options"]["update"]["correction"].items()
+        keys.add(key_of(other, START))
+        fresh = replace(RUN, settings=replace(RUN.settings, options=options))
+        assert key_of(fresh, START) == key_of(RUN, START)
+    assert len(keys) == 4
+
+
 def test_so_are_the_task_the_start_and_the_evaluation() -> None:
     evaluations = [replace(RUN.evaluation, samples=8), replace(RUN.evaluation, split="probe")]
     others = [replace(RUN, task="chain_sums"), replace(RUN, start_seed=1)]
