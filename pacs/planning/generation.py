@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pacs.planning import assumptions as assumed
 from pacs.planning.memory import cache_tokens, engine_weights
+from pacs.planning.partial import Waiting, follow
 from pacs.planning.workload import Workload
 
 
@@ -20,11 +21,13 @@ class Generation:
         seconds: of each engine.
         tokens: that all of them generate.
         at_once: sequences that an engine works on at a time, at most.
+        waiting: what a step waits for with partial rollouts; None without.
     """
 
     engines: tuple[float, ...]
     tokens: int
     at_once: int
+    waiting: Waiting | None = None
 
     @property
     def seconds(self) -> float:
@@ -56,8 +59,18 @@ def generation(work: Workload) -> Generation:
     prompt_of_row = np.arange(len(lengths.responses)) // (len(lengths.responses) // len(lengths.prompts))
     at_once = max(1, min(work.engine.max_sequences, cache_tokens(work) // max(1, int(lengths.rows.mean()))))
     dealt = [np.arange(first, len(prompt_of_row), count) for first in range(min(count, len(prompt_of_row)))]
-    engines = tuple(_engine_seconds(work, prompt_of_row[rows], lengths.responses[rows], at_once) for rows in dealt)
-    return Generation(engines, int(lengths.responses.sum()), min(at_once, max(map(len, dealt))))
+    tokens, most = int(lengths.responses.sum()), min(at_once, max(map(len, dealt)))
+    waiting = None
+    if work.ahead:
+        seats = at_once * len(dealt)
+        waiting = follow(lengths.responses, len(lengths.prompts), work.ahead, work.max_staleness, seats)
+    engines = []
+    for rows in dealt:
+        responses = lengths.responses[rows]
+        steps = waiting.steps if waiting else decoding_steps(responses, at_once)
+        again = waiting.read_again / len(dealt) if waiting else 0.0
+        engines.append(_engine_seconds(work, prompt_of_row[rows], responses, steps, again))
+    return Generation(tuple(engines), tokens, most, waiting)
 
 
 def decoding_steps(responses: NDArray[np.int64], at_once: int) -> int:
@@ -74,15 +87,15 @@ def decoding_steps(responses: NDArray[np.int64], at_once: int) -> int:
 
 
 def _engine_seconds(
-    work: Workload, prompt_of_row: NDArray[np.int64], responses: NDArray[np.int64], at_once: int
+    work: Workload, prompt_of_row: NDArray[np.int64], responses: NDArray[np.int64], steps: float, again: float
 ) -> float:
     """The roofline (Williams et al. 2009) of all steps: weights once a step and the keys and values of all that
     generate, or the operations, whichever takes longer; what the host does beside each step; and the prompts, each
-    once where the engine shares prefixes. The GPUs of an engine share all of it; what they tell each other is not
-    counted."""
+    once where the engine shares prefixes, with so many tokens that are read `again`. The GPUs of an engine share all
+    of it; what they tell each other is not counted.
+    """
     shape, engine, device = work.architecture, work.engine, work.device
     prompts = work.lengths.prompts[prompt_of_row]
-    steps = decoding_steps(responses, at_once)
     # Each token reads those before it.
     context = float((responses * prompts + responses * (responses - 1) / 2).sum())
     cache = shape.kv_bytes_per_token(engine.number_bytes) / engine.tensor_parallel
@@ -94,5 +107,7 @@ def _engine_seconds(
     pair = shape.forward_flops_per_token(1) - token
     calculated = (float(responses.sum()) * token + context * pair) / (flops * assumed.DECODE_EFFICIENCY.value)
     new = work.lengths.prompts[np.unique(prompt_of_row)] if engine.prefix_caching else prompts
-    prefill = float((new * token + new**2 / 2 * pair).sum()) / (flops * assumed.FORWARD_EFFICIENCY.value)
+    prefill = float((new * token + new**2 / 2 * pair).sum() + again * token) / (
+        flops * assumed.FORWARD_EFFICIENCY.value
+    )
     return steps * assumed.DECODE_STEP_SECONDS.value + max(read, calculated) + prefill

@@ -80,6 +80,8 @@ def read_workload(
         engine=read_engine(config),
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
+        ahead=keys.prompts_ahead(config),
+        max_staleness=config.run.rollouts.partial.max_staleness,
     )
     if not keys.has_generative_critic(config):
         return work

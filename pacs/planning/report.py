@@ -120,6 +120,13 @@ def engine_line(work: Workload) -> str:
     if not work.device.flops:
         return line
     done = generation(work)
+    if done.waiting:
+        whole = generation(replace(work, ahead=0))
+        return (
+            f"{line}. Partial rollouts: a step decodes {done.waiting.steps:,.0f} tokens a sequence and takes "
+            f"{done.seconds:.1f} s of generation; waiting for every response would take {whole.seconds:.1f} s. "
+            f"A prompt is {done.waiting.staleness:.2f} steps old in the mean (estimated)"
+        )
     return (
         f"{line}. Up to {done.at_once:,} of these lengths at once, {done.tokens_per_second:,.0f} tokens/s in all; "
         f"engines wait {done.idle:.1%} of their time for the last (estimated)"

@@ -37,6 +37,8 @@ class Workload:
         judge: of a critic that writes text (GenAC): its part of the step, whose rows are responses, each with all
             traces about it; None without one.
         asked: the same as it is sampled: a prompt is a problem with a response, and its responses are the traces.
+        ahead, max_staleness: prompts that are sampled beyond those of a step, and how old they may be (partial
+            rollouts); 0: a step waits for all responses.
     """
 
     algorithm: str
@@ -66,6 +68,8 @@ class Workload:
     save_every: int
     judge: "Workload | None" = None
     asked: "Workload | None" = None
+    ahead: int = 0
+    max_staleness: int = 1
 
     @property
     def of_reference(self) -> tuple["Workload", Trained]:

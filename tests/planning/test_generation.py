@@ -15,6 +15,7 @@ from pacs.planning.lengths import Lengths, Sample, assumed, drawn
 from pacs.planning.links import link_speed
 from pacs.planning.measured import MEASURED, MeasuredStep, basis
 from pacs.planning.memory import cache_tokens, phases
+from pacs.planning.partial import FIRST, STEPS, follow
 from pacs.planning.read_config import read_workload
 from pacs.planning.timing import seconds
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
@@ -195,3 +196,52 @@ def test_the_tensors_are_those_of_the_model() -> None:
     for tied in (False, True):
         shape = replace(SMALL, tie_word_embeddings=tied)
         assert tensors(shape) == len(list(AutoModelForCausalLM.from_config(qwen3(shape)).parameters()))
+
+
+def naive_waiting(lengths: list[list[list[int]]], prompts: int, staleness: int) -> list[tuple[int, int]]:
+    """Token by token, all at once: decoding steps of each training step, and the age of the oldest that it takes."""
+    queue: list[tuple[int, list[int]]] = []
+    found = []
+    for step, new in enumerate(lengths):
+        queue += [(step, list(responses)) for responses in new]
+        decoded = 0
+        while True:
+            done = [entry for entry in queue if not any(entry[1])]
+            late = [entry for entry in queue if step - entry[0] >= staleness and any(entry[1])]
+            if len(done) >= prompts and not late:
+                break
+            for _, lacking in queue:
+                lacking[:] = [max(0, tokens - 1) for tokens in lacking]
+            decoded += 1
+        found.append((decoded, step - min(done)[0]))
+        for entry in sorted(done, key=lambda entry: entry[0])[:prompts]:
+            queue.remove(entry)
+    return found
+
+
+@pytest.mark.parametrize(("ahead", "staleness"), [(2, 1), (4, 1), (4, 2), (8, 3)])
+def test_a_step_with_partial_rollouts_waits_as_long_as_one_followed_token_by_token(ahead: int, staleness: int) -> None:
+    prompts, group = 8, 3
+    responses = assumed(prompts * group, 20, 200, 1.0)
+    dice = np.random.default_rng(0)
+    drawn = []
+    for step in range(STEPS):
+        new = prompts + (ahead if step == 0 else 0)
+        rows = np.concatenate([dice.permutation(responses) for _ in range(-(-new // prompts))])
+        drawn.append(rows[: new * group].reshape(new, group).tolist())
+    naive = naive_waiting(drawn, prompts, staleness)[FIRST:]
+    found = follow(responses, prompts, ahead, staleness, at_once=10**6)
+    assert found.steps == pytest.approx(np.mean([decoded for decoded, _ in naive]))
+    assert max(age for _, age in naive) <= staleness
+    assert found.steps < responses.max()
+    assert 0 < found.staleness <= staleness
+    assert found.read_again > 0
+
+
+def test_partial_rollouts_take_less_time_where_few_responses_are_long(small: Workload) -> None:
+    long = replace(small, lengths=replace(small.lengths, responses=assumed(512, 400, 8192, 1.5)))
+    ahead = generation(replace(long, ahead=32))
+    assert ahead.seconds < 0.8 * generation(long).seconds
+    assert ahead.waiting is not None
+    alike = replace(small, lengths=replace(small.lengths, responses=np.full(512, 1000)))
+    assert generation(replace(alike, ahead=32)).seconds == pytest.approx(generation(alike).seconds, rel=0.01)

@@ -13,7 +13,9 @@
     log       trainer: the tables become metrics
 
 verl's loop does the rest: it draws the prompts before the step, and after it saves, validates, logs and sends vLLM the
-new weights. Where verl's own step (`PPOTrainer._step_once`) has a critic, a KL term and advantages, ours has none.
+new weights. With partial rollouts (`partial.py`) more prompts are drawn; sample returns the first that are done and
+breaks the others off, and these go on when vLLM has the new weights. Where verl's own step (`PPOTrainer._step_once`)
+has a critic, a KL term and advantages, ours has none.
 """
 
 from dataclasses import replace
