@@ -1,11 +1,10 @@
-r"""How probable the right answers of training data are without any reasoning, for rows with the verifier
-reference_probability: its score is how much more probable reasoning has made them (RLPR, arXiv 2506.18254). Writes the
-mean probability of each right answer's tokens behind the bare prompt beside the data: train.baseline.jsonl beside
-train.parquet, a problem a line, with the hashes of the data and of the model on the first.
+r"""Measure how probable the right answers of training data are without any reasoning, for rows with the verifier
+reference_probability. Its score is how much more probable reasoning makes them (RLPR, arXiv 2506.18254). The command
+writes the mean probability of each right answer's tokens after the bare prompt to train.baseline.jsonl beside
+train.parquet: the hashes of the data and of the model on the first line, then a problem a line.
 
-Nothing is sampled: one pass over each prompt with its answer. The same command goes on where it stopped. Measure by
-the model that is to be trained, with the run's own --opens (reward_kwargs.reference_probability.opens), and for the
-files of its validation, too.
+Nothing is sampled: it makes one pass over each prompt with its answer. Repeating the command resumes it. Give the model
+that will be trained, the run's own --opens (reward_kwargs.reference_probability.opens), and the validation files, too.
 
 examples:
   pacs data baseline Qwen/Qwen3-8B --data data/mine/train.parquet data/mine/test.parquet
@@ -24,12 +23,12 @@ from pacs.rewards.reference_answer import OPENS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a Hub name, or a model's folder: the one that the run begins with")
-    add("--data", required=True, nargs="+", type=path, metavar="FILE", help="parquet in verl's schema")
-    add("--opens", default=OPENS, metavar="TEXT", help=f"what opens an answer (default: {OPENS})")
-    add("--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false")
+    add("model", metavar="MODEL", help="the run's initial model: a Hub name, or a folder")
+    add("--data", required=True, nargs="+", type=path, metavar="FILE", help="parquet files in verl's schema")
+    add("--opens", default=OPENS, metavar="TEXT", help=f"text that opens an answer (default: {OPENS})")
+    add("--no-thinking", dest="thinking", action="store_false", help="set the chat template's enable_thinking=false")
     add_reasoning(parser)
-    add_engines(parser.add_argument_group("engines (may change from start to start)"))
+    add_engines(parser.add_argument_group("engines (may differ between starts)"))
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,8 +1,7 @@
-"""Turn a source into verl's parquet with a manifest that says what was read, kept and dropped, and why. Dropped is
-what the verifier does not take for right when the gold answer is given as the answer, and a prompt of more than
---max-prompt-length tokens of --model; from a training set also a problem that was there before, or that an
-evaluation set has: the same text, or 13 words in a row. DIR gets all of it or nothing. The same command again
-changes nothing.
+"""Write a problem set as parquet in verl's schema, with a manifest that says what was read, kept and dropped, and why.
+A row is dropped if its verifier refuses the gold answer itself, or if its prompt has more than --max-prompt-length
+tokens of --model. A training set also loses duplicates, and problems of an evaluation set: the same text, or the same
+13 words in a row. DIR is written completely or not at all. Repeating the command changes nothing.
 
 examples:
   pacs data prepare math500 --out data/math500
@@ -45,27 +44,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("source", metavar="NAME_OR_PATH", help="a source of `pacs data list`, by name or repository, or a local file")
     add("--out", required=True, type=Path, metavar="DIR", help="folder for train.parquet or test.parquet")
-    add("--split", choices=SPLITS, help="what it is for (default: train, or all that the source has)")
+    add("--split", choices=SPLITS, help="use of the set (default: train, or the only one that the source has)")
     add("--overwrite", action="store_true", help="replace what was prepared in DIR before")
-    add("--instruction", metavar="TEXT", help='ends every prompt; "" for none (default: as the verifier needs it)')
-    add("--system", metavar="TEXT", help='starts every prompt; "" for none (default: the source\'s own, if it has one)')
-    add("--model", metavar="M", help="whose tokenizer and chat template measure the prompts (default: not measured)")
-    add("--max-prompt-length", type=positive, metavar="N", help=f"tokens of --model (default: {MAX_PROMPT_LENGTH})")
+    add("--instruction", metavar="TEXT", help='text at the end of every prompt; "" for none (default: the verifier\'s)')
+    add("--system", metavar="TEXT", help='system message of every prompt; "" for none (default: the source\'s, if any)')
+    add("--model", metavar="M", help="model whose tokenizer and chat template measure the prompts (default: none)")
+    add("--max-prompt-length", type=positive, metavar="N", help=f"in tokens of --model (default: {MAX_PROMPT_LENGTH})")
     add("--no-thinking", action="store_true", help="measure with the chat template's enable_thinking=false")
-    about = "prepared evaluation sets that a training set is kept apart from (default: those beside --out)"
+    about = "prepared evaluation sets whose problems a training set must not have (default: those beside --out)"
     add("--evaluation", nargs="+", type=Path, default=[], metavar="DIR", help=about)
     known = parser.add_argument_group("known sources")
-    known.add_argument("--from", type=Path, metavar="PATH", help="read this file, or copy of the repository, instead")
-    known.add_argument("--revision", metavar="REV", help="of the repository (default: the pinned one)")
-    known.add_argument("--release", choices=RELEASES, help=f"of livecodebench (default: {RELEASE})")
-    about = f"days of livecodebench's contests, both included (default: {WINDOW[0]} {WINDOW[1]})"
+    known.add_argument(
+        "--from", type=Path, metavar="PATH", help="read this file, or this copy of the repository, instead of the Hub"
+    )
+    known.add_argument("--revision", metavar="REV", help="revision of the repository (default: the pinned one)")
+    known.add_argument("--release", choices=RELEASES, help=f"release of livecodebench (default: {RELEASE})")
+    about = f"first and last day of livecodebench's contests (default: {WINDOW[0]} {WINDOW[1]})"
     known.add_argument("--window", nargs=2, type=_day, metavar=("FIRST", "LAST"), help=about)
     files = parser.add_argument_group(f"local files ({', '.join(FORMATS)})")
-    files.add_argument("--question-column", metavar="NAME", help="default: problem")
-    files.add_argument("--answer-column", metavar="NAME", help="default: answer")
-    files.add_argument("--id-column", metavar="NAME", help="default: the row's number")
-    files.add_argument("--difficulty-column", metavar="NAME", help="default: none")
-    files.add_argument("--verifier", choices=VERIFIERS, help="of its answers (default: math)")
+    files.add_argument("--question-column", metavar="NAME", help="column of the question (default: problem)")
+    files.add_argument("--answer-column", metavar="NAME", help="column of the answer (default: answer)")
+    files.add_argument("--id-column", metavar="NAME", help="column of an id (default: the row's number)")
+    files.add_argument("--difficulty-column", metavar="NAME", help="column of the difficulty (default: none)")
+    files.add_argument("--verifier", choices=VERIFIERS, help="verifier of the answers (default: math)")
 
 
 def _day(text: str) -> date:

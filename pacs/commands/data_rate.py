@@ -1,12 +1,12 @@
-"""How often a model solves each problem of training data, for a run that draws its prompts by that
-(run.rollouts.pool.rates=true). Samples as training does, at temperature 1, grades by the verifier of each row, and
-writes the rates beside the data: train.rates.jsonl beside train.parquet, a problem a line, with the hashes of the data
-and of the model on the first.
+"""Measure how often a model solves each problem of training data, for a run that draws its prompts by pass rate
+(run.rollouts.pool.rates=true). The command samples as training does, at temperature 1, grades each row by its verifier,
+and writes train.rates.jsonl beside train.parquet: the hashes of the data and of the model on the first line, then a
+problem a line.
 
-The same command goes on where it stopped; --samples may be raised later. It is an evaluation: its samples are in
-DIR, and `pacs evaluate show DIR` pages through them. Rate the model that is to be trained, with the run's own
-temperature and length of responses. A sample of a problem costs what a response in training does: 16 of each of 40,000
-problems are as many as 625 steps of 128 prompts with 8 responses. Without rates a pool learns them as it trains.
+Repeating the command resumes it; --samples may be raised later. DIR is an evaluation: `pacs evaluate show DIR` prints
+its samples. Give the model that will be trained, and the run's own temperature and length of responses. A sample costs
+what a response in training does: 16 samples of each of 40,000 problems cost as much as 625 steps of 128 prompts with 8
+responses. Without rates a run learns them as it trains.
 
 examples:
   pacs data rate Qwen/Qwen3-8B --data data/deepscaler/train.parquet
@@ -30,14 +30,14 @@ SAMPLES = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
-    add("--data", required=True, nargs="+", type=path, metavar="FILE", help="parquet in verl's schema")
-    about = "folder of the evaluation, new or to go on with (default: FILE without .parquet, and .rates behind it)"
+    add("model", metavar="MODEL", help="a Hub name, or the folder of a model, a checkpoint or a run (its newest)")
+    add("--data", required=True, nargs="+", type=path, metavar="FILE", help="parquet files in verl's schema")
+    about = "folder of the evaluation, new or to be resumed (default: FILE, with .rates in place of .parquet)"
     add("--out", type=Path, metavar="DIR", help=about)
-    add("--samples", type=positive, default=SAMPLES, metavar="N", help=f"of each problem (default: {SAMPLES})")
-    sampling = parser.add_argument_group("sampling and grading (what a folder was made with is not changed)")
+    add("--samples", type=positive, default=SAMPLES, metavar="N", help=f"samples of each problem (default: {SAMPLES})")
+    sampling = parser.add_argument_group("sampling and grading (fixed once a folder exists)")
     add_sampling(sampling, AS_IN_TRAINING)
-    add_engines(parser.add_argument_group("engines (may change from start to start)"))
+    add_engines(parser.add_argument_group("engines (may differ between starts)"))
 
 
 def main(args: argparse.Namespace) -> int:

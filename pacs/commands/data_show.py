@@ -11,8 +11,10 @@ from pacs.base.terminal import print
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("path", type=Path, metavar="FILE", help="a parquet file in verl's schema, or its folder")
-    parser.add_argument("-n", type=positive, default=3, metavar="N", help="how many, from the first on (default: 3)")
-    parser.add_argument("--model", metavar="M", help="whose chat template renders them (default: the bare messages)")
+    parser.add_argument("-n", type=positive, default=3, metavar="N", help="print the first N (default: 3)")
+    parser.add_argument(
+        "--model", metavar="M", help="model whose chat template renders them (default: the bare messages)"
+    )
     parser.add_argument("--no-thinking", action="store_true", help="render with the template's enable_thinking=false")
 
 

@@ -1,4 +1,4 @@
-"""Lengths, kinds of answers, duplicates and difficulty of a problem set."""
+"""Count lengths, kinds of answers, duplicates and difficulties of a problem set."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ from pacs.base.terminal import print
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("path", type=Path, metavar="FILE_OR_DIR", help="a parquet file in verl's schema, or its folder")
-    parser.add_argument("--model", metavar="M", help="whose tokenizer and chat template measure the prompts too")
+    parser.add_argument("--model", metavar="M", help="model whose tokenizer and chat template also measure the prompts")
     parser.add_argument("--no-thinking", action="store_true", help="measure with the template's enable_thinking=false")
 
 

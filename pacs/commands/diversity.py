@@ -1,9 +1,10 @@
-"""How different a model's responses to one problem are, from the samples of `pacs evaluate`: mean pairwise cosine
-distance of their embeddings, right responses only (the paper's Eq. 15); entropy of the final answers and of the
-tokens; distinct n-grams. Of two evaluations also what they differ by, with paired intervals, and both in one picture.
+"""Measure how different a model's responses to one problem are, from the samples of `pacs evaluate`: the mean pairwise
+cosine distance of their embeddings, for right responses only (the paper's Eq. 15); the entropy of the final answers and
+of the tokens; distinct n-grams. For two evaluations it also gives the differences, with paired intervals, and draws
+both in one picture.
 
-Writes DIR/diversity.json, DIR/diversity.md and a picture a task. Embeddings are kept in DIR/embeddings.sqlite: a
-killed command goes on where it stopped.
+The command writes DIR/diversity.json, DIR/diversity.md and a picture for each task. It keeps embeddings in
+DIR/embeddings.sqlite, and resumes if it was killed.
 
 examples:
   pacs diversity evaluations/pacs --out diversity
@@ -46,21 +47,23 @@ Picture = tuple[str, str, bytes]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two of `pacs evaluate`")
+    parser.add_argument(
+        "folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two folders of `pacs evaluate`"
+    )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
     parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
-    about = "which responses the distance is between (default: %(default)s)"
+    about = "responses between which distances are taken (default: %(default)s)"
     parser.add_argument("--responses", choices=("correct", "all"), default="correct", help=about)
-    parser.add_argument("--problem", metavar="ID", help="draw the responses to this problem alone (default: to all)")
+    parser.add_argument("--problem", metavar="ID", help="draw only the responses to this problem (default: to all)")
     add = parser.add_argument_group("embedding").add_argument
-    about = "id or folder (default: %(default)s)"
+    about = "Hub name or folder (default: %(default)s)"
     add("--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help=about)
-    add("--max-tokens", type=positive, metavar="N", help="of a response, at most (default: as many as the model takes)")
+    add("--max-tokens", type=positive, metavar="N", help="most tokens of a response (default: the model's limit)")
     about = "responses at a time (default: %(default)s)"
     add("--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help=about)
     about = "precision of the model (default: %(default)s; the others are faster on a GPU and add noise)"
     add("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help=about)
-    add("--cache", type=Path, metavar="FILE", help=f"where embeddings are kept (default: DIR/{CACHE})")
+    add("--cache", type=Path, metavar="FILE", help=f"file that keeps the embeddings (default: DIR/{CACHE})")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,11 +1,11 @@
-"""Examine this machine before a run: driver and GPUs, versions against the pins, the C compiler and Python's headers, a
-Triton kernel and flash-attn's packed attention (each in a process of its own, on the first GPU), limits, shared
-memory, disks, Ray, the sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
-With a config or overrides also the model of that run, rows of its data, its reward function, how its model marks its
-reasoning, room for its checkpoints, and whether its packed or padded sequences, its fused head and its precision give
-the model's own log-probabilities: for that the policy is loaded once, on all ranks of this machine. Each finding that
-is not ok comes with its mend. Without GPUs the CPU stack is examined.
-Exit status: 0 nothing fails (there may be warnings), 1 something does, 2 the config is wrong.
+"""Check this machine before a run: driver and GPUs, pinned versions, the C compiler and Python's headers, a Triton
+kernel and flash-attn's packed attention (each in a process of its own, on the first GPU), limits, shared memory, disks,
+Ray, the sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
+With a config or overrides it also checks that run: the model, rows of the data, the reward function, the delimiters of
+the model's reasoning, and room for checkpoints. It loads the policy once, on all ranks of this machine, to see whether
+packed or padded sequences, the fused head and the precision give the model's own log-probabilities. Each finding that
+is not ok comes with a fix. Without GPUs the CPU stack is checked.
+Exit status: 0 nothing fails (there may be warnings), 1 something fails, 2 the config is wrong.
 
 examples:
   pacs doctor
@@ -25,11 +25,13 @@ from pacs.doctor.kernels import unusable_flash_attention
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--config-name", metavar="NAME", help="the algorithm, as of `pacs train`")
-    parser.add_argument("--no-speed", action="store_true", help="leave out the ten-second test")
-    parser.add_argument("--no-probe", action="store_true", help="do not load the run's policy to try its layout")
-    parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
+    parser.add_argument("--config-name", metavar="NAME", help="the algorithm, as for `pacs train`")
+    parser.add_argument("--no-speed", action="store_true", help="skip the ten-second test")
+    parser.add_argument(
+        "--no-probe", action="store_true", help="do not load the run's policy to check its log-probabilities"
+    )
+    parser.add_argument("--json", action="store_true", help="print a list of JSON objects")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for `pacs train`")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,15 +1,15 @@
-"""Sample a model with vLLM, grade each sample by the verifier of its row, and report pass@k. Of a training run, a
-checkpoint of it or its export (`pacs export`), the verifiers have the settings that the run graded with.
+"""Sample a model with vLLM, grade each sample by the verifier of its row, and report pass@k. For a training run, a
+checkpoint of it or its export (`pacs export`), the verifiers have the settings of that run.
 
-The same command goes on where it stopped: no sample is drawn twice, and none is left out. More samples and more
-tasks may be added to DIR; another model, other settings and other data are refused. Engines run on all GPUs of all
-nodes of a Ray cluster, or on the CPU. Ctrl-C and SIGTERM keep what is finished, and exit with status 75.
+Repeating the command resumes it: no sample is drawn twice or left out. You may add samples and tasks to DIR; another
+model, other settings or other data are refused. Engines run on all GPUs of all nodes of a Ray cluster, or on the CPU.
+Ctrl-C and SIGTERM keep what is finished, and exit with status 75.
 
-Beside it:
-  pacs evaluate show DIR       page through samples: right, wrong, of one problem
+Related commands:
+  pacs evaluate show DIR       print samples: right, wrong, or of one problem
   pacs evaluate grade DIR      grade all samples again; needs no GPU
-  pacs evaluate compare A B    models side by side
-(A model in a folder of such a name is given as ./show.)
+  pacs evaluate compare A B    compare evaluations
+(Give a model in a folder called show, grade, compare or budgets as ./show and so on.)
 
 examples:
   pacs evaluate Qwen/Qwen3-8B --tasks math500,amc23,aime24,aime25,beyondaime --out outputs/evaluation/qwen3_8b
@@ -46,22 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     ks = ",".join(map(str, KS))
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
+    add("model", metavar="MODEL", help="a Hub name, or the folder of a model, a checkpoint or a run (its newest)")
     add_tasks(add, required=True)
-    add("--out", required=True, type=Path, metavar="DIR", help="folder of the evaluation, new or to go on with")
-    about = f"of pass@k; again for one task (default: {ks}, those up to the samples)"
+    add("--out", required=True, type=Path, metavar="DIR", help="folder of the evaluation, new or to be resumed")
+    about = f"k of pass@k; repeat for single tasks (default: those of {ks} up to the samples)"
     add("--k", action="append", default=[], metavar="[TASK=]K,K,...", help=about)
-    add_sampling(parser.add_argument_group("sampling and grading (what a folder was made with is not changed)"))
-    add_engines(parser.add_argument_group("engines (may change from start to start)"))
+    add_sampling(parser.add_argument_group("sampling and grading (fixed once a folder exists)"))
+    add_engines(parser.add_argument_group("engines (may differ between starts)"))
 
 
 def add_tasks(add: Callable[..., object], *, required: bool = False) -> None:
     """Which problems are sampled, and how often."""
-    about = f"of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
+    about = f"any of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
     add("--tasks", required=required, metavar="T,T,...", help=about)
-    about = "where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)"
+    about = "where DIR/TASK/test.parquet is, or will be prepared (default: data)"
     add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
-    about = f"of each problem; again for one task (default: {SAMPLES})"
+    about = f"samples of each problem; repeat for single tasks (default: {SAMPLES})"
     add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
 
 
@@ -71,13 +71,13 @@ def add_sampling(group: argparse._ArgumentGroup, default: Sampling = DEFAULT) ->
     numbers = (
         ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", ""),
         ("--top-p", SHARE, "P", ""),
-        ("--max-tokens", positive, "N", "of a response; "),
-        ("--seed", int, "N", "every sample's own seed comes of it; "),
+        ("--max-tokens", positive, "N", "most tokens of a response; "),
+        ("--seed", int, "N", "each sample's seed is derived from it; "),
     )
     for option, kind, metavar, about in numbers:
         value = getattr(default, option[2:].replace("-", "_"))
         add(option, type=kind, default=value, metavar=metavar, help=f"{about}default: {value}")
-    add("--no-thinking", dest="thinking", action="store_false", help="the chat template's enable_thinking=false")
+    add("--no-thinking", dest="thinking", action="store_false", help="set the chat template's enable_thinking=false")
     add_reasoning(group)
     add("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
     add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
@@ -87,21 +87,28 @@ def add_reasoning(group: argparse._ActionsContainer) -> None:
     """How the model marks its reasoning, and in which precision it calculates."""
     add = group.add_argument
     about = (
-        f"the delimiters of the model's reasoning, in which no answer counts: '{EXAMPLE}', [] for none (default: as "
-        "the model's run named them, else what tokenizer, chat template and prompt say)"
+        f"delimiters of the model's reasoning, within which no answer counts: '{EXAMPLE}', [] for none (default: those "
+        "of the model's run, else those of tokenizer, chat template and prompt)"
     )
     add("--reasoning", type=_delimiters, metavar="JSON", help=about)
-    about = "of the weights (default: auto, as they are stored)"
+    about = "dtype of the weights (default: auto, as stored)"
     add("--dtype", default="auto", choices=("auto", "bfloat16", "float16", "float32"), help=about)
 
 
 def add_engines(group: argparse._ArgumentGroup) -> None:
     """Where it is sampled."""
     add = group.add_argument
-    add("--engines", type=positive, metavar="N", help="default: as many as GPUs allow; one on the CPU")
-    add("--tensor-parallel", type=positive, default=1, metavar="N", help="GPUs of one engine (default: 1)")
-    add("--gpu-memory", type=SHARE, default=0.9, metavar="SHARE", help="of a GPU, for vLLM (default: 0.9)")
-    add("--ray-address", metavar="ADDRESS", help="a Ray cluster to join (default: RAY_ADDRESS, or one of its own)")
+    add(
+        "--engines",
+        type=positive,
+        metavar="N",
+        help="number of engines (default: as many as the GPUs allow; 1 on the CPU)",
+    )
+    add("--tensor-parallel", type=positive, default=1, metavar="N", help="GPUs of each engine (default: 1)")
+    add(
+        "--gpu-memory", type=SHARE, default=0.9, metavar="SHARE", help="share of a GPU's memory for vLLM (default: 0.9)"
+    )
+    add("--ray-address", metavar="ADDRESS", help="Ray cluster to join (default: RAY_ADDRESS, else a new one)")
 
 
 def main(args: argparse.Namespace) -> int:

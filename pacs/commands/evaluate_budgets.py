@@ -1,8 +1,9 @@
-"""What a model would have scored with fewer tokens, from the samples of `pacs evaluate` alone: each is cut at several
-budgets and graded again, so that a gain can be told from brevity. No GPU, no vLLM: sample once, with the largest budget
-as --max-tokens. Of several evaluations, differences to the first one by the paired bootstrap over problems.
+"""Show what a model would have scored with fewer tokens, from existing samples of `pacs evaluate`: each is cut at
+several budgets and graded again. This tells a gain in ability from shorter responses. It needs no GPU and no vLLM:
+sample once, with the largest budget as --max-tokens. With several evaluations, differences to the first one are by the
+paired bootstrap over problems.
 
-Writes DIR/budgets.md, DIR/budgets.json and DIR/budgets.png, and prints the first.
+The command writes DIR/budgets.md, DIR/budgets.json and DIR/budgets.png, and prints the first.
 
 examples:
   pacs evaluate budgets eval/pacs --out budgets
@@ -25,11 +26,11 @@ HALVES = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
-    add("folders", nargs="+", type=Path, metavar="FOLDER", help="--out folder of an evaluation")
+    add("folders", nargs="+", type=Path, metavar="FOLDER", help="folder of an evaluation")
     add("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    about = "tokens of a response (default: --max-tokens of the evaluations, and its half, four times over)"
+    about = "most tokens of a response (default: the evaluations' --max-tokens, halved up to four times)"
     add("--budgets", nargs="+", type=positive, metavar="N", help=about)
-    add("--tokenizer", type=Path, metavar="DIR", help="a model's folder, where an evaluation's own is gone")
+    add("--tokenizer", type=Path, metavar="DIR", help="a model's folder, if an evaluation's own is gone")
 
 
 def main(args: argparse.Namespace) -> int:

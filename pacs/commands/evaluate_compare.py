@@ -1,6 +1,6 @@
-"""Lay evaluations side by side: pass@k with its interval, and the differences to the first one, by the paired bootstrap
-over problems. The tasks that all of them have are compared; their problems must be the same. `--reported` shows numbers
-of the paper beside: they have no interval, and no difference is computed to them.
+"""Compare evaluations: pass@k with its interval, and the differences to the first one, by the paired bootstrap over
+problems. Only the tasks that all of them have are compared; their problems must be the same. `--reported` adds numbers
+of the paper, without intervals and differences.
 
 examples:
   pacs evaluate compare eval/base eval/pacs
@@ -27,11 +27,11 @@ FORMATS = (".md", ".json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="--out folder of an evaluation")
-    about = "a column of the paper; `list` shows the names"
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folder of an evaluation")
+    about = "column of the paper to add; `list` prints the names"
     parser.add_argument("--reported", action="append", default=[], metavar="NAME", help=about)
-    parser.add_argument("--k", metavar="K,K,...", help="which pass@k (default: those of the evaluations)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write to FILE.md or FILE.json (default: print)")
+    parser.add_argument("--k", metavar="K,K,...", help="k of pass@k (default: those of the evaluations)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to this .md or .json file (default: print)")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
-"""Grade all samples of an evaluation again, from its folder alone: no GPU, no vLLM, no data. The verifiers have the
-settings that the folder was graded with, unless others are given, which are then the folder's. The grades are replaced
-once all samples are graded; settings.json, results.json and results.md are written again.
+"""Grade all samples of an evaluation again, from its folder alone: without GPU, vLLM or data. The verifiers keep the
+settings of the folder, except for those given, which the folder then keeps. The grades are replaced once all samples
+are graded; settings.json, results.json and results.md are written again.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pacs.evaluation.grading import OPTION, parse_given
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
-    about = "as of `pacs evaluate`; those not given stay as they are"
+    about = "as for `pacs evaluate`; other settings stay as they are"
     parser.add_argument(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=about)
 
 

@@ -1,5 +1,5 @@
-"""Print samples of an evaluation: the prompt, the right answer, the one that the verifier found, the response. An
-evaluation that is running, or was stopped, can be looked at too.
+"""Print samples of an evaluation: the prompt, the right answer, the answer that the verifier found, the response. The
+evaluation may still be running, or may have been stopped.
 
 examples:
   pacs evaluate show outputs/trained --wrong
@@ -25,13 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
     add("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
-    add("--task", metavar="TASK", help="only of this task (default: of all)")
-    add("--problem", metavar="ID", help="only of this problem")
+    add("--task", metavar="TASK", help="only samples of this task (default: all)")
+    add("--problem", metavar="ID", help="only samples of this problem")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--right", action="store_true", help="only right ones")
-    which.add_argument("--wrong", action="store_true", help="only those that are not right, for whatever reason")
-    which.add_argument("--status", choices=CLASSES, help="only those to which the verifier gave this status")
-    add("-n", type=positive, default=3, metavar="N", help="how many (default: 3)")
+    which.add_argument("--right", action="store_true", help="only right samples")
+    which.add_argument("--wrong", action="store_true", help="only samples that are not right, for whatever reason")
+    which.add_argument("--status", choices=CLASSES, help="only samples with this status")
+    add("-n", type=positive, default=3, metavar="N", help="print at most N samples (default: 3)")
 
 
 def main(args: argparse.Namespace) -> int:

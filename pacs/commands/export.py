@@ -1,6 +1,6 @@
-"""Merge the shards of a checkpoint's policy, or of GenAC's critic, into a Hugging Face folder that transformers and
-vLLM load: weights, config, tokenizer, chat template, generation config and a model card. Needs no GPU, whatever wrote
-the checkpoint, and memory for about one copy of the model. DIR is there as a whole or not at all.
+"""Merge the shards of a checkpoint's policy, or of GenAC's critic, into a Hugging Face folder for transformers and
+vLLM: weights, config, tokenizer, chat template, generation config and a model card. The command needs no GPU, whatever
+wrote the checkpoint, and memory for about one copy of the model. DIR is written completely or not at all.
 
 examples:
   pacs export outputs/pacs/qwen3_8b-pacs --out exported
@@ -20,13 +20,13 @@ from pacs.export.dtype import DTYPES, choose_dtype
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    about = "a folder global_step_N, or a run's folder: then its newest complete checkpoint"
+    about = "a folder global_step_N, or a run's folder, for its newest complete checkpoint"
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help=about)
-    about = "the policy, or the critic of a run of GenAC; default: actor"
+    about = "the policy, or the critic of a GenAC run (default: actor)"
     parser.add_argument("--part", choices=("actor", "critic"), default="actor", help=about)
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to make; must not exist")
-    parser.add_argument("--dtype", choices=DTYPES, help="of the weights; default: what vLLM sampled with in the run")
-    about = "--out of `pacs evaluate` of this checkpoint, for the model card; again for more (a sweep's are found)"
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write; must not exist")
+    parser.add_argument("--dtype", choices=DTYPES, help="dtype of the weights (default: vLLM's in the run)")
+    about = "folder of an evaluation of this checkpoint, for the model card; may be repeated (a sweep's are found)"
     parser.add_argument("--evaluation", action="append", default=[], type=Path, metavar="DIR", help=about)
 
 

@@ -1,16 +1,16 @@
-r"""Traces for a generative critic to begin with (GenAC, arXiv 2604.10701): a teacher reads partial responses of an
-actor, reasons on each and scores it from 0 to 10. The states are drawn from an evaluation of the actor (`pacs
-evaluate`), of problems that it will not be trained on. The teacher is asked through an OpenAI-compatible server
-(vLLM's, or a vendor's), with the words that the critic will read in training.
+r"""Write traces to fine-tune a generative critic on (GenAC, arXiv 2604.10701): a teacher reads partial responses of an
+actor, reasons about each and scores it from 0 to 10. The states are drawn from an evaluation of the actor (`pacs
+evaluate`); take problems that it will not be trained on. The teacher is asked through an OpenAI-compatible server
+(vLLM's, or a vendor's), with the same words that the critic will read in training.
 
-The key is taken from the environment, from the variable that --key-variable names; without it none is sent. Requests
-are tried again where a server is busy or fails. The same command goes on where it stopped: no state is asked about
-twice. Ctrl-C and SIGTERM wait for the answers that are under way and keep them.
+The key comes from the environment variable that --key-variable names; without it none is sent. Requests are repeated
+when a server is busy or fails. Repeating the command resumes it: no state is asked about twice. Ctrl-C and SIGTERM wait
+for pending answers and keep them.
 
-Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: `prompt`
+The command writes each answer at once to DIR/traces.jsonl, and those that end in a score to DIR/train.parquet: `prompt`
 is the question as the critic reads it in training, plain text, and `response` the trace; `messages` has both as a
-conversation, which verl's SFT puts into the model's chat template. Says how many could not be read. Exit status: 0
-done, 1 the server failed, 2 refused, 75 stopped on request.
+conversation, which verl's SFT puts into the model's chat template. It says how many answers were unreadable. Exit
+status: 0 done, 1 the server failed, 2 refused, 75 stopped on request.
 
 examples:
   pacs evaluate Qwen/Qwen3-8B-Base --tasks held=data/held/train.parquet --samples 1 --temperature 1 --top-p 1 --out held
@@ -35,27 +35,39 @@ KEY = "OPENAI_API_KEY"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
-    add("evaluation", type=Path, metavar="EVALUATION", help="--out folder of an evaluation of the actor")
-    add("--tasks", metavar="T,T,...", help="of the evaluation (default: all)")
-    add("--out", required=True, type=Path, metavar="DIR", help="folder of the traces, new or to go on with")
+    add("evaluation", type=Path, metavar="EVALUATION", help="folder of an evaluation of the actor")
+    add("--tasks", metavar="T,T,...", help="tasks of the evaluation (default: all)")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder of the traces, new or to be resumed")
     server = parser.add_argument_group("the teacher")
     add = server.add_argument
-    add("--server", required=True, type=name, metavar="URL", help="up to /v1, as http://localhost:8000/v1")
-    add("--teacher", required=True, type=name, metavar="NAME", help="the model's name there")
-    about = f"of the environment, that holds the key (default: {KEY})"
+    add(
+        "--server",
+        required=True,
+        type=name,
+        metavar="URL",
+        help="URL of its server up to /v1, as http://localhost:8000/v1",
+    )
+    add("--teacher", required=True, type=name, metavar="NAME", help="its name at that server")
+    about = f"environment variable with the key (default: {KEY})"
     add("--key-variable", default=KEY, type=name, metavar="NAME", help=about)
-    about = 'further fields of a request, as \'{"reasoning_effort": "low", "max_completion_tokens": 4096}\''
+    about = 'more fields of each request, as \'{"reasoning_effort": "low", "max_completion_tokens": 4096}\''
     add("--request", default="{}", metavar="JSON", help=about)
     add("--parallel", type=positive, default=16, metavar="N", help="requests at a time (default: 16)")
-    add("--per-minute", type=positive_number, metavar="N", help="requests that begin in a minute (default: any number)")
-    add("--tries", type=positive, default=6, metavar="N", help="of a request that fails (default: 6)")
-    add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="of a try (default: 600)")
-    add_asking(parser.add_argument_group("what it is asked"))
+    add("--per-minute", type=positive_number, metavar="N", help="most requests in a minute (default: no limit)")
+    add("--tries", type=positive, default=6, metavar="N", help="tries of a request that fails (default: 6)")
+    add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="seconds for a try (default: 600)")
+    add_asking(parser.add_argument_group("the question to it"))
     states = parser.add_argument_group("states")
     add = states.add_argument
-    add("--states", type=positive, default=3, metavar="N", help="of a response, beside the empty one (default: 3)")
-    add("--seed", type=whole_seed, default=0, metavar="N", help="of the draw (default: 0)")
-    add("--tokenizer", type=Path, metavar="DIR", help="the actor's folder, where the evaluation's own is gone")
+    add(
+        "--states",
+        type=positive,
+        default=3,
+        metavar="N",
+        help="states of each response, beside the empty one (default: 3)",
+    )
+    add("--seed", type=whole_seed, default=0, metavar="N", help="seed of the drawn states (default: 0)")
+    add("--tokenizer", type=Path, metavar="DIR", help="the actor's folder, if the evaluation's own is gone")
     add_cuts(states)
 
 

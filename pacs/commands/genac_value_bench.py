@@ -1,17 +1,16 @@
-r"""How good the values of generative critics are (GenAC, arXiv 2604.10701), beside what an actor makes of the same
-states: problems with the beginnings of its responses. The value of a state is the mean outcome of --continuations that
-the actor samples from there. Reported: mean squared error without the noise of that mean, the explained share of
-variance (MSE does not compare over sets), calibration, and how often the best of 2, 4 and 8 candidate segments is
-found. Give several sets, also some that the critic was not trained for.
+r"""Measure how good the values of generative critics are (GenAC, arXiv 2604.10701). The states are problems with the
+beginnings of an actor's responses. The true value of a state is the mean outcome of --continuations that the actor
+samples from there. Reported are the mean squared error without the noise of that mean, the explained share of variance
+(MSE is not comparable between sets), calibration, and how often the best of 2, 4 and 8 candidate segments is found.
+Give several sets, also some that the critic was not trained for.
 
-Beside the critics stand two that need none: the success rate for all states, and for each state the value of its
-problem. A critic that is no language model is compared by --values, a file with its values of the states in
-DIR/states.
+The critics are compared with two baselines: the success rate for all states, and the value of its problem for each
+state. --values adds a critic that is not a language model: a file with its values of the states in DIR/states.
 
-The same command goes on where it stopped, and more critics may be added. DIR/responses and DIR/continuations are
-evaluations, through which `pacs evaluate show` pages. Continuations cost the most: states times --continuations, of
-what is left of a response each. Writes DIR/value_bench.json and DIR/value_bench.md. Exit status: 0 done, 1 an engine
-failed, 2 refused, 75 stopped on request.
+Repeating the command resumes it, and more critics may be added. DIR/responses and DIR/continuations are evaluations;
+`pacs evaluate show` prints their samples. Continuations cost the most: states times --continuations, each the remainder
+of a response. The command writes DIR/value_bench.json and DIR/value_bench.md. Exit status: 0 done, 1 an engine failed,
+2 refused, 75 stopped on request.
 
 examples:
   pacs genac value-bench Qwen/Qwen3-8B-Base --critic critics/sft critics/rl --tasks math500,aime24 --model-size 8B \
@@ -47,41 +46,60 @@ DELIMITER, LEAST_TOKENS, MOST_TOKENS = "\n", 64, 256
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
-    add("actor", metavar="ACTOR", help="a Hub name, a model's folder, a training checkpoint, or a run: its newest one")
-    about = f"of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
+    add("actor", metavar="ACTOR", help="a Hub name, or the folder of a model, a checkpoint or a run (its newest)")
+    about = f"any of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
     add("--tasks", required=True, metavar="T,T,...", help=about)
-    about = "where DIR/TASK/test.parquet of the tasks is, or is prepared (default: data)"
+    about = "where DIR/TASK/test.parquet is, or will be prepared (default: data)"
     add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
     add("--critic", nargs="+", type=name, default=[], metavar="MODEL", help="folders of generative critics")
-    add("--values", nargs="+", type=path, default=[], metavar="FILE", help="values of other critics, JSON lines")
-    add("--out", required=True, type=Path, metavar="DIR", help="folder of the bench, new or to go on with")
-    states = parser.add_argument_group("states (what a folder was made with is not changed)")
+    add("--values", nargs="+", type=path, default=[], metavar="FILE", help="values of other critics, as JSON lines")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder of the benchmark, new or to be resumed")
+    states = parser.add_argument_group("states (fixed once a folder exists)")
     add = states.add_argument
-    add("--responses", type=positive, default=1, metavar="N", help="to each problem (default: 1)")
-    add("--states", type=positive, default=3, metavar="N", help="of a response, beside the empty one (default: 3)")
-    add("--continuations", type=positive, default=64, metavar="K", help="of each state (default: 64)")
-    about = f"segments of one state of each problem (default: {MOST_CANDIDATES}; 0: none)"
+    add("--responses", type=positive, default=1, metavar="N", help="responses to each problem (default: 1)")
+    add(
+        "--states",
+        type=positive,
+        default=3,
+        metavar="N",
+        help="states of each response, beside the empty one (default: 3)",
+    )
+    add("--continuations", type=positive, default=64, metavar="K", help="continuations of each state (default: 64)")
+    about = f"candidate segments for one state of each problem (default: {MOST_CANDIDATES}; 0: none)"
     add("--candidates", type=AT_LEAST_0, default=MOST_CANDIDATES, metavar="N", help=about)
     add_cuts(states)
-    critics = parser.add_argument_group("what critics are asked")
+    critics = parser.add_argument_group("the question to critics")
     add_asking(critics)
-    about = "the question stands in the critic's chat template (default: it is plain text, as in training)"
+    about = "put the question into the critic's chat template (default: plain text, as in training)"
     critics.add_argument("--chat", action="store_true", help=about)
-    critics.add_argument("--critic-tokens", type=positive, default=1024, metavar="N", help="of a trace; default: 1024")
-    add_sampling(
-        parser.add_argument_group("sampling and grading of the actor; traces are sampled alike"), AS_IN_TRAINING
+    critics.add_argument(
+        "--critic-tokens", type=positive, default=1024, metavar="N", help="most tokens of a trace (default: 1024)"
     )
-    add_engines(parser.add_argument_group("engines (may change from start to start)"))
+    add_sampling(
+        parser.add_argument_group("sampling and grading of the actor; traces are sampled in the same way"),
+        AS_IN_TRAINING,
+    )
+    add_engines(parser.add_argument_group("engines (may differ between starts)"))
 
 
 def add_cuts(group: argparse._ActionsContainer) -> None:
     """Where segments end."""
     add = group.add_argument
-    add("--delimiter", default=DELIMITER, metavar="TEXT", help="ends a segment (default: a newline)")
+    add("--delimiter", default=DELIMITER, metavar="TEXT", help="text that ends a segment (default: a newline)")
     add(
-        "--least-tokens", type=positive, default=LEAST_TOKENS, metavar="N", help=f"of a segment; default {LEAST_TOKENS}"
+        "--least-tokens",
+        type=positive,
+        default=LEAST_TOKENS,
+        metavar="N",
+        help=f"fewest tokens of a segment (default: {LEAST_TOKENS})",
     )
-    add("--most-tokens", type=positive, default=MOST_TOKENS, metavar="N", help=f"of a segment; default {MOST_TOKENS}")
+    add(
+        "--most-tokens",
+        type=positive,
+        default=MOST_TOKENS,
+        metavar="N",
+        help=f"most tokens of a segment (default: {MOST_TOKENS})",
+    )
 
 
 def add_asking(group: argparse._ActionsContainer) -> None:
@@ -90,8 +108,8 @@ def add_asking(group: argparse._ActionsContainer) -> None:
     first, *others = TEMPLATES
     about = f"a file with {{problem}} and {{partial_solution}}, or one of {', '.join(others)} (default: {first})"
     add("--template", default=first, metavar="NAME|FILE", help=about)
-    add("--model-size", required=True, type=name, metavar="SIZE", help="of the actor, as the template says it: 8B")
-    about = "of the actor, as the template says it (default: of its responses to the task)"
+    add("--model-size", required=True, type=name, metavar="SIZE", help="size of the actor, for the template: 8B")
+    about = "success rate of the actor, for the template (default: of its responses to the task)"
     add("--success-rate", type=RATE, metavar="SHARE", help=about)
 
 

@@ -1,6 +1,6 @@
-"""Show what a run saved when it stopped for too many updates in a row whose gradient was not finite: the step, its
-gradient norms, how many rows were not finite and why, and the worst rows, those that are not finite first, then
-by the size of the log-ratio.
+"""Show what a run saved when it stopped because the gradients of too many updates in a row were not finite: the step,
+its gradient norms, how many rows were not finite and why, and the worst rows. Rows that are not finite come first, then
+those with the largest log-ratios.
 
 examples:
   pacs inspect outputs/pacs/qwen3_8b-pacs/poison/step_120.pt
@@ -47,7 +47,7 @@ Pass = dict[str, float]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="poison/step_N.pt in the run's folder")
-    parser.add_argument("--rows", type=positive, default=10, metavar="N", help="how many rows to list (default: 10)")
+    parser.add_argument("--rows", type=positive, default=10, metavar="N", help="number of rows to list (default: 10)")
     parser.add_argument("--row", type=int, metavar="I", help="print one row in full instead")
 
 

@@ -1,7 +1,7 @@
-"""Memory and time of a training step, from a model written down: parameters, gradients, Adam, activations, logits,
-vLLM and its cache, passes over tokens, bytes moved. The run is composed as `pacs train` composes it; neither Ray nor
-a GPU is needed. Where a phase does not fit, the settings are named that alone make it fit. The times are estimates:
-docs/scaling.md says what they assume, and what was measured.
+"""Estimate memory and time of a training step: parameters, gradients, Adam, activations, logits, vLLM and its cache,
+passes over tokens, bytes moved. The run is composed as `pacs train` composes it, without Ray or a GPU. If a phase does
+not fit, the plan names settings that make it fit, each on its own. docs/scaling.md says what the estimated times
+assume, and what was measured.
 Exit status: 0 it fits, 1 it does not, 2 it cannot be planned.
 
 examples:
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm (default: pacs)")
-    parser.add_argument("--gpu", help="h200, h100 or a100; default: what hardware= is named after")
+    parser.add_argument("--gpu", help="h200, h100 or a100 (default: the one in the name of hardware=)")
     lengths = parser.add_mutually_exclusive_group()
-    lengths.add_argument("--mean-response-tokens", type=float, metavar="N", help="default: half of the longest allowed")
-    about = "lengths that were seen: an evaluation's folder, a run's, a file of one of them, or a file of numbers"
+    lengths.add_argument(
+        "--mean-response-tokens", type=float, metavar="N", help="mean length of a response (default: half of the limit)"
+    )
+    about = "observed lengths: the folder of an evaluation or a run, a file of either, or a file of numbers"
     lengths.add_argument("--lengths", type=Path, metavar="PATH", help=about)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the plan there too")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan to FILE")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for `pacs train`")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,15 +1,16 @@
-"""Draw one run, or several laid over each other: pass rate, validation, entropy, response length, scores and lengths by
+"""Plot one run, or several in one picture: pass rate, validation, entropy, response length, scores and lengths by
 verdict, the implicit critic and its calibration, effective advantage, groups, distance from the reference, the gap
-between vLLM and the trainer, what the update has to work with, gradient norm, verdicts and time by phase. The title of
-each figure says what its data show. A quantity that no run has logged is left out, so runs of PACS, PPO and GRPO go
-into one picture, and the overview leaves out what says nothing of the run.
+between vLLM and the trainer, mixed groups and saturated rows, gradient norm, verdicts and time by phase. The title of
+each figure says what its data show. Figures without data in any run are left out, so runs of PACS, PPO and GRPO can
+share a report; the overview also leaves out figures that say nothing about the run.
 
-Runs that differ in nothing but seeds, names and folders are drawn as one: their mean, with a band from the lowest to
-the highest.
+Runs that differ only in seeds, names and folders are drawn as one: their mean, with a band from the lowest to the
+highest.
 
-Writes DIR/index.html, which holds everything it shows and can be sent as it is, DIR/overview.png, and a PNG a figure.
+The command writes DIR/index.html, which needs no other file and can be sent as it is, DIR/overview.png, and a PNG for
+each figure.
 
-Of the results.json of a sweep (`pacs sweep`) it writes DIR/index.html, DIR/results.md and DIR/results.png, from that
+For the results.json of a sweep (`pacs sweep`) it writes DIR/index.html, DIR/results.md and DIR/results.png, from that
 file alone.
 
 examples:
@@ -32,12 +33,12 @@ from pacs.report.groups import AXES
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    about = "folder of a training run; or FILE.json of one sweep"
+    about = "folder of a training run, or results.json of a sweep"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=about)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    about = "horizontal axis: steps (default), or what they add up to: generated tokens, or seconds of training"
+    about = "horizontal axis: steps (default), generated tokens so far, or seconds of training so far"
     parser.add_argument("--over", choices=AXES, default="steps", help=about)
-    parser.add_argument("--each", action="store_true", help="draw every run by itself, no means and bands")
+    parser.add_argument("--each", action="store_true", help="draw every run by itself, without means and bands")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,9 +1,9 @@
-"""List the training runs in and below each DIR: whether each runs, how far it is, the step that the same command
-would go on from (its newest complete checkpoint), its last metrics, size and time.
+"""List the training runs in and below each DIR: state, step, the step from which the same command would resume (its
+newest complete checkpoint), last metrics, size and time.
 
-A run is "died" if it says that it is running, and its launcher's process is gone. Whether a run on another host
-runs can only be told from the age of its progress. It is "copied" if its folder is a copy of that of a run that was
-training: it is not running itself, and `pacs train` goes on from its newest checkpoint. Links to folders are not
+A run is "died" if it claims to be running but its launcher's process is gone. For a run on another host, only the age
+of its progress tells whether it runs. A run is "copied" if its folder is a copy of the folder of a run that was
+training: it is not running itself, and `pacs train` resumes from its newest checkpoint. Links to folders are not
 followed.
 
 examples:
@@ -36,10 +36,12 @@ WATCH_SECONDS = 5.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="a folder with runs below, or a run's own")
-    parser.add_argument("--json", action="store_true", help="a list of objects, for programs")
+    parser.add_argument(
+        "folders", nargs="+", type=Path, metavar="DIR", help="a run's folder, or one with runs below it"
+    )
+    parser.add_argument("--json", action="store_true", help="print a list of JSON objects")
     seconds = number("a number of seconds above 0", lambda value: 0 < value < math.inf)
-    about = f"list them again every so often (default: {WATCH_SECONDS:g}) until none runs any more; Ctrl-C ends it"
+    about = f"list again every SECONDS (default: {WATCH_SECONDS:g}) until no run is running; Ctrl-C ends it"
     parser.add_argument("--watch", nargs="?", type=seconds, const=WATCH_SECONDS, metavar="SECONDS", help=about)
 
 

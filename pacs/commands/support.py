@@ -1,20 +1,20 @@
-"""Which problems a trained model solves within k samples that its base model does not, and the other way round, from
+"""Count the problems that a trained model solves within k samples and its base model does not, and the reverse, from
 the samples of `pacs evaluate`: kept, gained, lost and neither, with the metrics of "The Invisible Leash" (arXiv
 2507.14843): retention (SRR), discovery (NDR), both (SDS), net change (NSCR).
 
-Of a run: each checkpoint against the policy that the run began with, as curves over the steps with intervals. With
---tasks the initial policy and the checkpoints are evaluated first, each into a folder of its own (DIR/initial,
-DIR/step_N), as `pacs evaluate` does it and graded as in the run; the same command goes on where it stopped, and after
-more training evaluates what is new. Without --tasks nothing is sampled: the evaluations that are there are read.
-A run keeps its last two checkpoints; for a curve, train with trainer.max_actor_ckpt_to_keep=null. Engines want the GPUs
-that a run trains on: evaluate after it, or elsewhere.
+For a run, each checkpoint is compared with the run's initial policy, as curves over the steps with intervals. With
+--tasks the initial policy and the checkpoints are evaluated first, each in a folder of its own (DIR/initial,
+DIR/step_N), as by `pacs evaluate` with the run's grading; repeating the command resumes, and evaluates what more
+training has added. Without --tasks nothing is sampled: existing evaluations are read.
+A run keeps its last two checkpoints; for a curve, train with trainer.max_actor_ckpt_to_keep=null. Engines need GPUs
+that no run trains on: evaluate after the run, or elsewhere.
 
-Of two evaluations, BASE and MODEL: the one against the other, and the entropy of answers beside that of tokens.
+For two evaluations, BASE and MODEL, the one is compared with the other, and the entropy of answers with that of tokens.
 
-It is empirical support: a problem that is not solved within k samples may be solved within more. Give many.
+This is empirical support: a problem that is not solved within k samples may be solved within more. Draw many.
 
-Writes DIR/support.json, DIR/support.md and DIR/support.png. Exit status: 0 done, 1 an engine failed, 2 refused, 75
-stopped on request.
+The command writes DIR/support.json, DIR/support.md and DIR/support.png. Exit status: 0 done, 1 an engine failed, 2
+refused, 75 stopped on request.
 
 examples:
   pacs support outputs/pacs/qwen3_8b-pacs --tasks math500,aime24 --samples 64 --out outputs/support
@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("base", type=Path, metavar="RUN|BASE", help="a run's folder, or the evaluation of the base model")
     add("model", nargs="?", type=Path, metavar="MODEL", help="with BASE: evaluation of the trained model")
     add("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
-    add("--task", nargs="+", metavar="T", help="of the evaluated tasks, those to compare (default: all in common)")
-    about = "samples of a problem that count (default: all)"
+    add("--task", nargs="+", metavar="T", help="evaluated tasks to compare (default: all in common)")
+    about = "number of samples of each problem to use (default: all)"
     add("--k", nargs="+", type=positive, metavar="K", help=about)
     about = "how many of them must be right for the problem to be solved (default: 1)"
     add("--right", type=positive, default=1, metavar="N", help=about)
@@ -67,19 +67,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_of_run(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("of a run").add_argument
-    about = "steps of the checkpoints (default: all that are complete, or were evaluated)"
+    add = parser.add_argument_group("for a run").add_argument
+    about = "steps of the checkpoints (default: all that are complete or evaluated)"
     add("--steps", nargs="+", type=positive, metavar="N", help=about)
-    about = "where the evaluations are, or go; RUN/evaluation has those of a sweep (default: DIR of --out)"
+    about = "folder of the evaluations, existing or new; a sweep's are in RUN/evaluation (default: DIR of --out)"
     add("--evaluations", type=Path, metavar="DIR", help=about)
-    about = "the policy that the run began with: a model, or an evaluation of it (default: as the run's config says)"
+    about = "the run's initial policy: a model, or an evaluation of it (default: the model of the run's config)"
     add("--initial", type=name, metavar="M", help=about)
 
 
 def _add_of_evaluation(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("evaluation of a run's policies, as of `pacs evaluate`")
+    group = parser.add_argument_group("evaluation of a run's policies, as for `pacs evaluate`")
     evaluate.add_tasks(group.add_argument)
-    about = "keep the models that checkpoints are merged into (default: remove each once it is evaluated)"
+    about = "keep the merged models of checkpoints (default: remove each once it is evaluated)"
     group.add_argument(KEEP, action="store_true", help=about)
     evaluate.add_sampling(group)
     evaluate.add_engines(group)

@@ -1,18 +1,18 @@
-"""Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME: list the sweeps.
+"""Train all runs of a sweep, one after the other, and end in a table and a plot. Without NAME, list the sweeps.
 
 A sweep (configs/sweep/NAME.yaml) names algorithms, a recipe and the values of some keys; Hydra's multirun makes the
-grid. An override goes to every run; one of a key that is swept takes the place of its values (several, with commas
-between them, are swept). All runs are composed and checked before the first is started.
+grid. An override applies to every run; for a key that is swept it replaces the values (give several with commas between
+them). All runs are composed and checked before the first is started.
 
-The same command goes on where it stopped: finished runs are passed over, others go on from their checkpoints, failed
-ones are tried again. A run that fails does not keep the others from being trained. Ctrl-C, SIGTERM and SIGUSR1 end
-the sweep once the current step is done and saved.
+Repeating the command resumes the sweep: finished runs are skipped, others resume from their checkpoints, failed ones
+are tried again. If a run fails, the others are still trained. Ctrl-C, SIGTERM and SIGUSR1 end the sweep once the
+current step is done and saved.
 
-Then each run's last model is evaluated (`pacs evaluate`) on the sweep's tasks, if it is run with its own recipe, or
-on those of --tasks.
+After training, each run's last model is evaluated (`pacs evaluate`) on the tasks of --tasks, or else on the sweep's
+tasks if it runs with its own recipe.
 
-Writes to --out: a folder a run; after each run results.json and results.md (the table); at the end also results.png
-(the plot) and report/.
+The sweep writes to --out: a folder for each run; after each run results.json and results.md (the table); at the end
+also results.png (the plot) and report/.
 Exit status: 0 all is done, 1 a run or its evaluation failed, 2 refused, 75 stopped on request.
 
 examples:
@@ -57,19 +57,19 @@ RESULTS, REPORT = "results.json", "report"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
-    add("name", nargs="?", metavar="NAME", help="of the sweep")
-    add("overrides", nargs="*", metavar="key=value", help="as of `pacs train`")
-    about = "of the sweep's, those to train (default: all); the table has them alone, until a command names more"
+    add("name", nargs="?", metavar="NAME", help="name of the sweep")
+    add("overrides", nargs="*", metavar="key=value", help="as for `pacs train`")
+    about = "train only these algorithms of the sweep (default: all); the table then has only them"
     add("--algorithms", metavar="A,A,...", help=about)
-    add("--dry-run", action="store_true", help="check every run and list them all; nothing is started")
-    about = "of this sweep, from another machine: what is finished there is taken from it (may be given several times)"
+    add("--dry-run", action="store_true", help="check and list all runs; start nothing")
+    about = "results of this sweep from another machine, whose finished runs are taken over; may be repeated"
     add("--results", type=Path, action="append", default=[], metavar="results.json", help=about)
     add("--out", type=Path, metavar="DIR", help=f"folder of the sweep (default: {OUT}/NAME-RECIPE)")
     evaluation = parser.add_argument_group("evaluation of the trained models")
-    evaluation.add_argument("--tasks", metavar="T,T,...", help="as of `pacs evaluate`; none: do not evaluate")
+    evaluation.add_argument("--tasks", metavar="T,T,...", help="as for `pacs evaluate`; none: do not evaluate")
     for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
-        evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as of `pacs evaluate`")
-    evaluation.add_argument("--max-tokens", type=positive, metavar="N", help="as of `pacs evaluate`")
+        evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as for `pacs evaluate`")
+    evaluation.add_argument("--max-tokens", type=positive, metavar="N", help="as for `pacs evaluate`")
 
 
 def main(args: argparse.Namespace) -> int:

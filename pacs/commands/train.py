@@ -6,17 +6,17 @@ what to run
   --config-name NAME    the algorithm: {algorithms} (default: pacs)
   recipe=NAME           an experiment: model, data, hardware and settings together
   model=, data=, hardware=, logging=
-                        one part alone
-  key=value             any key of verl, in its own place, or of PACS under `pacs.`; +key=value adds one
+                        one of these parts alone
+  key=value             any key of verl, or of ours below `method.`, `run.` and `genac.`; +key=value adds one
 
-look before you run
-  --dry-run             compose and check the run, look at rows of its data, try its reward function, and print what
-                        it needs (memory, time, data); nothing is started; exit status 2 if it would be refused here
-  --cfg job             print the composed config as it is (--resolve: with its references filled in)
+check without running
+  --dry-run             compose and check the run, check rows of its data, try its reward function, and print what it
+                        needs (memory, time, data); starts nothing; exit status 2 if the run would be refused here
+  --cfg job             print the composed config (--resolve: with its references filled in)
 
-what is shown
-  -v, --verbose         all that the run's processes say; without it stages of the start, a line a step, checkpoints,
-                        resets and warnings, and all of it in the run's output.log
+output
+  -v, --verbose         print all output of the run's processes; without it, stages of the start, a line for each step,
+                        checkpoints, resets and warnings. The run's output.log always has all of it
 
 examples
   pacs train recipe=arithmetic
@@ -27,10 +27,10 @@ examples
 available
 {groups}
 
-The run's folder (run.dir) gets config.yaml, run.json, inputs.json, output.log, metrics.jsonl, tensorboard/,
-samples/ and checkpoints/.
-A run whose folder holds a checkpoint goes on from the newest complete one. SIGTERM, SIGUSR1 and Ctrl-C finish the
-current step, save and exit with status 75 (start the same command again to go on); a second one ends at once.
+The run writes config.yaml, run.json, inputs.json, output.log, metrics.jsonl, tensorboard/, samples/ and checkpoints/
+to its folder (run.dir).
+If the folder holds checkpoints, the run resumes from the newest complete one. SIGTERM, SIGUSR1 and Ctrl-C finish the
+current step, save and exit with status 75 (the same command resumes); a second one ends the run at once.
 Exit status: 0 finished, 1 failed (the cause is printed, and in state.json), 2 refused, 75 stopped on request.
 Hydra's own help: pacs train --hydra-help
 """

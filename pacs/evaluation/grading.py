@@ -21,8 +21,8 @@ _SETS = (OverrideType.CHANGE, OverrideType.ADD, OverrideType.FORCE_ADD)
 VerifierSettings = Mapping[str, Mapping[str, Any]]
 
 HELP = (
-    "a setting of a verifier, such as math.accept_unevaluated=true, again for another one (default: what the training "
-    "run was graded with, if MODEL is of one, else the verifiers' defaults)"
+    "a setting of a verifier, such as math.accept_unevaluated=true; may be repeated (default: the settings of MODEL's "
+    "training run, if there is one, else the verifiers' defaults)"
 )
 NOT_RECORDED = "By which settings of the verifiers the samples were graded is not recorded"
 

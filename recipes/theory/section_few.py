@@ -43,14 +43,14 @@ VERDICT = """
 """
 SAYS = """\
 - **A reference that is never reset holds the policy.** In `known` its held-out pass@1 goes from {never_few:.2f}
-  with 16 prompts to {never_all:.2f} with always new ones (balanced), GRPO's from {grpo_few:.2f} to {grpo_all:.2f}.
-- **Its lead is in not losing what the base could do.** With 16 prompts in `known`, at a rate of {rate}, no
+  with 16 prompts to {never_all:.2f} with new ones always (balanced), GRPO's from {grpo_few:.2f} to {grpo_all:.2f}.
+- **It leads because it loses less of what the base could do.** With 16 prompts in `known`, at a rate of {rate}, no
   method is clearly above the base at pass@1: GRPO {base_grpo_1}, never reset
   {base_balanced_1}. All are below it at pass@32 (GRPO {base_grpo_32:+.3f}, MaxRL {base_maxrl_32:+.3f},
   never {base_balanced_32:+.3f}, with w = 1/q {base_inverse_32:+.3f}).
 - **With 64 prompts** w = 1/q without resets has {gain_1} of pass@1 over the base, and nearly
   its pass@32 ({gain_32}). GRPO and MaxRL have as much pass@1 but lost {lost_grpo:.3f} and
-  {lost_maxrl:.3f} of pass@32. This is one rate, and no frontier.
+  {lost_maxrl:.3f} of pass@32. This is one rate, not a frontier.
 - **In `noisy`**, where there is more to learn, it is not distinguishable from GRPO at pass@1 with 16 and 32
   prompts (intervals of up to ± {wide:.2f}), and clearly behind from {behind} on (balanced).
 - **With four times the rollouts both lose more.** Whether the gap at pass@32 widens is not settled

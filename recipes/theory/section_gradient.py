@@ -47,9 +47,9 @@ and balanced weights, its slope in the pass rate p is
 
     (2 - 4p) * (log(1 + exp(-(logit p - logit p_ref))) - log 2)
 
-Where something was learned, a mixed group's
-loss is below the log 2 of a single-class group. The first term then asks for more mixed groups.
-Below p = 1/2 that agrees with the second term, above it is the opposite. This descent starts at
+After some learning, a mixed group's
+loss is below the log 2 of a single-class group, and the first term favours mixed groups.
+Below p = 1/2 this agrees with the second term; above, it opposes it. This descent starts at
 p = {p:.2f}, so the terms are opposed. In the first table (p = {low:.2f}, p_ref = {high:.2f}) they agree.
 """
 SPREADS = """
@@ -62,14 +62,14 @@ as in section 1; twice as far.
 """
 VARIANCE = """
 Without a comparison (`none`) the noise is {least:.2f} to {most:.2f} of `rloo`'s, balanced. This is one
-policy and one group size; it is no ranking of the estimators.
+policy and one group size; it does not rank the estimators.
 
 Single-class groups that are kept count in N, which is then constant. With
 `method.single_class_groups=drop` N is random, and a mini-batch without a mixed group gives nothing. Of
 mini-batches of two groups of two, of one prompt, {none:.0%} have none. The mean gradient has the direction
 of a large batch's (cosine {cosine:.3f}) but is shorter by {drop:.0%}; with keep the distance is {keep}.
-Of several prompts, one that is mixed less often gets less than its share. Both effects fall with the
-number of groups.
+With several prompts, a prompt that is mixed less often gets less than its share. Both effects shrink with
+more groups.
 """
 
 

@@ -23,12 +23,12 @@ identity, which a test holds to 1e-12:
     E[r | right] - E[r | wrong] = beta * ( logit p - logit p_ref + KL_right - KL_wrong )
 
 KL_right is the divergence of the policy given a right response from the reference given one; KL_wrong
-is the same for wrong ones. The first part is what was learned since the last reset. KL_wrong is large
-where the remaining wrong responses are unlikely under the reference; its bound is loose in a language
-model. If the first part is small or negative, a score can rank the wrong way round.
+is the same for wrong ones. The first part, logit p - logit p_ref, is what was learned since the last
+reset. KL_wrong is large where the remaining wrong responses are unlikely under the reference; its bound
+is loose in a language model. If the first part is small or negative, the score can rank right below wrong.
 
 **An example.** 8 prompts with 12 answers each, 5 right. The policy's 96 logits are made of 16 features
-that say nothing of the labels, so each update moves the other prompts, too. Sampled PACS, balanced, 8
+that carry no information on the labels, so each update also moves the other prompts. Sampled PACS, balanced, 8
 responses a prompt, two updates a step, Adam (forgotten at a reset), {seeds} seeds
 (`python -m recipes.theory ranking`, results in `recipes/theory/ranking.json`). Means over seeds, exact,
 at the last step before a reset. Gap: E[r | right] - E[r | wrong] at beta 1 in nats. Accuracy: the
@@ -39,15 +39,15 @@ RATES = """
 Accuracy at beta 1 by learning rate (step 100; 200; 400):
 """
 SAYS = """
-- **Never reset, the score ranks ever better** at both betas: the first part holds all that was learned.
+- **Without resets the ranking improves steadily** at both betas: the first part holds all that was learned.
   The calibration error of sigma(psi) on mixed groups (ten bins, groups of two) falls to {error:.2f} with
   beta 1; with beta 0.1 it is {small_error:.2f}. With K = 20 it rises to {twenty_error:.2f}.
 - **With K = 20** accuracy is {twenty} at steps {marks} (± s.e.). A
-  reset takes away what was learned before it. At step {first} the {turned} seeds with a gap below 0 have a
+  reset removes what was learned before it. At step {first} the {turned} seeds with a gap below 0 have a
   first part of {odds_turned:+.2f} and a KL_wrong of {wrong_turned:.2f}. At step {lowest} the first part
   is {odds:+.2f}: pass rates have fallen since the reset where most mixed groups are.
-- **A beta of 0.1 does not mend it.** At a rate of 0.03 it comes late or not at all.
-- **No loss of pass rate was visible.** Less that without resets ({never_rate:.3f}) it is, at step 400, {ends}
+- **A beta of 0.1 does not help.** At a rate of 0.03 the effect comes late or not at all.
+- **No loss of pass rate was visible.** The differences to no resets ({never_rate:.3f}) at step 400 are {ends}
   (paired by seed, 95% intervals, Student's t). At the lower rates each K ended higher, by {ahead}.
 - **Measure calibration on mixed groups.** In single-class groups its error is {single_low:.2f} to
   {single_high:.2f}, whatever was learned.

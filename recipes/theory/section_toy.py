@@ -34,13 +34,13 @@ K = 100 is one reset.
 | `clear` | none: the features decide the labels | 0.35 | {clear} |
 | `noisy` | Gumbel, scale 2/3, beside a signal of deviation 1 | 0.5 | {noisy} |
 
-GRPO, RLOO and MaxRL have PPO's clip of 0.2 and keep Adam's moments. PACS forgets them at a reset, but for
-K = 1. {seeds} seeds, the same for all methods (`python -m recipes.theory toy`, results in
+GRPO, RLOO and MaxRL have PPO's clip of 0.2 and keep Adam's moments. PACS drops them at a reset, except
+with K = 1. {seeds} seeds, the same for all methods (`python -m recipes.theory toy`, results in
 `recipes/theory/toy.json`).
 
 Each method has the rate of seven with its best mean pass@1, chosen on the same seeds; * is the edge of
-what was run. Cells: rate; pass@1/pass@32 (largest standard error {error:.3f}); pass@1 less GRPO's, paired by
-seed (95%, Student's t). Larger rates mostly have less pass@32.
+what was run. Cells: rate; pass@1/pass@32 (largest standard error {error:.3f}); pass@1 minus GRPO's, paired by
+seed (95%, Student's t). Larger rates mostly have a lower pass@32.
 """
 FRONTIER = """
 pass@1/pass@32 in `noisy` by learning rate (the figure has all rates, methods, and `clear`):
@@ -54,13 +54,13 @@ VERDICT = """
 
 SAYS = """\
 - **PACS with w = 1/q and no reset is behind.** At no rate does its pass@1 (at most {never_clear:.3f} in
-  `clear`, {never_noisy:.3f} in `noisy`) come to the worst of GRPO's and MaxRL's ({least_clear:.3f}, {least_noisy:.3f}).
-  Its best rate is the largest, so its best is not known. An earlier look had it
-  ahead; few prompts would explain that (section 6).
+  `clear`, {never_noisy:.3f} in `noisy`) reach the worst of GRPO's and MaxRL's ({least_clear:.3f}, {least_noisy:.3f}).
+  Its best rate is the largest one tried, so it may do better at a larger one. In an earlier run it was
+  ahead, perhaps because of few prompts (section 6).
 - **Why** is in section 3: never reset, PACS stops short where the features do not decide the labels. From
-  0.03 to 0.15 its pass@1 in `noisy` goes from {slow:.3f} to {slower:.3f} alone. A beta of 0.25 gives back
+  0.03 to 0.15 its pass@1 in `noisy` rises only from {slow:.3f} to {slower:.3f}. A beta of 0.25 recovers
   {small}.
-- **Dropping single-class groups gives back a part**: balanced, {dropped_clear} in `clear` and
+- **Dropping single-class groups recovers a part**: balanced, {dropped_clear} in `clear` and
   {dropped_noisy} in `noisy`.
 - **PACS with K = 20 is near a policy gradient.** At the same rate 1/q differs by at most {maxrl_most:.3f}
   from MaxRL, which has its weights, over both worlds and measures. Balanced differs by at most
@@ -134,7 +134,7 @@ def section() -> str:
     bases = {world: ", ".join(f"{np.mean(kept[world][BASE][f'pass@{k}']):.3f}" for k in (1, 32)) for world in WORLDS}
     frontier = [[name, *(_both(kept["noisy"][name], rates.index(rate)) for rate in SHOWN)] for name in COMPARED]
     rows = [[name, *(cell for world in WORLDS for cell in _cells(name, ends[world]))] for name in SHORT]
-    header = [f"{name} (`{world}`)" for world in WORLDS for name in ("rate; pass@1/pass@32", "less GRPO's")]
+    header = [f"{name} (`{world}`)" for world in WORLDS for name in ("rate; pass@1/pass@32", "minus GRPO's")]
     return "\n".join(
         [
             INTRODUCTION.format(seeds=len(SETTINGS["seeds"]), error=max(map(standard_error, last)), **bases),

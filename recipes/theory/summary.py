@@ -47,7 +47,7 @@ single-class group only one kind.
    20, and {twenty_late} at 100, 200 and 400 (± s.e.). K = 1 had {one_low:.2f} to
    {one_high:.2f} throughout; never reset, it rose to {ranked:.2f}. No loss of pass rate was visible. Read the
    accuracy with the steps since the reset, on mixed groups.
-8. **A smaller beta did not mend the ranking under resets.** Without resets it moves the fixed point
+8. **A smaller beta did not improve the ranking with resets.** Without resets it moves the fixed point
    out.
 9. **Weights of 1/q change no fixed point** for 0/1 labels, all groups kept and no reset. What weights
    do between prompts is in [objectives](../objectives/README.md).

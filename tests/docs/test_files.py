@@ -20,7 +20,7 @@ NOT_OURS = {
     "model.safetensors": "transformers'",
     "train.rates.jsonl": "what `pacs data rate` writes beside train.parquet",
     "train.baseline.jsonl": "what `pacs data baseline` writes beside train.parquet",
-    "word_count.py": "the example of docs/rewards.md",
+    "word_count.py": "the example of CONTRIBUTING.md",
     "mine.yaml": "the example of recipes/laboratory/README.md",
 }
 FILE = re.compile(r"[\w.*/-]*\w\.(?:py|yaml|sh|sbatch|jsonl?|md|txt|toml|png|html|pt|parquet|sqlite|safetensors|log)")

@@ -105,8 +105,8 @@ def test_resolved_settings_are_what_a_verifier_is_called_with() -> None:
 
 
 def test_adding_one_is_a_function_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The example of docs/rewards.md, as it stands there."""
-    page = Path(__file__).parents[2] / "docs" / "rewards.md"
+    """The example of CONTRIBUTING.md, as it stands there."""
+    page = Path(__file__).parents[2] / "CONTRIBUTING.md"
     code, line = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     module = ModuleType("pacs.rewards.word_count")
     exec(code, module.__dict__)

@@ -64,7 +64,7 @@ def guided_warnings(config: DictConfig) -> Iterator[str]:
     if OmegaConf.select(config, weight) is None:
         yield (
             f"{_SECTION}after=: retries are sampled with guidance and trained without it, at the weight of any other "
-            f"response, which is biased; {weight}={value} weighs their tokens by the ratio of the two (docs/turns.md)."
+            f"response, which is biased; {weight}={value} weighs tokens by the ratio of the two (docs/rewards.md)."
         )
 
 
