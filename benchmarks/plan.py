@@ -110,7 +110,7 @@ def main() -> None:
         sizes = [case.planned, case.allocated, case.resident or 0]
         ratios = [f"{case.planned / size:.3f}" for size in sizes[1:]]
         rows.append([name, *(f"{size / 2**20:,.1f}" for size in sizes), *ratios])
-    print(f"\n{format_table(['MiB', 'planned', 'allocated', 'resident', 'of allocated', 'of resident'], rows)}")
+    print(f"\n{format_table(['MiB', 'planned', 'allocated', 'resident', 'ratio', 'ratio'], rows)}")
 
 
 if __name__ == "__main__":
