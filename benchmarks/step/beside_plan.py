@@ -1,4 +1,4 @@
-"""What `pacs plan` says of a setting of `step_against_plan.py`, and the tables of both."""
+"""What `pacs plan` predicts for a setting of `step_against_plan.py`, and the tables of both."""
 
 import statistics
 from pathlib import Path

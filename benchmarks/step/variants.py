@@ -1,4 +1,4 @@
-"""What `step_against_plan.py --compare` tries, one after another, and the tables of what was found."""
+"""What `step_against_plan.py --compare` tries, one after another, and the tables of its results."""
 
 import statistics
 from collections.abc import Mapping
