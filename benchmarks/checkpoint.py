@@ -1,9 +1,9 @@
-"""What it costs to check a checkpoint: of one rank's shard, as ratios to its save.
+"""What checking a checkpoint costs: for one rank's shard, as ratios to the time of its save.
 
     python benchmarks/checkpoint.py --gibibytes 1 --rounds 3 --folder outputs
 
-Saves a state dict as verl's workers do, has it on the disk, and reads it as a save, a load and a start check it; at the
-end the SHA-256 of a file of that size, as of a file of data. The rounds are interleaved; medians are printed.
+Saves a state dict as verl's workers do, flushes it to disk, and reads it as a save, a load and a start check it. At
+the end it times the SHA-256 of a file of that size, as a data file would need. Rounds are interleaved; prints medians.
 """
 
 import argparse
@@ -58,9 +58,9 @@ def measure(folder: Path, state: dict[str, torch.Tensor]) -> dict[str, float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gibibytes", type=float, default=1.0, help="of the shard")
+    parser.add_argument("--gibibytes", type=float, default=1.0, help="size of the shard")
     parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--folder", type=Path, default=Path("outputs"), help="on the disk that is measured")
+    parser.add_argument("--folder", type=Path, default=Path("outputs"), help="a folder on the disk to measure")
     args = parser.parse_args()
     if not 0 < args.gibibytes < float("inf"):
         parser.error(f"--gibibytes {args.gibibytes:g}: give a number above 0")

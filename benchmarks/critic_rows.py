@@ -1,10 +1,10 @@
-"""What it saves that all traces about a response are one row in a critic's update (GenAC).
+"""What it saves to put all traces about a response into one row of a critic's update (GenAC).
 
     python benchmarks/critic_rows.py
 
-A forward and a backward pass over one response and its traces, as one row and as a row for each trace, with a small
-Qwen3 on one core: tokens that pass through the model, and medians of seconds, both ways in turn. The gradients are held
-against each other. Beside them the FLOPs of a step by the paper's count, at its lengths (`pacs.algorithm.genac.costs`).
+Runs forward and backward passes over one response and its traces, as one row and as one row a trace, with a small
+Qwen3 on one core. The two ways take turns, and their gradients are compared. Prints the tokens that pass through the
+model and median seconds, and the FLOPs of a step by the paper's count, at its lengths (`pacs.algorithm.genac.costs`).
 """
 
 import argparse
@@ -68,10 +68,10 @@ def seconds_of(call: Callable[[], object]) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=positive, default=1200, help="of the response (default: 1200)")
+    parser.add_argument("--tokens", type=positive, default=1200, help="tokens of the response (default: 1200)")
     parser.add_argument("--segment", type=positive, default=120, help="tokens of a segment (default: 120)")
     parser.add_argument("--trace", type=positive, default=100, help="tokens of a trace (default: 100)")
-    parser.add_argument("--repeats", type=positive, default=5, help="of each way (default: 5)")
+    parser.add_argument("--repeats", type=positive, default=5, help="rounds of each way (default: 5)")
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)

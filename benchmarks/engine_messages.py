@@ -1,12 +1,11 @@
-"""What it costs a process of vLLM to wait for the engine's next message, and how late it reads it: on the CPU stack.
+"""What it costs a vLLM process to wait for the engine's next message, and the delay, on the CPU stack.
 
     python benchmarks/engine_messages.py
 
-vLLM's engine tells its worker of each token through shared memory. The worker looks for the next message without a
-pause, so that while others work (the agent loop, the verifiers) it takes a core from them; on the CPU stack it pauses
-between two looks. Both ways take turns: a process reads messages that are a token's time apart. Prints medians over
-the rounds of the processor time that the reader takes, as a share of the time that it waits, and of the delay between
-the writing of a message and its reading, each with its ratio to the first way.
+vLLM's engine sends its worker each token through shared memory. The worker polls without a pause, and so takes a core
+from the agent loop and the verifiers; on the CPU stack PACS makes it pause between polls. The two ways take turns: a
+process reads messages that are one token's time apart. Prints medians over the rounds: the reader's processor time as
+a share of its waiting time, and the delay between writing and reading a message, each with its ratio to the first way.
 """
 
 import argparse
@@ -68,9 +67,9 @@ def measure(pause: bool, messages: int, apart: float) -> tuple[float, float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=positive, default=200, help="a round (default: 200)")
-    parser.add_argument("--apart", type=positive, default=20, help="milliseconds between two (default: 20)")
-    parser.add_argument("--rounds", type=positive, default=3, help="of each way (default: 3)")
+    parser.add_argument("--messages", type=positive, default=200, help="messages a round (default: 200)")
+    parser.add_argument("--apart", type=positive, default=20, help="milliseconds between messages (default: 20)")
+    parser.add_argument("--rounds", type=positive, default=3, help="rounds of each way (default: 3)")
     args = parser.parse_args()
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     for _ in range(args.rounds):

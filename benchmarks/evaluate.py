@@ -1,19 +1,19 @@
-r"""What `pacs evaluate` adds to bare vLLM: Ray, the store, grading, beside `LLM.generate` on the same requests.
+"""What `pacs evaluate` (Ray, the store, grading) adds to bare vLLM, `LLM.generate` on the same requests.
 
     python benchmarks/evaluate.py
     python benchmarks/evaluate.py --model Qwen/Qwen3-0.6B --max-tokens 1024      # on a GPU (not run yet)
 
-Both draw the same samples (the same prompts, sampling settings and seeds) with the same engine settings, each in a
-process of its own, in turn. Bare is the time of one `LLM.generate` with all requests. Ours is the time from when the
-engine is ready until the last grade is on the disk. Neither counts vLLM's start, which both have.
+Both draw the same samples (same prompts, sampling settings and seeds) with the same engine settings, each in a process
+of its own, in turn. Bare is the time of one `LLM.generate` with all requests. Ours is the time from when the engine is
+ready until the last grade is on disk. Neither includes vLLM's start.
 
-The default model has 10 million random parameters, and half of its tokens are answers, so that there is something to
-grade: numbers, fractions, roots and points, some of which go to math-verify. On a CPU all of vLLM is held on one core
-in both, once it is ready (two of its processes spin, and would take two): as on a GPU server, there is a processor
-beside it that the harness may use. The bar: at most 5% longer than bare.
+The default model has 10 million random parameters, and half of its tokens are answers to grade: numbers, fractions,
+roots and points, some of which go to math-verify. On a CPU, vLLM is pinned to one core once it is ready (two of its
+processes spin, and would take two), so that the harness has a core of its own, as on a GPU server. The limit: at most
+5% longer than bare.
 
-Grading overlaps generation if what is left to grade after the last sample (`after the last sample`) takes much less
-time than grading all (`grading alone`, as `pacs evaluate grade` does it).
+Grading overlaps generation if grading what is left after the last sample (`after the last sample`) takes much less
+time than grading everything (`grading alone`, as `pacs evaluate grade` does it).
 """
 
 import argparse

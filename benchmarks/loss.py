@@ -2,10 +2,10 @@
 
     python benchmarks/loss.py
 
-For a train batch of 8,192 responses in groups of 8: `score_responses`, which makes scores, weights, losses and
-effective advantages of (B,) log-ratios, and its parts, for each estimator; the whole has to stay under 5 ms. Beside
-it `sequence_log_ratios`, the sum over the tokens, against the time in which this machine reads its inputs once (a
-plain torch sum over as many bytes). Prints medians in milliseconds.
+For a train batch of 8,192 responses in groups of 8, times `score_responses`, which turns (B,) log-ratios into scores,
+weights, losses and effective advantages, and its parts, for each estimator; the total must stay under 5 ms. It also
+times `sequence_log_ratios`, the sum over tokens, and compares it with reading its inputs once (a plain torch sum over
+as many bytes). Prints medians in milliseconds.
 """
 
 import argparse
@@ -77,7 +77,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=positive, default=8192, help="responses, a multiple of --group (default: 8192)")
     parser.add_argument("--group", type=positive, default=8, help="responses a prompt (default: 8)")
-    parser.add_argument("--tokens", type=positive, default=2048, help="a response, in the token sum (default: 2048)")
+    parser.add_argument(
+        "--tokens", type=positive, default=2048, help="tokens of a response, for the token sum (default: 2048)"
+    )
     parser.add_argument("--repeats", type=positive, default=50, help="timed calls of each (default: 50)")
     a = parser.parse_args()
     if a.rows % a.group:

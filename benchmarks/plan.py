@@ -1,12 +1,13 @@
-"""How far the memory that `pacs plan` says is from the memory that a training worker takes, on a CPU.
+"""How far the memory that `pacs plan` predicts is from what a training worker takes, on a CPU.
 
     python benchmarks/plan.py                      every case
     python benchmarks/plan.py --case arithmetic    one
 
-Each case is the arithmetic recipe with some settings changed and random weights, trained for two steps by PACS's worker
-alone in a process, on rows of the longest prompts and responses. Planned is the fullest update without what the plan
-counts for other processes; allocated is the peak of what torch allocates from before the model is there; resident is
-the growth of the process, which counts what it loads meanwhile, and what the C library keeps.
+Each case is the arithmetic recipe with some settings changed and random weights. PACS's worker trains it for two steps,
+alone in a process, on rows of the longest prompts and responses. Planned: the fullest update, without what the plan
+counts for other processes. Allocated: the peak of torch's allocations, from before the model is built. Resident: the
+growth of the process, including what it loads meanwhile and what the C library keeps. The ratios are planned memory
+over allocated, and over resident.
 """
 
 import argparse
@@ -110,7 +111,7 @@ def main() -> None:
         sizes = [case.planned, case.allocated, case.resident or 0]
         ratios = [f"{case.planned / size:.3f}" for size in sizes[1:]]
         rows.append([name, *(f"{size / 2**20:,.1f}" for size in sizes), *ratios])
-    print(f"\n{format_table(['MiB', 'planned', 'allocated', 'resident', 'of allocated', 'of resident'], rows)}")
+    print(f"\n{format_table(['MiB', 'planned', 'allocated', 'resident', 'ratio', 'ratio'], rows)}")
 
 
 if __name__ == "__main__":

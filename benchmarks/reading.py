@@ -1,11 +1,11 @@
-"""What an update of the laboratory costs: responses read with their prompts, or prompts once for all their responses.
+"""What an update of the laboratory costs: each response read with its prompt, or prompts read once for all responses.
 
     python benchmarks/reading.py
 
-The log-probabilities of a mini-batch's responses and their gradient, on each of the laboratory's tasks, by the policy
-of the task's kept start: each sequence whole, those of like length together; and `recipes.laboratory.reading`, where
-the responses of a prompt share its pass. One thread, the two in turn. Prints medians over the rounds in seconds of
-processor time, each as a ratio to the first, and how far the two gradients are apart.
+Computes the log-probabilities of a mini-batch's responses and their gradient, on each task of the laboratory, with the
+task's cached start. First way: full sequences, batched by length. Second: `recipes.laboratory.reading`, where the
+responses of a prompt share its pass. One thread, the two in turn. Prints medians over the rounds in seconds of
+processor time, with ratios to the first way, and the difference of the two gradients.
 """
 
 import argparse
@@ -58,8 +58,8 @@ def beginning_of(task: str, prompts: int) -> Beginning:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prompts", type=positive, default=16, help="of a mini-batch (default: 16)")
-    parser.add_argument("--responses", type=positive, default=8, help="to each prompt (default: 8)")
+    parser.add_argument("--prompts", type=positive, default=16, help="prompts of a mini-batch (default: 16)")
+    parser.add_argument("--responses", type=positive, default=8, help="responses to each prompt (default: 8)")
     parser.add_argument("--rounds", type=positive, default=5, help="(default: 5)")
     args = parser.parse_args()
     torch.set_num_threads(1)

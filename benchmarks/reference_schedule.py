@@ -1,12 +1,12 @@
-"""What the reference schedule does to PACS: a sweep over K, Adam's state, updates a step and clip, in plain torch.
+"""How the reference schedule affects PACS: a sweep over K, Adam's state, updates a step and clip, in plain torch.
 
     python benchmarks/reference_schedule.py --reset-every 1 5 20 50 never --optimizer keep reset \
         --updates-per-step 1 2 4 --seeds 0 1 2 --out outputs/reference_schedule.json
 
-Trains the arithmetic recipe's model once for each combination, from the same start and on the same prompts, by the
-loop of recipes/minimal.py: a run of 40 steps takes about a minute on one core. Prints a line a step, and at the end a
+Trains the arithmetic recipe's model once for each combination, from the same start and on the same prompts, with the
+loop of recipes/minimal.py; a run of 40 steps takes about a minute on one core. Prints a line a step, and at the end a
 table of what each setting reached on the held-out problems. Results are written after each run; a sweep that is started
-again goes on where it stopped.
+again continues where it stopped.
 """
 
 import argparse

@@ -1,21 +1,21 @@
-r"""How fast answers are graded, beside plain math-verify, and what hostile ones cost.
+"""How fast answers are graded, compared with plain math-verify, and what hostile ones cost.
 
     python benchmarks/rewards.py
     python benchmarks/rewards.py --data math_train.json math500.json     # golds of your own: json or jsonl, "answer"
 
-Responses in groups of 8 to a problem, about 1,200 characters long with the answer in a box at the end; half of them
-right, in several ways of writing, the others wrong: most with another number in the right answer's place, some another
-problem's answer. "plain" is math-verify as its README shows it, without a time limit: parse the gold, parse the
-response, verify. Everything is warm (math-verify's parser is ten times slower at first), and no answer has been seen.
-One core: this thread and one process take turns. The pool: as many processes as cores, asked by 16 threads.
+Responses come in groups of 8 to a problem, about 1,200 characters long with a boxed answer at the end. Half are right,
+in several notations. Of the wrong ones most have another number in the right answer's place, some another problem's
+answer. "plain" is math-verify as its README shows it, without a time limit: parse the gold, parse the response, verify.
+Everything is warm (math-verify's parser is ten times slower at first), and no answer was graded before. One core: this
+thread and one process take turns. The pool: as many processes as cores, with requests from 16 threads.
 
-"operations" are answers with an integral, a sum or a derivative in them, which sympy carries out in a process that can
-be killed (with `accept_unevaluated`, or else they are not carried out at all), beside math-verify on the same rows.
+"operations" are answers with an integral, a sum or a derivative, which sympy evaluates in a process that can be killed
+(with `accept_unevaluated`; otherwise they are not evaluated at all), compared with math-verify on the same rows.
 
-The bars: 12 times plain on one core, with verdicts that differ from math-verify's in less than 1 of 100 pairs (all of
-them are printed: units, bases and the like, which it drops); 99 of 100 answers within 5 ms; operations no slower than
-math-verify without isolation; with 1% hostile answers at most twice as long as without. "5% that hang" are the other
-95%, beside some that compute until they are killed after 3 s (which cost the machine the cores they run on).
+The limits: 12 times as fast as plain on one core, with verdicts that differ from math-verify's in less than 1 of 100
+pairs (all are printed: units, bases and the like, which it drops); 99 of 100 answers within 5 ms; operations no slower
+than math-verify without isolation; with 1% hostile answers at most twice as long as without. "5% that hang" times the
+other 95%, while some answers compute until they are killed after 3 s (which costs the machine the cores they run on).
 """
 
 import argparse
@@ -196,7 +196,9 @@ def percentile(times: Sequence[float], share: float) -> float:
 def main() -> int:
     """Print the tables; return 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", type=Path, default=[], metavar="FILE", help="golds (default: made up)")
+    parser.add_argument(
+        "--data", nargs="+", type=Path, default=[], metavar="FILE", help="files of golds (default: generated ones)"
+    )
     parser.add_argument("--answers", type=positive, default=2000, help="responses a measurement (default: 2000)")
     parser.add_argument(
         "--repeats", type=positive, default=3, help="of each measurement; medians are shown (default: 3)"

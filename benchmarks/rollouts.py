@@ -1,12 +1,12 @@
-"""What a rollout costs beside vLLM: processor time of the processes that a response passes through.
+"""What a rollout costs besides vLLM: processor time of the processes that a response passes through.
 
     python benchmarks/rollouts.py
 
-An agent-loop worker of verl's and one of ours, each in a process of its own as in a run, sample in turn for the same
-prompts, with Ray, the TransferQueue, the load balancer and a grader as `pacs train` has them. The engine answers at
-once with tokens drawn from the request, so that both get the same. Prints medians over the rounds, in milliseconds of
-processor time a response, of each kind of process, their ratio, and the responses that a worker serves in a second of
-its own processor time. It fails if the two have stored different rows.
+An agent-loop worker of verl's and one of ours sample in turn for the same prompts, each in a process of its own, with
+Ray, the TransferQueue, the load balancer and a grader as in `pacs train`. The engine answers at once with tokens drawn
+from the request, so that both get the same. Prints medians over the rounds: milliseconds of processor time a response
+for each kind of process, their ratio, and the responses that a worker serves in a second of its processor time. Fails
+if the two have stored different rows.
 """
 
 import argparse
@@ -197,8 +197,10 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prompts", type=positive, default=64, help=f"{RESPONSES} responses to each (default: 64)")
-    parser.add_argument("--tokens", type=positive, default=24, help="of the longest response (default: 24)")
-    parser.add_argument("--rounds", type=positive, default=3, help="of each way, after one to warm up (default: 3)")
+    parser.add_argument("--tokens", type=positive, default=24, help="tokens of the longest response (default: 24)")
+    parser.add_argument(
+        "--rounds", type=positive, default=3, help="rounds of each way, after one to warm up (default: 3)"
+    )
     args = parser.parse_args()
     found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:

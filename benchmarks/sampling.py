@@ -2,11 +2,11 @@
 
     python benchmarks/sampling.py
 
-Three ways, in turn, to the same problems of each of the laboratory's tasks, by the policy of the task's kept start:
+Samples the same problems of each task of the laboratory with the task's cached start, in three ways, in turn:
 `model.generate` of transformers, which copies a prompt for each sample; `recipes.laboratory.sampling`, which reads a
-prompt once and lets go of responses that have ended; `recipes.laboratory.counting`, which reads once what samples have
-in common. One thread. Prints medians over the rounds in seconds of processor time, each as a ratio to the second, and
-how many of the samples differ: the fewer, the more the tree saves.
+prompt once and drops responses that have ended; `recipes.laboratory.counting`, which reads prefixes that samples share
+once. One thread. Prints medians over the rounds in seconds of processor time, with ratios to the second way, and how
+many of the samples differ: the fewer, the more the tree saves.
 """
 
 import argparse
@@ -63,8 +63,8 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", type=positive, default=16, help="of each task (default: 16)")
-    parser.add_argument("--samples", type=positive, default=256, help="to each problem (default: 256)")
+    parser.add_argument("--problems", type=positive, default=16, help="problems of each task (default: 16)")
+    parser.add_argument("--samples", type=positive, default=256, help="samples of each problem (default: 256)")
     parser.add_argument("--rounds", type=positive, default=3, help="(default: 3)")
     args = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,12 +1,12 @@
 """Where the time of a run's start goes, from the command to the end of its first step, by stage and by process.
 
     python benchmarks/start.py                        # the arithmetic recipe's model, untrained; three starts
-    python benchmarks/start.py --beside ../before     # in turns with another checkout, as a ratio to it
+    python benchmarks/start.py --beside ../before     # compared with another checkout, in turns
     python benchmarks/start.py --runs 1 hardware=h200x1 model=qwen3_0_6b     # any key=value of `pacs train`
 
-Each start is a run of one step in a folder of its own. Prints medians over the starts: the second at which each stage
-is reached, then for each process when it began and the seconds of a core that it used until the first step began and
-until the run's end. A process that Ray has renamed has its last name.
+Each start is a run of one step in a folder of its own. Prints medians over the starts: when each stage is reached, when
+each process began, and its CPU seconds until the first step began and until the run's end. A process that Ray renamed
+is listed by its last name.
 """
 
 import argparse

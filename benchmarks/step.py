@@ -1,29 +1,29 @@
-"""How long a training step of PACS takes beside one of GRPO and PPO, and how much memory it needs.
+"""How long a training step of PACS takes compared with GRPO and PPO, and how much memory it needs.
 
     python benchmarks/step.py                                     a tiny Qwen3 on the CPU
     python benchmarks/step.py --device cuda --shape 1.7b          a published shape on one GPU
     python benchmarks/step.py --no-generation --steps 2           a quick look, without vLLM
     python benchmarks/step.py --device cuda --shape 0.6b --attn sdpa --no-generation     without flash-attn and vLLM
 
-All algorithms train the same model of random weights (nothing is downloaded) on the same rollouts, through verl's own
-workers and FSDP2 engine in one process: two mini-batches a step, packed sequences, micro-batches of up to one
-group of longest responses. They take turns, so that noise hits all alike; a ratio is the median of those in each turn.
+All algorithms train the same random model (nothing is downloaded) on the same rollouts, through verl's own workers and
+FSDP2 engine in one process: two mini-batches a step, packed sequences, micro-batches of up to one group of longest
+responses. They take turns, so that noise hits all alike; a ratio is the median over the turns.
 
-  GRPO, PPO     verl's workers, losses and critic, no KL; the old-log-probability pass calculates the entropy
-  PACS          with a reference of its own (the step between two resets); the entropy is calculated in the update's
-                passes, or not at all; `grouped` has whole groups in a micro-batch, `cached` scores all rows first
+  GRPO, PPO     verl's workers, losses and critic, no KL; the old-log-probability pass computes the entropy
+  PACS          with a reference that is not the policy (a step between two resets); the entropy is computed in the
+                update's passes, or not at all; `grouped` keeps groups in a micro-batch, `cached` scores all rows first
   after a reset the reference is the policy: no pass for the first mini-batch
   padded groups the design of the public PACS code: the policy's log-probabilities first, static micro-batches of
-                one group, every response padded to the longest that is allowed
+                one group, every response padded to the maximum length
 
-Responses have log-normal lengths, the longest eight times the median, and are sampled by vLLM (timed, once) to just
-these lengths. Memory is measured in a process for each algorithm: the peak of a step over what was held before it,
-with all rows in one mini-batch.
+Response lengths are log-normal, the longest eight times the median; vLLM samples responses of these lengths (timed,
+once). Memory is measured in one process an algorithm: the peak of a step over what was held before it, with all rows in
+one mini-batch.
 
-A CPU run has one thread, and verl's packed sequences attend through a dense mask there: attention costs the square of
-a micro-batch's tokens, not of a response's (about a sixth of a step of `tiny`). A smaller micro-batch is therefore
-cheaper than it would be on a GPU, where attention is flash attention, gradients are checkpointed, and weights and
-Adam's state are bf16, so that 4b fits beside its critic.
+A CPU run has one thread, and verl's packed sequences use a dense attention mask there: attention costs the square of a
+micro-batch's tokens, not of a response's (about a sixth of a step of `tiny`). A smaller micro-batch is therefore
+cheaper than on a GPU, where attention is flash attention, gradients are checkpointed, and weights and Adam's state are
+bf16, so that 4b fits next to its critic.
 """
 
 import argparse
@@ -86,11 +86,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     # Of 8b nothing fits beside PPO's critic: step_against_plan.py has it.
-    parser.add_argument("--shape", choices=[*SHAPES][:-1], default="tiny", help="of the model (default: tiny)")
-    parser.add_argument("--steps", type=int, default=10, help="timed, after one of warm-up (default: 10)")
-    parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
-    parser.add_argument("--prompts", type=int, help="a step, an even number (default: the shape's)")
-    parser.add_argument("--median-tokens", type=int, help="of a response (default: the shape's)")
+    parser.add_argument("--shape", choices=[*SHAPES][:-1], default="tiny", help="shape of the model (default: tiny)")
+    parser.add_argument("--steps", type=int, default=10, help="timed steps, after one of warm-up (default: 10)")
+    parser.add_argument("--responses", type=int, default=8, help="responses a prompt (default: 8)")
+    parser.add_argument("--prompts", type=int, help="prompts a step, an even number (default: the shape's)")
+    parser.add_argument("--median-tokens", type=int, help="median length of a response (default: the shape's)")
     parser.add_argument("--attn", choices=[*ATTENTION], help=ATTENTION_HELP)
     parser.add_argument("--head", choices=HEADS, help=f"{HEAD_HELP} (default: torch; on the CPU model)")
     parser.add_argument("--no-generation", action="store_true", help="random tokens of the same lengths, without vLLM")

@@ -1,23 +1,23 @@
-"""A training step of PACS at published shapes on one GPU, beside what `pacs plan` says of the same setting.
+"""A training step of PACS at published shapes on one GPU, compared with `pacs plan` for the same setting.
 
     python benchmarks/step_against_plan.py                                     a tiny Qwen3 on the CPU
     python benchmarks/step_against_plan.py --device cuda                       0.6b, 1.7b, 4b, 8b, both fused heads
     python benchmarks/step_against_plan.py --device cuda --attn sdpa --shape 8b --head triton
 
-Random weights (nothing is downloaded) in bf16 with Adam's state in bf16, gradients checkpointed, packed rows of the
-longest prompts and responses, `cached` strategy, so that each phase of the plan is there: the reference's log-
-probabilities (its weights come from the host), the policy's, and the update. Each setting runs in a process of its own:
-one step of warm-up, then the timed ones (medians), then one in which the peak of each phase is read. It also measures
-how far the log-ratio of identical weights is from 0 when the same rows are packed in two ways (docs/algorithm.md).
+Random weights (nothing is downloaded) and Adam's state in bf16, gradients checkpointed, packed rows of the longest
+prompts and responses. The strategy is `cached`, so that each phase of the plan occurs: the reference's log-probs (its
+weights come from the host), the policy's, and the update. Each setting runs in a process of its own: one step of
+warm-up, then the timed ones (medians), then one that reads the peak memory of each phase. It also measures how far the
+log-ratio of identical weights is from 0 when the same rows are packed in two ways (docs/algorithm.md).
 
-With --compare one setting after another is otherwise, on one worker, in turn (benchmarks/step/variants.py): what is
-calculated again, entropy, small kernels compiled or liger-kernel's. On a GPU that prints seconds, and kernels by the
-profiler; on a CPU, for a model of one and two layers of that shape in bf16, torch's operations in the place of kernels,
-of a decoder layer and of the rest. A shape that takes longer than --limit is cut off, and keeps what it has written.
+--compare changes one setting after another on one worker (benchmarks/step/variants.py): recomputation, entropy, small
+kernels compiled or liger-kernel's. On a GPU it prints seconds, and kernels from the profiler. On a CPU it counts
+torch's operations instead of kernels, of a decoder layer and of the rest, with models of one and two layers of that
+shape in bf16. A shape that takes longer than --limit is stopped, and keeps what it has written.
 
-Each result is written to OUT as soon as it is there, with the machine's name, and is not measured again: a run that
-was cut off goes on where it was. What ran out of memory is a result, too; any other failure is tried anew, after the
-other settings. The default OUT is meant to be committed.
+Each result is written to OUT at once, with the machine's name, and is not measured again: an interrupted run continues
+where it was. Out of memory is a result, too; any other failure is retried after the other settings. The default OUT is
+meant to be committed.
 """
 
 import argparse
@@ -54,13 +54,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--head", choices=HEADS, nargs="+", help=f"{HEAD_HELP} (default: torch triton; on the CPU torch)"
     )
-    parser.add_argument("--steps", type=int, default=2, help="timed, after one of warm-up (default: 2)")
-    parser.add_argument("--prompts", type=int, default=8, help="a step of two updates, an even number (default: 8)")
-    parser.add_argument("--responses", type=int, default=8, help="a prompt (default: 8)")
+    parser.add_argument("--steps", type=int, default=2, help="timed steps, after one of warm-up (default: 2)")
+    parser.add_argument("--prompts", type=int, default=8, help="prompts a step of two updates, even (default: 8)")
+    parser.add_argument("--responses", type=int, default=8, help="responses a prompt (default: 8)")
     parser.add_argument("--gpu", choices=[*GPUS], help="whose data sheet to plan with (default: by the GPU's name)")
-    parser.add_argument("--compare", action="store_true", help="each setting that may make a step faster")
-    parser.add_argument("--variants", nargs="+", choices=[*VARIANTS], default=[*VARIANTS], help="of --compare")
-    parser.add_argument("--limit", type=float, default=110, help="seconds of a shape of --compare (default: 110)")
+    parser.add_argument("--compare", action="store_true", help="measure each setting that may make a step faster")
+    parser.add_argument("--variants", nargs="+", choices=[*VARIANTS], default=[*VARIANTS], help="variants of --compare")
+    parser.add_argument("--limit", type=float, default=110, help="seconds a shape of --compare may take (default: 110)")
     parser.add_argument("--out", type=Path, help="(default: benchmarks/results/MACHINE)")
     a = parser.parse_args(arguments)
     cpu = a.device == "cpu"

@@ -1,11 +1,11 @@
-"""How much slower the arithmetic recipe's warm start is beside busy processes, by how long its threads spin.
+"""How much busy processes slow down the arithmetic recipe's warm start, by how long its threads spin.
 
     python benchmarks/warm_start.py
 
-OpenMP's threads spin while they wait for each other. On a machine with nothing else to do that saves a little; where
-others compute it keeps the very thread from running that is waited for. `recipes/__init__.py` bounds it
-(GOMP_SPINCOUNT). Each measurement is a process of its own; those of a round follow each other. Prints medians over the
-rounds in milliseconds a training step, and each as a ratio to that of OpenMP's own setting with nothing beside it.
+OpenMP's threads spin while they wait for each other. On an idle machine that saves a little; on a busy one it takes
+the core from the very thread that is waited for. `recipes/__init__.py` limits it (GOMP_SPINCOUNT). Each measurement is
+a process of its own; those of a round follow each other. Prints medians over the rounds in milliseconds a training
+step, with ratios to OpenMP's default on an idle machine.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def shown(time: float, unit: float) -> tuple[str, str]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--busy", type=positive, default=5, help="processes beside it (default: 5)")
+    parser.add_argument("--busy", type=positive, default=5, help="busy processes (default: 5)")
     parser.add_argument("--steps", type=positive, default=10, help="timed steps of a process (default: 10)")
     parser.add_argument("--rounds", type=positive, default=3, help="processes of each setting (default: 3)")
     args = parser.parse_args()

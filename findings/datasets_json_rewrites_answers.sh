@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# datasets 5.2.0: the JSON loader rewrites answers: dates become times, and one integer beyond 64 bits makes all of a
-# column floats.
+# datasets 5.2.0: the JSON loader rewrites answers: dates become datetimes, and one integer beyond 64 bits turns a whole
+# column into floats.
 #
-# Guessed: a JSON text is a text; an integer that does not fit is refused, as Dataset.from_list refuses it.
-# Seen (2026-11-27, datasets 5.2.0, pyarrow 26.0.1): a file whose answers are all of the form "2024-03-01" gives datetimes, also
-# inside a structure such as reward_model; one row of another form, and all stay texts. "2024-03" and "12:30" are safe. A file
-# with the integers 3 and 2**64 gives 3.0 and 1.8446744073709552e+19: the large one has lost its last digits, and each small
-# one, as text, is "3.0" for a grader of strings. Counting problems have such answers.
+# Guessed: a JSON string stays a string; an integer that does not fit is refused, as Dataset.from_list refuses it.
+# Seen (2026-11-27, datasets 5.2.0, pyarrow 26.0.1): if all answers of a file have the form "2024-03-01", they become
+# datetimes, also inside a structure such as reward_model. One row of another form keeps all of them strings. "2024-03" and
+# "12:30" are safe. A file with the integers 3 and 2**64 gives 3.0 and 1.8446744073709552e+19: the large one loses its last
+# digits, and each small one, as text, is "3.0" for a grader of strings. Counting problems have such answers.
 #
 #   dates: datetime.datetime(2024, 3, 1, 0, 0)
 #   dates in a structure: datetime.datetime(2024, 3, 1, 0, 0)
@@ -17,7 +17,7 @@
 #   2**64: 1.8446744073709552e+19
 #   from_list, 3 beside 2**64: OverflowError
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# datasets 5.2.0: map() that turns a column of numbers into texts leaves it a column of numbers, as long as the texts can be
-# read as numbers.
+# datasets 5.2.0: map() that turns a column of numbers into strings leaves it a column of numbers, as long as the strings can
+# be read as numbers.
 #
-# Guessed: the column has the type of what the function returns, as a new column has.
+# Guessed: the column gets the type that the function returns, as a new column does.
 # Seen (2026-11-27, datasets 5.2.0, pyarrow 26.0.1): under the same name, "7" comes out as 7, "007" as 7, "0.500" as 0.5 and
-# "True" as True. With remove_columns=["answer"] beside it, which is to make room, it is the same; under a new name all stay
-# texts. If one text of the first 1000 rows is no number, the whole column becomes texts; if the first such text comes later,
-# map() raises. So `str(row["answer"])` in preparation gives a grader of strings integers, for one file and not for the other.
-# The other way round, numbers in place of texts, the type changes as returned. A cast of the column, or features=, does it.
+# "True" as True. Adding remove_columns=["answer"] does not help; under a new name all stay strings. If one of the first 1000
+# rows is not a number, the whole column becomes strings; if the first such row comes later, map() raises. So
+# `str(row["answer"])` in data preparation gives a grader of strings integers for one file and not for another. The other way
+# round, numbers that replace strings, the type changes as returned. A cast of the column, or features=, avoids it.
 #
 #   "7": 7
 #   "007": 7
@@ -19,7 +19,7 @@
 #   "7" in 1500 rows, then "x": ArrowInvalid
 #   7 in place of "7": 7
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# hydra-core 1.3.8: `hydra.searchpath` resolves an interpolation in the primary config, and takes it as text in an override.
+# hydra-core 1.3.8: `hydra.searchpath` resolves an interpolation in the primary config, but not in an override.
 #
 # Guessed: `hydra.searchpath=['file://${oc.env:MORE}']` on the command line finds what the same entry in the primary config
 # finds, since both set one key.
 # Seen (2026-11-28, hydra-core 1.3.8): in the primary config the folder is found. As an override the option cannot be loaded,
-# and the search path in the error still reads file://${oc.env:MORE}. So a recipe whose primary config has such an entry (verl's
-# recipes name verl's configs so) cannot be given another folder beside it by an override that repeats the entry; a literal
-# path can.
+# and the search path in the error still reads file://${oc.env:MORE}. verl's recipes name verl's configs by such an entry in
+# their primary config. An override that repeats the entry cannot add another folder to it; one with a literal path can.
 #
 #   primary config: found
 #   override: MissingConfigException, path=file://${oc.env:MORE}
 #   override, literal: found
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

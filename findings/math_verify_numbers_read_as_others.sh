@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# math-verify 0.9.0: numbers in forms that answers are written in are read as other numbers, and graded as these.
+# math-verify 0.9.0: some common notations of numbers are parsed as other numbers, and graded as those.
 #
-# Guessed: a form that the parser does not know gives nothing to compare with, and so a wrong label, never another number.
-# Seen (2026-11-27, math-verify 0.9.0, latex2sympy2_extended 1.11.0, sympy 1.14.0): spaces between thousands, which many of the
-# published competition answers have, add: twelve thousand five hundred is 512. A repeating decimal stops at the bar, so that
-# the gold 0.333... is met by 0 and not by a third. The base of a numeral is dropped, so that 101 of base 2 and of base 3 are
-# equal. \bmod and \pmod are read as \pm or left out: the residue is 7. Dots of a list are dropped, and with two numbers and a
-# letter behind them the list is a decimal. Nothing is logged. A gold of such a form makes a problem that no right answer
-# solves; a count of golds that parse does not show it.
+# Guessed: a notation that the parser does not know gives nothing to compare with, and so a wrong label, never another number.
+# Seen (2026-11-27, math-verify 0.9.0, latex2sympy2_extended 1.11.0, sympy 1.14.0): thousands separated by spaces, as in many
+# published competition answers, are added up: twelve thousand five hundred is 512. A repeating decimal stops at the bar, so
+# the gold 0.333... matches 0 and not a third. The base of a numeral is dropped, so 101 in base 2 equals 101 in base 3. \bmod
+# and \pmod are read as \pm or left out: only 7 remains. Dots of a list are dropped, and two numbers with a letter after them
+# become a decimal. Nothing is logged. A gold of such a form makes a problem that no right answer solves; counting the golds
+# that parse does not reveal it.
 #
 #   12\,500: 512
 #   12\ 500: 512
@@ -20,7 +20,7 @@
 #   0 for the gold 0.\overline{3}: right
 #   101_3 for the gold 101_2: right
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# peft 0.21.2, transformers 5.10.4, torch 2.13.0: adapters on the embedding, or on the head, of a model that ties the two
-# are merged into both.
+# peft 0.21.2, transformers 5.10.4, torch 2.13.0: if a model ties embedding and head, an adapter on either one is merged into
+# both.
 #
 # Guessed: `merge_and_unload` gives a plain model with the adapted one's logits, as it does for every other layer.
 # Seen (2026-11-29, CPU, a Qwen3 of random weights, adapters of rank 4 drawn with a standard deviation of 0.3): the merged
-# model's logits are off by several times their own spread. The adapted model adds the product to the one layer alone;
-# merged, it is in the one tensor that both layers read. peft warns ("ensure_weight_tying") and goes on. Untied, or on the
-# decoder's linear layers ("all-linear" leaves the head out), the logits are the same but for rounding.
+# model's logits are off by several times their own spread. The adapted model adds the product in one layer only; merging puts
+# it into the one tensor that both layers read. peft warns ("ensure_weight_tying") and goes on. Without tying, or with
+# adapters on the decoder's linear layers ("all-linear" leaves the head out), the logits are equal up to rounding.
 #
 #   standard deviation of the difference, over that of the logits:
 #   tied, embed_tokens 7.1; tied, lm_head 2.1; tied, all-linear below 1e-5; untied, each below 1e-5
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

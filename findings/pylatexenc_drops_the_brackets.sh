@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# pylatexenc 2.11: latex_to_text writes fractions and powers without their brackets, and roots with them, so that a grader that
-# reads the text as an expression grades another one.
+# pylatexenc 2.11: latex_to_text drops the brackets of fractions and powers, but keeps those of roots, so a grader that parses
+# its text grades another expression.
 #
-# Guessed: \frac{1+x}{2} becomes (1+x)/2: graders that were made for training do this step and then ask sympy.
-# Seen (2026-11-27, pylatexenc 2.11, sympy 1.14.0): it becomes 1+x/2, the same text as that of 1+\frac{x}{2}; a denominator is
-# torn apart likewise, \frac{3}{2\pi} and \frac{3\pi}{2} are the same number for sympy, and \frac{a}{b+c} is a/b+c. It is a tool
-# for reading, and does what it says. verl 0.9.1's scorer for the sources named numina_* goes this way (reward_score/prime_math):
-# for the gold \frac{1+\sqrt{5}}{2} it gave 1.0 to 1+\frac{\sqrt{5}}{2}, and for \frac{1}{2n} to \frac{n}{2}.
+# Guessed: \frac{1+x}{2} becomes (1+x)/2: graders made for training take this step and then ask sympy.
+# Seen (2026-11-27, pylatexenc 2.11, sympy 1.14.0): it becomes 1+x/2, the same text as that of 1+\frac{x}{2}. Denominators are
+# torn apart likewise: \frac{3}{2\pi} and \frac{3\pi}{2} are the same number for sympy, and \frac{a}{b+c} is a/b+c. pylatexenc
+# is made for human readers, and does what it says. verl 0.9.1 grades the sources named numina_* this way
+# (reward_score/prime_math): for the gold \frac{1+\sqrt{5}}{2} it gave 1.0 to 1+\frac{\sqrt{5}}{2}, and for \frac{1}{2n} to
+# \frac{n}{2}.
 #
 #   \frac{1+x}{2}: 1+x/2, at 3 2.5 and not 2
 #   1+\frac{x}{2}: 1+x/2, at 3 2.5
@@ -15,7 +16,7 @@
 #   2^{x-1}: 2^x-1, at 3 7 and not 4
 #   \sqrt{x+1}: √(x+1)
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Ray 2.60.0: an idle process that has run a task is never given to an actor.
 #
-# Guess: Ray keeps the processes of finished tasks (they are listed as ray::IDLE) for whatever comes next with the same
-# environment, so that a task which imports torch and vLLM leaves a process in which an actor starts at once.
-# Seen: a second task runs in the first one's process, with its modules; an actor gets a new process each time and
-# imports all of it again, whether a driver or another actor makes it. Tasks cannot warm processes for actors.
+# Guessed: Ray keeps the processes of finished tasks (listed as ray::IDLE) for the next task or actor with the same
+# environment, so a task that imports torch and vLLM leaves a process in which an actor starts at once.
+# Seen: a second task runs in the first one's process, with its modules. An actor gets a new process each time and imports
+# everything again, whether a driver or another actor creates it. Tasks cannot warm up processes for actors.
 #
 # Output seen:
 #   the second task: the process of the first

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# reasoning-gym 0.1.25: in many tasks a wrong number that contains the right one gets half of the reward or more, and the right
-# one with a line break behind it gets no more than that.
+# reasoning-gym 0.1.25: in many tasks a wrong number that contains the right one gets half of the reward or more, and the
+# right one followed by a line break gets no more than that.
 #
-# Guessed: a task whose answer is one number scores 1 for it and 0, or a small constant, for another number;
-# spaces do not count.
-# Seen (2026-11-27, reasoning-gym 0.1.25): the scorer that tasks inherit gives the length of the right answer over the length of
-# what was given, wherever the one is found in the other. Ten times the answer, its negative, and the answer with a line
+# Guessed: a task whose answer is one number scores 1 for it and 0, or a small constant, for another number; white space does
+# not count.
+# Seen (2026-11-27, reasoning-gym 0.1.25): the scorer that tasks inherit returns the length of the right answer over the
+# length of the response, if the response contains the answer. Ten times the answer, its negative, and the answer with a line
 # break all get the same: 0.5 for one digit, 0.75 for three. The right number in a box gets 0.11 to 0.27. Over 20 problems of
-# each of five tasks, a tenfold answer had 0.50 to 0.91. chain_sum, of the same library, strips spaces first, and pays for the
-# digits all the same. As a reward between 0 and 1 this teaches to write digits around a guess; a label of "above
-# 0" is right for all of these, and only "equal to 1" with the text stripped is what one means. The tasks boxnet,
-# graph_color and propositional_logic have None as their answer: a column of golds made of them is empty.
+# each of five tasks, a tenfold answer got 0.50 to 0.91. chain_sum, of the same library, strips white space first, and pays
+# for the digits all the same. As a reward between 0 and 1 this teaches the policy to write digits around a guess. A label of
+# "above 0" counts all of these as right; use "equal to 1" on the stripped text. The tasks boxnet, graph_color and
+# propositional_logic have None as their answer: a column of their golds is empty.
 #
 #   gcd: answer 1.00, with a line break 0.50, negative 0.50, tenfold 0.50, in a box 0.11
 #   count_primes: answer 1.00, with a line break 0.75, negative 0.75, tenfold 0.75, in a box 0.27
 #   chain_sum: answer 1.00, with a line break 1.00, negative 0.75, tenfold 0.75, in a box 0.27
 #   answers that are None: boxnet, graph_color, propositional_logic
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

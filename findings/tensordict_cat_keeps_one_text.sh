@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# tensordict 0.10.0: torch.cat of rows that carry a text as NonTensorData keeps the first row's text for all, without a word.
+# tensordict 0.10.0: torch.cat of rows that carry a string as NonTensorData silently keeps the first row's string for all.
 #
-# Guessed: a column of texts is concatenated as a column of numbers is, as torch.stack does it; and an array of texts, one a
-# row, is cut with the rows.
-# Seen (2026-11-27, tensordict 0.10.0, torch 2.13.0, CPU): two one-row batches with the uid "a" and "b" become one of two rows
-# whose uid is "a": both are then the first prompt's, and a group baseline by uid mixes two problems. torch.stack of the same
-# rows keeps both, and torch.cat does if they hold a NonTensorStack. What a column is depends on what it was made of: a list of
-# texts is one text a row; a numpy array of the same texts is one value that every row has in full.
+# Guessed: a column of strings is concatenated like a column of numbers, as torch.stack does it; and an array of strings, one
+# a row, is sliced with the rows.
+# Seen (2026-11-27, tensordict 0.10.0, torch 2.13.0, CPU): two one-row batches with the uid "a" and "b" become a batch of two
+# rows whose uid is "a". Both then belong to the first prompt, and a group baseline by uid mixes two problems. torch.stack of
+# the same rows keeps both, and torch.cat does if they hold a NonTensorStack. What a column is depends on what it was made of:
+# a list of strings is one string a row; a numpy array of the same strings is one value that every row has in full.
 #
 #   stacked: ['a', 'b']
 #   concatenated, NonTensorData: a
@@ -14,7 +14,7 @@
 #   the first row, of a list: a
 #   the first row, of an array: ['a', 'b']
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# torch 2.13.0: the second moment of AdamW on bfloat16 parameters never falls at the default beta2 of 0.999: one large gradient
-# holds a weight's step small for good.
+# torch 2.13.0: the second moment of AdamW on bfloat16 parameters never falls at the default beta2 of 0.999: one large
+# gradient keeps a weight's step small for good.
 #
-# Guessed: moments in bfloat16 are coarse, and decay all the same; fused=True, which computes in float32, has them right.
+# Guessed: moments in bfloat16 are coarse, but still decay; fused=True, which computes in float32, gets them right.
 # Seen (2026-11-27, torch 2.13.0, CPU; one weight, a gradient of 100, then 5000 of 0.01): in float32 the second moment falls
-# from 10 to 0.067, as 0.999^5000 says; in bfloat16 it is 10 after all of them, plain, foreach and fused alike. 0.999 times a
-# bfloat16 number is nearer to that number than to the next one below (they are 0.4 to 0.8 % apart), so it is rounded
-# back, each time. At 0.95 a step is large enough: it falls. So a spike of one step mutes its weights until the optimizer's
-# state is dropped, where parameters, and with them the moments, are bfloat16.
+# from 10 to 0.067, as 0.999^5000 says. In bfloat16 it is still 10 at the end, with plain, foreach and fused alike. 0.999
+# times a bfloat16 number is nearer to that number than to the next one below (they are 0.4 to 0.8 % apart), so it is rounded
+# back each time. At beta2 0.95 a step is large enough, and it falls. So where parameters, and with them the moments, are
+# bfloat16, one spike mutes its weights until the optimizer's state is dropped.
 #
 #   float32, beta2 0.999: 10 to 0.067
 #   bfloat16, beta2 0.999: 10 to 10
@@ -15,7 +15,7 @@
 #   bfloat16 fused, beta2 0.999: 10 to 10
 #   bfloat16, beta2 0.95: falls
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

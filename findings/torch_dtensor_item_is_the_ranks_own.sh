@@ -2,11 +2,11 @@
 # torch 2.13.0: .item(), float() and bool() of a reduced DTensor give this rank's part of the result, not the result.
 #
 # Guessed: weight.norm().item() on a sharded weight, as FSDP2 leaves it, is the weight's norm, or an error.
-# Seen (2026-11-27, torch 2.13.0, gloo, 2 CPU processes): norm, sum and mean give another number on each rank: those of its own
-# shard. full_tensor() gives the right one. var() is right, since it gathers; and so is mean() where the rows do not divide by
-# the ranks, so a small test can be right where the run is not. A question in an if goes another way on each rank: with one NaN
-# in the second shard, isnan(weight).any() is False on the first. So a logged norm can be one rank's, and a check for NaN that
-# stops a run can stop some ranks and leave the others waiting.
+# Seen (2026-11-27, torch 2.13.0, gloo, 2 CPU processes): norm, sum and mean give another number on each rank: that of its own
+# shard. full_tensor() gives the right one. var() is right, since it gathers. So is mean() where the ranks do not divide the
+# number of rows; a small test can therefore be right where the run is not. An if can take another branch on each rank: with
+# one NaN in the second shard, isnan(weight).any() is False on the first. So a logged norm can be that of one rank, and a
+# check for NaN that stops a run can stop some ranks and leave the others waiting.
 #
 #   norm of 4 rows: 14.28; rank 0 has 5.48, rank 1 has 13.19
 #   mean of 4 rows: 4.50; rank 0 has 2.50, rank 1 has 6.50
@@ -14,7 +14,7 @@
 #   var of 4 rows: 6.00; rank 0 has 6.00, rank 1 has 6.00
 #   any NaN: True; rank 0 has False, rank 1 has True
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

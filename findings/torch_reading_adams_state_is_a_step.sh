@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# torch 2.13.0: to read the state of an AdamW that has not stepped yet changes the training that follows.
+# torch 2.13.0: reading the state of an AdamW that has not stepped yet changes the training that follows.
 #
-# Guessed: torch.distributed.checkpoint.state_dict.get_optimizer_state_dict reads; a run that saves its state at step 0 goes on
-# as one that does not.
-# Seen (2026-11-27, torch 2.13.0, CPU, float32; a linear layer of 4 weights, rate 0.1): with no state there to read, the
-# function makes one by a step on zero gradients at rate 0. The weights stay, but the step counter stands at 1. The first real
-# step is then corrected for bias as the second of two, of which one saw no gradient: it is 0.74 of what it is, and the
-# runs go apart. The same holds wherever the moments were dropped in between, as after a reset of a reference. SGD, which
-# counts no steps, is the same with and without. optimizer.state_dict() does nothing of the kind.
+# Guessed: torch.distributed.checkpoint.state_dict.get_optimizer_state_dict only reads; a run that saves its state at step 0
+# continues like one that does not.
+# Seen (2026-11-27, torch 2.13.0, CPU, float32; a linear layer of 4 weights, rate 0.1): if there is no state to read, the
+# function creates one by a step on zero gradients at rate 0. The weights stay, but the step counter stands at 1. The bias
+# correction then treats the first real step as the second of two, one of which saw no gradient. The step is 0.74 of what it
+# should be, and the runs diverge. The same holds wherever the moments were dropped in between, as after a reset of a
+# reference. SGD, which counts no steps, is not affected, and optimizer.state_dict() does nothing of the kind.
 #
 #   AdamW: steps counted after 3 of them 4, first step 0.74 of the one without reading
 #   SGD: steps counted after 3 of them none, first step 1.00 of the one without reading
 #   AdamW by state_dict(): steps counted after 3 of them 3, first step 1.00 of the one without reading
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

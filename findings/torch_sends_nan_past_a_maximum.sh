@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # torch 2.13.0: all_reduce with MAX or MIN over gloo keeps a NaN of rank 0 and loses one of any other rank.
 #
-# Guessed: NaN wins, as in torch.maximum and torch.max, or at least the same wherever it is.
-# Seen (2026-11-27, torch 2.13.0, gloo, 3 CPU processes, float32 and bfloat16): of the values NaN, 1, 2 by rank the maximum is
-# NaN; with the NaN on rank 1 it is 1, though rank 2 has 2; with it on rank 2 it is 2. So a NaN elsewhere does not only vanish:
-# it can take the real maximum along. SUM gives NaN in each case. Whoever asks all ranks for the worst deviation, or the largest
-# gradient, and compares with a bound, passes a run whose second rank has NaN: reduce a count of what is not finite beside it.
+# Guessed: NaN wins, as in torch.maximum and torch.max, or at least the same happens wherever it is.
+# Seen (2026-11-27, torch 2.13.0, gloo, 3 CPU processes, float32 and bfloat16): for the values NaN, 1, 2 by rank the maximum
+# is NaN. With the NaN on rank 1 it is 1, though rank 2 has 2; with it on rank 2 it is 2. So a NaN elsewhere not only
+# vanishes: it can take the real maximum along. SUM gives NaN in each case. A check that compares the maximum over all ranks
+# of a deviation or a gradient with a limit therefore passes a run whose second rank has NaN: also reduce a count of
+# non-finite values.
 #
 #   MAX with NaN on rank 0, 1, 2: nan, 1, 2
 #   MIN with NaN on rank 0, 1, 2: nan, 1, 1
 #   SUM with NaN on rank 0, 1, 2: nan, nan, nan
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

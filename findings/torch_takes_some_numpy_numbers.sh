@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # torch 2.13.0: a numpy.float64 or numpy.int64 can be put into a float32 tensor, a numpy.float32 or numpy.bool_ cannot.
 #
-# Guessed: a number of the tensor's own type goes in if wider ones do.
-# Seen (2026-11-27, torch 2.13.0, numpy 2.3.5): `tensor[-1] = score` raises TypeError for numpy.float32, float16 and bool_, and
-# takes numpy.float64, int64, int32 and Python's bool. torch.tensor([score]) takes all of them. verl 0.9.1 puts a reward into
-# its row by the first form, so a reward function that ends in `(a == b)` of arrays, or in the mean of a float32 array, fails
-# where the same in float64 does not; and one that returns 0.0 early fails at the first response that gets to the end.
+# Guessed: if wider types can be assigned, so can the tensor's own type.
+# Seen (2026-11-27, torch 2.13.0, numpy 2.3.5): `tensor[-1] = score` raises TypeError for numpy.float32, float16 and bool_,
+# and accepts numpy.float64, int64, int32 and Python's bool. torch.tensor([score]) accepts all of them. verl 0.9.1 puts a
+# reward into its row by the first form. So a reward function that returns `(a == b)` of arrays, or the mean of a float32
+# array, fails where the same in float64 does not. One that usually returns 0.0 early fails at the first response that gets to
+# the end.
 #
 #   goes in: float64, int64, int32, bool of Python
 #   TypeError: float32, float16, bool
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # transformers 5.10.4: decode(skip_special_tokens=True) drops tokens that all_special_tokens does not list.
 #
-# Guessed: what is skipped are the special tokens, and all_special_tokens lists them.
-# Seen (2026-11-27, transformers 5.10.4, tokenizers 0.22.2; a tokenizer of words made here): <think> added by
-# add_tokens(..., special_tokens=True), or as AddedToken(special=True), vanishes from the text; all_special_tokens has only the
-# named ones, here the end. added_tokens_decoder says it. Saved and loaded, it is the same. Added by add_tokens without that, it
-# stays in the text; by add_special_tokens, it vanishes and is listed. So whether a verifier sees where the reasoning ends cannot
-# be asked of all_special_tokens, nor of how the token looks: of four tokenizers that all have <think>, one shows it.
+# Guessed: the special tokens are skipped, and all_special_tokens lists them.
+# Seen (2026-11-27, transformers 5.10.4, tokenizers 0.22.2; a tokenizer of words made here): <think> added by add_tokens(...,
+# special_tokens=True), or as AddedToken(special=True), vanishes from the text; all_special_tokens has only the named ones,
+# here the end. added_tokens_decoder lists it as special. Saving and loading changes nothing. Added by add_tokens without that
+# option, it stays in the text; by add_special_tokens, it vanishes and is listed. So neither all_special_tokens nor the look
+# of the token tells whether a verifier sees where the reasoning ends: of four tokenizers that all have <think>, one shows it.
 #
 #   add_tokens: text '<think> a', listed no, marked no
 #   add_tokens, special_tokens=True: text 'a', listed no, marked yes
@@ -14,7 +14,7 @@
 #   AddedToken, special=True: text 'a', listed no, marked yes
 #   add_special_tokens: text 'a', listed yes, marked yes
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

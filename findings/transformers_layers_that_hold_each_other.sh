@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# transformers 5.10.4, torch 2.13.0: the classes in a model's `_no_split_modules` may lie within each other, and layers of
-# one class may share weights: FSDP2 then cannot shard "each module of these classes".
+# transformers 5.10.4, torch 2.13.0: the classes in a model's `_no_split_modules` may be nested, and layers of one class may
+# share weights: FSDP2 then cannot shard "each module of these classes".
 #
-# Guessed: `_no_split_modules` names a model's repeated layers. They are disjoint, so what shards each of them (trainers do,
-# with fully_shard) covers every weight once, in whatever order.
-# Seen (2026-11-28, CPU, gloo, one process; models of random weights): in Aria's text model an experts' module lies within
-# the layer that is named beside it, in Zamba and Zamba2 a Mamba layer lies within a hybrid layer and alone too, and hybrid
-# layers share a transformer. Sharded from the outside in (the order of `named_modules`), Aria fails in its forward pass, where
-# a shard meets a whole tensor. From the inside out, as torch's documentation has it, Aria works. Zamba and Zamba2 work in
-# neither order (a shared weight has two owners), and do with the Mamba layer's class alone.
+# Guessed: `_no_split_modules` names a model's repeated layers. They are disjoint, so sharding each of them (as trainers do,
+# with fully_shard) covers every weight once, in any order.
+# Seen (2026-11-28, CPU, gloo, one process; models of random weights): in Aria's text model an experts' module is part of the
+# decoder layer, and both are named. In Zamba and Zamba2 a Mamba layer occurs alone and as a part of a hybrid layer, and
+# hybrid layers share a transformer. Sharded from the outside in (the order of `named_modules`), Aria fails in its forward
+# pass, where a shard meets an unsharded tensor. From the inside out, as torch's documentation recommends, Aria works. Zamba
+# and Zamba2 work in neither order (a shared weight has two owners), but do with the Mamba layer's class alone.
 #
 #   llama: outside in works, inside out works
 #   aria_text: outside in RuntimeError, inside out works, AriaTextDecoderLayer alone works
 #   zamba: outside in ValueError, inside out ValueError, ZambaMambaDecoderLayer alone works
 #   zamba2: outside in ValueError, inside out ValueError, Zamba2MambaDecoderLayer alone works
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

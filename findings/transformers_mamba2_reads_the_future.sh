@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# transformers 5.10.4: without the mamba kernels, nemotron_h and zamba2 let later tokens change the logits of earlier ones,
-# in rows longer than one chunk. mamba2, bamba, falcon_h1 and granitemoehybrid do not.
+# transformers 5.10.4: without the mamba kernels, nemotron_h and zamba2 let later tokens change the logits of earlier ones, in
+# rows longer than one chunk. mamba2, bamba, falcon_h1 and granitemoehybrid do not.
 #
 # Guessed: six families with the same Mamba2 layer have the same fallback in plain torch, slow and causal.
 # Seen (2026-11-27, transformers 5.10.4, torch 2.13.0, CPU, float32; one Mamba2 layer of random weights, chunks of 8 tokens, a
-# row of 24): with the last token another one, the 23 logits before it stay for four families. For nemotron_h and zamba2 those
-# of the second chunk on move, by up to 0.19 and 0.05, where the logits' deviation is 1.6. The state that a chunk begins with is
-# multiplied by a sum over the chunks that follow, where it is to be summed over those before: it reads ahead, and forgets all
-# but the chunk before. So a log-probability at training belongs to no policy that a sampler could have had. A row of one
-# chunk is right, and so is a test of short rows; published configs have chunks of 128 or 256 tokens.
+# row of 24): if the last token is replaced, the 23 logits before it do not change for four families. For nemotron_h and
+# zamba2 those from the second chunk on change, by up to 0.19 and 0.05, where the logits' standard deviation is 1.6. The state
+# that a chunk begins with is multiplied by a sum over the chunks after it instead of those before: it reads ahead, and
+# forgets all but the previous chunk. So a log-probability in training belongs to no policy that a sampler could have had. A
+# row of one chunk is right, and so is a test of short rows; published configs have chunks of 128 or 256 tokens.
 #
 #   mamba2: chunk 1 equal, chunk 2 equal, chunk 3 equal
 #   bamba: chunk 1 equal, chunk 2 equal, chunk 3 equal
@@ -17,7 +17,7 @@
 #   nemotron_h: chunk 1 equal, chunk 2 other, chunk 3 other
 #   zamba2: chunk 1 equal, chunk 2 other, chunk 3 other
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -2,12 +2,12 @@
 # transformers 5.10.4: with scaled dot-product attention, GLM-5 (glm_moe_dsa) and Doge let tokens see later ones; GPT-OSS and
 # Trinity (afmoe) let packed rows see each other.
 #
-# Guessed: a causal model is causal with each attention that it says it supports; and rows that are packed one after
-# another are told apart by position_ids, as in Llama or Qwen3.
+# Guessed: a causal model is causal with each attention that it claims to support; and position_ids separate packed rows, as
+# in Llama or Qwen3.
 # Seen (2026-11-27, transformers 5.10.4, torch 2.13.0, CPU, float32; models of random weights): where nothing is padded the
-# library makes no mask for "sdpa", which is told to be causal instead. GLM-5 and Doge put a mask of their own in its place,
-# made of theirs and of nothing: all tokens see all. With "eager" they are causal. GPT-OSS and Trinity make their masks
-# without position_ids: each packed row sees those before it. Llama does neither.
+# library makes no mask for "sdpa", and asks sdpa to be causal instead. GLM-5 and Doge replace that by a mask of their own,
+# built from the missing one: all tokens see all. With "eager" they are causal. GPT-OSS and Trinity make their masks without
+# position_ids: each packed row sees those before it. Llama does neither.
 #
 #   llama: sdpa causal, eager causal, packed rows apart
 #   glm_moe_dsa: sdpa sees later tokens, eager causal, packed rows apart
@@ -15,7 +15,7 @@
 #   gpt_oss: eager causal, packed rows mixed
 #   afmoe: sdpa causal, eager causal, packed rows mixed
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -2,17 +2,17 @@
 # transformers 5.10.4: RoPE of the types "longrope" and "dynamic" makes a row's logits depend on the other rows, and "dynamic"
 # on rows of earlier calls too.
 #
-# Guessed: a padded row has the logits that it has alone; and "dynamic", whose code says that it goes back for short
-# sequences, does go back.
+# Guessed: a padded row has the logits that it has alone; and "dynamic", whose code claims to reset for short sequences, does
+# reset.
 # Seen (2026-11-27, transformers 5.10.4, torch 2.13.0, CPU, float32; a model of random weights, original length 16): the
-# logits of a row of 10 tokens change as soon as a row of 24 is in its batch, and not beside one of 16. After such a batch
-# "longrope" gives the row alone its first logits again; "dynamic" goes on with the stretched frequencies for good: the
-# length that it compares with is read under one name and written under another.
+# logits of a row of 10 tokens change if a row of 24 is in its batch, but not with one of 16. After such a batch "longrope"
+# gives the row alone its first logits again. "dynamic" keeps the stretched frequencies for good: the length that it compares
+# with is read under one name and written under another.
 #
 #   longrope: beside a row of 16 equal, beside a row of 24 other, alone afterwards equal
 #   dynamic: beside a row of 16 equal, beside a row of 24 other, alone afterwards other
 #
-# Ends with a status other than 0 if any of this is otherwise.
+# Exits with a status other than 0 if any of this differs.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # verl 0.9.1: DAPO's filter of groups keeps some whose rewards are all the same.
 #
-# Guess: with algorithm.filter_groups.enable=true a group that has earned the same in all responses is left out and sampled
-# anew, since it has no advantage: the filter is there for that.
-# Seen (2026-11-29, verl 0.9.1, numpy 2.3.5): verl asks whether np.std of the rewards is 0.0. Of three times 0.1 it is 1.4e-17,
-# since the mean of three equal numbers is rounded, so that the group counts as one whose rewards differ: it stays in the step,
-# where its advantages are rounding, and no other is sampled for it. Of 0, 0.5 and 1 it is right at every size up to 16; graded
-# rewards, and such as are shaped, are kept at many.
+# Guessed: with algorithm.filter_groups.enable=true, a group whose responses all got the same reward is dropped and replaced,
+# since it has no advantage: the filter is there for that.
+# Seen (2026-11-29, verl 0.9.1, numpy 2.3.5): verl tests whether np.std of the rewards is 0.0. For three rewards of 0.1 it is
+# 1.4e-17, since the mean of three equal numbers is rounded. The group then counts as mixed: it stays in the step with
+# advantages that are rounding errors, and no other is sampled for it. For rewards of 0, 0.5 and 1 the test is right at every
+# size up to 16; with graded or shaped rewards it fails at many sizes.
 #
 #   rewards of 0: left out at every size
 #   rewards of 1: left out at every size
@@ -15,8 +15,8 @@
 #   rewards of 0.7: kept in groups of 3, 6, 7, 11, 12, 15
 #   rewards of 0.9: kept in groups of 7, 9, 13, 14, 15
 #
-# Ends with a status other than 0 if any of this is otherwise. verl's own file is run; of what it imports, the queue of rows,
-# the config and the skipping of rollouts stand there as names alone.
+# Exits with a status other than 0 if any of this differs. It runs verl's own file; the queue of rows, the config and the
+# skipping of rollouts that this imports are empty stand-ins.
 set -euo pipefail
 
 folder=$(mktemp -d)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Write the GPU stack's lock: requirements/gpu.txt and requirements/gpu-build.txt, every version with the hashes of its files.
 #
-#   bash scripts/lock_gpu.sh                          hashes and whatever pyproject.toml asks for; other versions stay
-#   bash scripts/lock_gpu.sh --upgrade-package NAME   another version of one package; other options of `uv pip compile` too
+#   bash scripts/lock_gpu.sh                          hashes, and what pyproject.toml requires; other versions stay
+#   bash scripts/lock_gpu.sh --upgrade-package NAME   upgrade one package; other options of `uv pip compile` work too
 #
-# Needs uv on the PATH (pip install uv), which reads the metadata that the package index has: a minute, little is downloaded.
-# For Python 3.11 and 3.12 alike, x86-64 Linux with glibc 2.31 or newer.
+# Needs uv on the PATH (pip install uv), which reads the package index's metadata: a minute, little is downloaded.
+# The lock is for Python 3.11 and 3.12, x86-64 Linux with glibc 2.31 or newer.
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"

@@ -4,8 +4,8 @@
 #   bash scripts/quickstart.sh [--seed N] [--out DIR]
 #
 # Makes the Python environment (or reuses it), a tiny Qwen3 and its problems, and trains through the same code as
-# the large recipes: Ray, FSDP2, vLLM. About 10 minutes on 2 cores. A second run reuses everything; one that was
-# cut off goes on from its last checkpoint.
+# the large recipes: Ray, FSDP2, vLLM. About 10 minutes on 2 cores. A second run reuses everything; an interrupted
+# one continues from its last checkpoint.
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"

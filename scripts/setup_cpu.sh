@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Make the environment for a machine without GPUs (torch 2.13, vLLM 0.28, Ray 2.60; about 1.1 GB of downloads), and look
-# the machine over.
+# Make the environment for a machine without GPUs (torch 2.13, vLLM 0.28, Ray 2.60; about 1.1 GB of downloads), and check
+# the machine with `pacs doctor`.
 #
 #   bash scripts/setup_cpu.sh [--no-doctor]
 #

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Run the tests, in three tiers. Each has those of the ones before it.
+# Run the tests, in three tiers. Each includes the ones before it.
 #
 #   bash scripts/test.sh --quick       the algorithm, the rewards, the house: without verl
-#   bash scripts/test.sh               and the stack, with real runs of Ray, FSDP2 and vLLM: what CI runs
-#   bash scripts/test.sh --all         and what takes long: everything that needs no GPU
-#   bash scripts/test.sh -m "not slow" of a tier, those that start neither Ray nor vLLM; any other pytest option works too
+#   bash scripts/test.sh               plus the stack, with real runs of Ray, FSDP2 and vLLM: what CI runs
+#   bash scripts/test.sh --all         plus what takes long: everything that needs no GPU
+#   bash scripts/test.sh -m "not slow" only tests that start neither Ray nor vLLM; any other pytest option works too
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"

@@ -1,6 +1,6 @@
-"""A training step of each algorithm after the rollouts, in phases, as verl's trainer and PACS's take them.
+"""A training step of each algorithm after the rollouts, split into phases, as verl's trainer and PACS's take them.
 
-Every function here takes one step on a `Batch` and returns the seconds of its phases, by the names of `report.PHASES`.
+Every function here takes one step on a `Batch` and returns the seconds of its phases, named as in `report.PHASES`.
 """
 
 from collections.abc import Iterator, Mapping

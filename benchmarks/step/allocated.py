@@ -1,6 +1,6 @@
-"""Child: the most memory that PACS's training worker has at a time, from before its model is there to a step's end.
+"""Child: the peak memory of PACS's training worker, from before its model is built to a step's end.
 
-Either as torch counts what it allocates, under its profiler, or as the process grows, without.
+Either torch's allocations, under its profiler, or the growth of the process, without it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What `pacs plan` says of a setting of `step_against_plan.py`, and the tables of both."""
+"""What `pacs plan` predicts for a setting of `step_against_plan.py`, and the tables of both."""
 
 import statistics
 from pathlib import Path
@@ -77,7 +77,7 @@ def table(results: list[dict[str, Any]]) -> str:
             cells = [f"{seconds:.3f}", _number(expected), f"{seconds / expected:.2f}" if expected else ""]
             share = f"{found['peak_bytes'] / planned['bytes']:.2f}"
             rows.append([name, *cells, _gib(found["peak_bytes"]), _gib(planned["bytes"]), share])
-    return format_table(["", "seconds", "planned", "of it", "peak, GiB", "planned", "of it"], rows)
+    return format_table(["", "seconds", "planned", "ratio", "peak, GiB", "planned", "ratio"], rows)
 
 
 def noise_table(results: list[dict[str, Any]]) -> str:

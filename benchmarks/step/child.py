@@ -1,4 +1,4 @@
-"""Children of the benchmark: how the parent starts one and shows what it says, and how a child speaks."""
+"""Children of the benchmark: how the parent starts one and shows its output, and how a child reports."""
 
 import os
 import socket

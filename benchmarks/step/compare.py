@@ -1,7 +1,7 @@
-"""Child: the same step with one thing after another otherwise: seconds, and kernels (without a GPU torch's operations).
+"""Child: the same step with one setting changed after another: seconds, and kernels (without a GPU torch's operations).
 
-All variants have one worker of one model, on which each is switched on, measured and switched off again, so that one
-process is enough. What is found is written after each of them.
+All variants share one worker of one model, on which each is switched on, measured and switched off again, so that one
+process is enough. Results are written after each of them.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Kernels, bytes and waits of a step where there is no GPU: torch's operations stand for the kernels that they launch.
 
-An operation that gives a view launches none; any other one, and each kernel that torch.compile has made, counts as one.
-Its bytes are those of the tensors that it is given and gives. The host waits where it needs a number of the device.
-flash-attn's kernels are stood in for by operations of one launch each, so that transformers' code around them runs.
+An operation that returns a view launches none; any other one, and each kernel that torch.compile made, counts as one.
+Its bytes are those of its input and output tensors. The host waits where it needs a number from the device. Operations
+of one launch each stand in for flash-attn's kernels, so that transformers' code around them runs.
 """
 
 from collections import Counter

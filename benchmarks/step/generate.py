@@ -1,4 +1,4 @@
-"""Child: sample the rollouts with vLLM. Alone in a process, so that its memory is given back."""
+"""Child: sample the rollouts with vLLM, in a process of its own, so that its memory is released."""
 
 import json
 import sys

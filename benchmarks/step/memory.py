@@ -1,7 +1,7 @@
 """Child: the peak memory of one algorithm's step over what it held before, alone in its process.
 
-On a CPU that is the resident set: Linux forgets the peak where "5" is written to clear_refs. The parent sets
-MALLOC_MMAP_THRESHOLD_, so that what is freed leaves the resident set at once.
+On a CPU that is the resident set: Linux resets the peak when "5" is written to clear_refs. The parent sets
+MALLOC_MMAP_THRESHOLD_, so that freed memory leaves the resident set at once.
 """
 
 import gc

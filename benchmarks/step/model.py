@@ -1,4 +1,4 @@
-"""A Qwen3 of random weights, written to a folder, and what the machine is that trains it."""
+"""A Qwen3 of random weights, written to a folder, and a description of the machine that trains it."""
 
 import math
 import os

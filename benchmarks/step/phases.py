@@ -1,4 +1,4 @@
-"""Child: time and peak memory of each phase of PACS's step, alone in its process, by the plan's names of the phases."""
+"""Child: time and peak memory of each phase of PACS's step, alone in its process, named as in the plan."""
 
 import gc
 import json

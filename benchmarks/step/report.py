@@ -1,4 +1,4 @@
-"""The tables and bars of a finished run, from what the children wrote."""
+"""The tables and limits of a finished run, from what the children wrote."""
 
 import statistics
 from dataclasses import dataclass

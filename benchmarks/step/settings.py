@@ -1,4 +1,4 @@
-"""What a run of the benchmark is about; the parent writes it to the work folder, every child reads it there."""
+"""The settings of a benchmark run; the parent writes them to the work folder, every child reads them there."""
 
 import json
 from dataclasses import asdict, dataclass

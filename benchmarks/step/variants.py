@@ -1,4 +1,4 @@
-"""What `step_against_plan.py --compare` tries, one after another, and the tables of what was found."""
+"""What `step_against_plan.py --compare` tries, one after another, and the tables of its results."""
 
 import statistics
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def seconds_table(variants: Mapping[str, Any]) -> str:
         step = next(reversed(found["counted"].values())).get("step")
         on_gpu = f"{step['launches']:,.0f}, {step['busy_seconds']:.3f} s busy" if step else ""
         rows.append([name, *cells, on_gpu])
-    return format_table(["", *[cell for phase in phases for cell in (phase, "of it")], "kernels"], rows)
+    return format_table(["", *[cell for phase in phases for cell in (phase, "ratio")], "kernels"], rows)
 
 
 def per_layer(
@@ -96,5 +96,5 @@ def counts_table(few: Mapping[str, Any], more: Mapping[str, Any], layers: int) -
                 ratio = f"{layer / of_first:.2f}" if of_first else ""
                 cells += [f"{layer / unit:.1f}", ratio, f"{(other - layer) / unit:.1f}"]
             rows.append([f"{name}, {phase}", *cells])
-    header = ["a step's", "launches a layer", "of it", "other", "KiB a token, layer", "of it", "other"]
-    return format_table([*header, "waits a layer", "of it", "other"], rows)
+    header = ["a step's", "launches a layer", "ratio", "other", "KiB a token, layer", "ratio", "other"]
+    return format_table([*header, "waits a layer", "ratio", "other"], rows)

@@ -20,22 +20,21 @@ NODES = (1, 8)
 HEAD = """\
 ## The plan of the paper's runs
 
-Printed by `python -m pacs.planning`; estimates with assumed lengths. Each phase fits. Hours are of
-the paper's 120 steps (4B) and 320 (8B). `pacs plan` prints the memory part by part.
+Estimates with assumed lengths, printed by `python -m pacs.planning`. Each phase fits. Hours are for
+the paper's 120 steps (4B) and 320 (8B).
 """
 MEASURED_HEAD = """\
 ### Measured rates
 
-One GPU. Tokens are generated ones in generation, those of prompts and responses in passes and
-updates. The formulas' times are for the same lengths and settings. A plan for the same GPU and a
-model of up to 1.5 times the size, or as much smaller, multiplies each phase by the mean ratio of
-what was measured to them. A new measurement goes into `pacs/planning/measured.py`.
+On one GPU. tokens/s counts generated tokens in generation, and prompts too in passes and updates. A
+plan for the same GPU and a model of at most 1.5 times or at least 2/3 of the size scales the
+formulas' times by the mean measured ratio. Add measurements to `pacs/planning/measured.py`.
 """
 ASSUMED = """\
 ## What is assumed
 
-The names are those of `pacs/planning/assumptions.py`. GPUs are as in NVIDIA's data sheets, their
-memory as torch reports it; `hardware=` chooses one by its name.
+By their names in `pacs/planning/assumptions.py`. GPUs follow NVIDIA's data sheets; their memory is
+what torch reports. `hardware=` selects one by its name.
 """
 
 
@@ -127,8 +126,9 @@ def _row(plan: Plan) -> dict[str, str]:
 
 def _assumed() -> Iterator[tuple[str, dict[str, str]]]:
     for name, assumed in ASSUMPTIONS.items():
-        size = f"{assumed.value / GIB:g} GiB" if assumed.unit == "bytes" else f"{assumed.value:g} {assumed.unit}"
-        yield name, {"value": size, "of what": assumed.what}
+        large = assumed.unit == "bytes" and assumed.value >= 0.1 * GIB
+        size = f"{assumed.value / GIB:g} GiB" if large else f"{assumed.value:g} {assumed.unit}"
+        yield name, {"value": size, "what": assumed.what}
 
 
 def _gpus() -> Iterator[tuple[str, dict[str, str]]]:

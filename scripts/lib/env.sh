@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# The Python environments that every launcher shares. Source it, then call `pacs_environment` or `pacs_activate`.
+# The Python environments of all launchers. Source it, then call `pacs_environment` or `pacs_activate`.
 #
 #   PACS_VENV        where the virtual environment is (default: .venv in the checkout; .venv-gpu for the GPU stack)
 #   PACS_PYTHON      the Python to make it with (default: python3; 3.11 or 3.12)
-#   PACS_FLASH_ATTN  GPU: a wheel of flash-attn to install, so that none is compiled
+#   PACS_FLASH_ATTN  GPU: a wheel of flash-attn to install instead of compiling it
 #
-# Set -euo pipefail is the caller's.
+# The caller sets -euo pipefail.
 
 PACS_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
@@ -47,7 +47,7 @@ pacs_setup() {
     local kind=$1
     shift
     if [[ $# -gt 0 && $* != --no-doctor ]]; then
-        [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option; --no-doctor is the one that there is." >&2
+        [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option; the only one is --no-doctor." >&2
         pacs_usage
         [[ $* == -h || $* == --help ]] && exit 0
         exit 2

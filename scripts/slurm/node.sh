@@ -5,14 +5,14 @@
 #       --output=pacs-%j.%s-%t-%N.log bash scripts/slurm/node.sh recipe=qwen3_8b trainer.nnodes=2
 #
 # (Without --exclusive and --mem=0 a task has one core and a core's share of the memory on many clusters; without
-# --output all nodes print to the terminal.) From a login node, or within an allocation of salloc;
-# scripts/slurm/train.sbatch starts it from a batch job. The arguments are those of `pacs train`. What it reads beside them:
+# --output all nodes print to the terminal.) Run it from a login node, or within an allocation of salloc;
+# scripts/slurm/train.sbatch starts it from a batch job. The arguments are those of `pacs train`. Environment variables:
 #
 #   PACS_MEET          where the nodes meet: a new folder on a file system that all of them share
 #                      (default: outputs/nodes/<job>.<step>.<restart> in the checkout)
 #   PACS_JOIN_SECONDS  how long all nodes may take to join (default: 300)
 #   PACS_INTERFACE     the head's network interface (default: that of its host's name, else of its default route)
-#   PACS_RAY_ARGS      more arguments for `ray start` on every node, with blanks between them and none within one
+#   PACS_RAY_ARGS      more arguments for `ray start` on every node, separated by spaces; none may contain one
 #   PACS_VENV          the Python environment, see scripts/lib/env.sh
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh

@@ -143,6 +143,7 @@ def test_a_node_has_cuda_s_devices_alone(tmp_path: Path) -> None:
     slurm = {"SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "0,1"}
     path = {"PATH": f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     env = os.environ | slurm | path | dict.fromkeys(others, "0,1")
+    env.pop("PACS_VENV", None)  # the script would activate it, and with it another python before the one here
     said = subprocess.run(["bash", ROOT / "scripts/slurm/node.sh"], env=env, capture_output=True, text=True, check=True)
     found = dict(line.split("=", 1) for line in said.stdout.splitlines() if "=" in line)
     assert found["CUDA_VISIBLE_DEVICES"] == "0,1"

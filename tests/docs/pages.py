@@ -78,6 +78,7 @@ PAGES = [
     read(file)
     for file in (
         ROOT / "README.md",
+        ROOT / "benchmarks" / "README.md",
         *sorted((ROOT / "docs").glob("*.md")),
         *sorted((ROOT / "recipes").rglob("README.md")),
         *sorted((ROOT / "tests").rglob("README.md")),

@@ -13,6 +13,7 @@ import json
 import re
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,35 @@ TAIL = (
 MODEL = "actor_rollout_ref.model."
 #: Families that are run before what was seen of them is written.
 BATCH = 6
+#: What becomes of a family padded, packed, and with the fused head -> how the page says it.
+GROUPS = {
+    ("trains", "trains", "trains"): "Exact in every layout",
+    ("trains", "trains", "refused"): "Exact padded and packed; the fused head is refused",
+    ("trains", "refused", "trains"): "Exact padded, with the fused head or without; packing is refused",
+    ("trains", "refused", "refused"): "Exact padded without the fused head; packing and the fused head are refused",
+    ("refused", "refused", "refused"): "Refused in every layout; the note says what to change",
+}
+#: How the page says what a refusal says.
+SAID = {
+    "is wrong with sdpa, so that eager attention was run": "sdpa is wrong; run with eager attention",
+    "does something to its hidden states or logits between decoder and loss": (
+        "hidden states or logits are changed between decoder and loss"
+    ),
+    "has its decoder or its head elsewhere than in `model` and `lm_head`, where alone verl's fused head looks for "
+    "them": "decoder and head are not called `model` and `lm_head`, as verl's fused head expects",
+    "its layers carry numbers from one token to the next": "layers carry a state from token to token",
+    "attends in chunks of 8": "chunked attention",
+    "its attention gets a mask that is made without position_ids": "the attention mask ignores `position_ids`",
+    "has dropout": "dropout or jitter",
+    "its config has no num_key_value_heads": "the config has no `num_key_value_heads`",
+    "its config has no num_attention_heads": "the config has no `num_attention_heads`",
+    "has parameters that several layers to be sharded hold, and FSDP2 gives each parameter to one of them": (
+        "layers that FSDP2 shards share parameters"
+    ),
+    "is of the architecture GPT2LMHeadModel": "the architecture is named GPT2LMHeadModel",
+}
+#: A relative error above it is shown where a layout trains, too.
+SMALL = 1e-5
 START, END = (
     "<!-- The table is written by `python -m tests.integration.preflight.families_page`. -->\n",
     "<!-- End of the table. -->\n",
@@ -115,23 +145,47 @@ def _mends(problem: str) -> list[str]:
 
 
 def render() -> str:
-    """The table and its notes, with their marks: what trains in most layouts first."""
+    """The families by what becomes of them, and the notes with their marks."""
     results = known()
-    stopped = {family: [word(result) != "trains" for result in _columns(found)] for family, found in results.items()}
     marks: dict[str, str] = {}
     mends: dict[str, list[str]] = {}
-    lines = []
-    for family in sorted(results, key=stopped.__getitem__):
-        notes: dict[str, str] = {}
-        for reason, details, settings in reasons(family, results[family]):
-            mark = marks.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[len(marks)])
-            notes[mark] = f"{mark}: {details}" if details else mark
-            mends.setdefault(mark, []).extend(settings)
-        cells = " | ".join(map(cell, _columns(results[family])))
-        lines.append(f"{family} | {FAMILIES[family].example} | {cells} | {'; '.join(notes.values())}".rstrip())
-    said = [f"- {mark}: {reason} ({', '.join(dict.fromkeys(mends[mark]))})" for reason, mark in marks.items()]
-    head = ["model type | as of | padded | packed | fused | note", "---|---|---|---|---|---"]
-    return START + "\n" + "\n".join([*said, "", *head, *lines]) + "\n\n" + END
+    groups: dict[tuple[str, ...], list[str]] = {verdicts: [] for verdicts in GROUPS}
+    for family, found in results.items():
+        groups.setdefault(tuple(map(word, _columns(found))), []).append(family)
+    for verdicts, families in groups.items():
+        for i, family in enumerate(families):
+            noted: dict[str, None] = {}
+            for reason, _, settings in reasons(family, results[family]):
+                mark = marks.setdefault(reason, "abcdefghijklmnopqrstuvwxyz"[len(marks)])
+                noted[mark] = None
+                mends.setdefault(mark, []).extend(settings)
+            groups[verdicts][i] = _entry(family, results[family], "".join(noted))
+    paragraphs = [
+        textwrap.fill(
+            f"**{GROUPS.get(verdicts, ', '.join(verdicts))}** ({len(entries)}): {', '.join(entries)}.",
+            width=100,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for verdicts, entries in groups.items()
+        if entries
+    ]
+    said = [
+        f"- {mark}: {SAID.get(reason, reason)} ({', '.join(dict.fromkeys(mends[mark]))})"
+        for reason, mark in marks.items()
+    ]
+    return START + "\n" + "\n\n".join([*paragraphs, "\n".join(said), END])
+
+
+def _entry(family: str, found: dict[str, Any], noted: str) -> str:
+    """A family with its example, the errors of layouts that do not train, and the marks of its notes."""
+    columns = _columns(found)
+    large = any(error > SMALL for each in columns if word(each) == "trains" for error in each["errors"].values())
+    errors = [cell(each) for each in columns if large or word(each) != "trains"]
+    if not large:
+        errors = [error.strip("()") for error in errors]
+    inside = [FAMILIES[family].example, *(["/".join(errors)] if errors else []), *([noted] if noted else [])]
+    return f"{family}{'†' if not errors and through_worker(found) else ''} ({'; '.join(inside)})"
 
 
 def main(arguments: list[str]) -> None:
