@@ -8,9 +8,9 @@ are tried again where a server is busy or fails. The same command goes on where 
 twice. Ctrl-C and SIGTERM wait for the answers that are under way and keep them.
 
 Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: `prompt`
-is the question as the critic reads it in training, plain text, and `response` the trace; `messages` has both as a
-conversation, which verl's SFT puts into the model's chat template. Says how many could not be read. Exit status: 0
-done, 1 the server failed, 2 refused, 75 stopped on request.
+is the question as the critic reads it in training, plain text, and `response` the trace. With --chat `messages` has
+both as a conversation in their place, for a critic that `pacs genac value-bench --chat` asks; `pacs train` asks no
+critic so. Says how many could not be read. Exit status: 0 done, 1 the server failed, 2 refused, 75 stopped on request.
 
 examples:
   pacs evaluate Qwen/Qwen3-8B-Base --tasks held=data/held/train.parquet --samples 1 --temperature 1 --top-p 1 --out held
@@ -51,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tries", type=positive, default=6, metavar="N", help="of a request that fails (default: 6)")
     add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="of a try (default: 600)")
     add_asking(parser.add_argument_group("what it is asked"))
+    about = "train.parquet has conversations, for a chat template (default: plain text, as in training)"
+    parser.add_argument("--chat", action="store_true", help=about)
     states = parser.add_argument_group("states")
     add = states.add_argument
     add("--states", type=positive, default=3, metavar="N", help="of a response, beside the empty one (default: 3)")
@@ -83,6 +85,7 @@ def main(args: argparse.Namespace) -> int:
             seed=args.seed,
             cuts=Cuts(args.delimiter, args.least_tokens, args.most_tokens),
             tokenizer=args.tokenizer,
+            chat=args.chat,
         )
         found = make(asked, StopRequest())
         read, total = found["read"], found.total()
