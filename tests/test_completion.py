@@ -107,7 +107,7 @@ FOLLOWS = [
     ("pacs export outputs/pacs/two/checkpoints/", {"outputs/pacs/two/checkpoints/global_step_4/"}),
     ("pacs export nowhere/", set()),
     ("pacs inspect outputs/pacs/", {"outputs/pacs/one", "outputs/pacs/two", "outputs/pacs/not\\ yet\\ a\\ run/"}),
-    ("pacs genac ", {"value-bench", "sft-data"}),
+    ("pacs genac ", {"value-bench", "sft-data", *OPTIONS}),
     ("pacs genac value-bench m", {"model"}),
     ("pacs genac value-bench model --template as_", {"as_printed", "as_printed_unconditioned"}),
     ("pacs genac value-bench model --tasks=ol", {"--tasks=olympiadbench"}),

@@ -7,10 +7,10 @@ The key comes from the environment variable that --key-variable names; without i
 when a server is busy or fails. Repeating the command resumes it: no state is asked about twice. Ctrl-C and SIGTERM wait
 for pending answers and keep them.
 
-The command writes each answer at once to DIR/traces.jsonl, and those that end in a score to DIR/train.parquet: `prompt`
-is the question as the critic reads it in training, plain text, and `response` the trace; `messages` has both as a
-conversation, which verl's SFT puts into the model's chat template. It says how many answers were unreadable. Exit
-status: 0 done, 1 the server failed, 2 refused, 75 stopped on request.
+Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: `prompt`
+is the question as the critic reads it in training, plain text, and `response` the trace. With --chat `messages` has
+both as a conversation in their place, for a critic that `pacs genac value-bench --chat` asks; `pacs train` asks no
+critic so. Says how many could not be read. Exit status: 0 done, 1 the server failed, 2 refused, 75 stopped on request.
 
 examples:
   pacs evaluate Qwen/Qwen3-8B-Base --tasks held=data/held/train.parquet --samples 1 --temperature 1 --top-p 1 --out held
@@ -53,10 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = 'more fields of each request, as \'{"reasoning_effort": "low", "max_completion_tokens": 4096}\''
     add("--request", default="{}", metavar="JSON", help=about)
     add("--parallel", type=positive, default=16, metavar="N", help="requests at a time (default: 16)")
-    add("--per-minute", type=positive_number, metavar="N", help="most requests in a minute (default: no limit)")
-    add("--tries", type=positive, default=6, metavar="N", help="tries of a request that fails (default: 6)")
-    add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="seconds for a try (default: 600)")
-    add_asking(parser.add_argument_group("the question to it"))
+    add("--per-minute", type=positive_number, metavar="N", help="requests that begin in a minute (default: any number)")
+    add("--tries", type=positive, default=6, metavar="N", help="of a request that fails (default: 6)")
+    add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="of a try (default: 600)")
+    add_asking(parser.add_argument_group("what it is asked"))
+    about = "train.parquet has conversations, for a chat template (default: plain text, as in training)"
+    parser.add_argument("--chat", action="store_true", help=about)
     states = parser.add_argument_group("states")
     add = states.add_argument
     add(
@@ -95,6 +97,7 @@ def main(args: argparse.Namespace) -> int:
             seed=args.seed,
             cuts=Cuts(args.delimiter, args.least_tokens, args.most_tokens),
             tokenizer=args.tokenizer,
+            chat=args.chat,
         )
         found = make(asked, StopRequest())
         read, total = found["read"], found.total()

@@ -85,7 +85,7 @@ def read_lengths(path: Path, model: str) -> Sample:
 
 def data_prompts(config: DictConfig) -> tuple[int, ...]:
     """Tokens of prompts of `data.train_files`, as verl makes them of the chat messages, without those that it leaves
-    out as too long; () where a file or the tokenizer is not on this machine.
+    out as too long; () where a file, the tokenizer or its chat template is not on this machine.
 
     Raises:
         UserError: a file is not in verl's schema or has no rows, or the chat template refuses a prompt.
@@ -94,7 +94,7 @@ def data_prompts(config: DictConfig) -> tuple[int, ...]:
     if not paths or not all(path.is_file() for path in paths):
         return ()
     tokenizer = _tokenizer(keys.policy_path(config))
-    if tokenizer is None:
+    if tokenizer is None or not tokenizer.chat_template:
         return ()
     import pyarrow.parquet as parquet
 
@@ -160,9 +160,11 @@ def _tokenizer(model: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(str(Path(model).expanduser()), local_files_only=True)
+        found = AutoTokenizer.from_pretrained(str(Path(model).expanduser()), local_files_only=True)
     except (OSError, ValueError):
         return None
+    # Of a folder with config.json alone transformers makes one without a vocabulary, to which every text is empty.
+    return found if _count(found, ["0"])[0] else None
 
 
 def _count(tokenizer: Any, texts: Iterable[str]) -> list[int]:

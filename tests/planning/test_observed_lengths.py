@@ -15,6 +15,7 @@ from pacs.evaluation.folder import Store
 from pacs.evaluation.sample import Sample
 from pacs.planning.observed_lengths import data_prompts, find_lengths, read_lengths
 from recipes.arithmetic.tokenizer import build_tokenizer
+from tests.planning.test_architecture import SMALL, qwen3
 
 CHAT = [{"role": "user", "content": "1+2"}]
 
@@ -117,6 +118,19 @@ def test_without_data_or_tokenizer_nothing_is_known(tmp_path: Path) -> None:
     config = with_data(tmp_path / "nothing", tmp_path, [CHAT])
     assert find_lengths(config, None) is None
     assert find_lengths(compose_run("pacs", ["recipe=qwen3_8b"])[0], None) is None
+
+
+def test_a_folder_without_a_tokenizer_or_a_template_says_nothing(tmp_path: Path) -> None:
+    """Of config.json alone transformers makes a tokenizer to which every text is empty."""
+    sizes, plain = tmp_path / "sizes", tmp_path / "plain"
+    qwen3(SMALL).save_pretrained(sizes)
+    tokenizer = build_tokenizer(64)
+    tokenizer.chat_template = None
+    tokenizer.save_pretrained(plain)
+    for folder in (sizes, plain):
+        assert find_lengths(with_data(folder, tmp_path, [CHAT]), None) is None
+    with pytest.raises(UserError, match="download the model first"):
+        read_lengths(run_of(tmp_path, 1), str(sizes))
 
 
 def test_the_plan_says_whose_lengths_it_takes(

@@ -280,7 +280,10 @@ def test_what_does_not_fit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "update does not fit: " in capsys.readouterr().out
 
 
-def test_a_cpu_run_is_planned_without_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cpu_run_is_planned_without_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a checkout may have the recipe's data
     qwen3(SMALL).save_pretrained(tmp_path)
     arguments = ["recipe=arithmetic", f"actor_rollout_ref.model.path={tmp_path}"]
     assert cli.main(["plan", *arguments]) == 0

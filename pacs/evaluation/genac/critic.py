@@ -101,7 +101,7 @@ def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, st
         "chat": critic.chat,
     }
     store = _Store(file, about)
-    prompts = _prompts(critic, model, sets)
+    prompts = critic_prompts(critic, model, sets)
     longest = max(map(len, prompts.values())) + critic.sampling.max_tokens
     if longest > limit:
         raise UserError(
@@ -132,7 +132,7 @@ def found_critic(given: str) -> Model:
     return model
 
 
-def _prompts(critic: Critic, model: Model, sets: Mapping[str, StateSet]) -> dict[tuple[str, str], list[int]]:
+def critic_prompts(critic: Critic, model: Model, sets: Mapping[str, StateSet]) -> dict[tuple[str, str], list[int]]:
     """By task and state: as tokens, those of the partial solution being the actor's own."""
     tokenizer = load_tokenizer(str(model.folder))
     chat = Template(str(model.folder), critic.sampling.thinking) if critic.chat else None

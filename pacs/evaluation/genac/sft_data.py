@@ -1,7 +1,7 @@
 """`pacs genac sft-data`: what a teacher says of an actor's partial responses, for a critic to begin with.
 
 In its folder: traces.jsonl, a trace a line as soon as it is there, whose first line says of what; train.parquet, those
-that can be read, as conversations of two messages (`messages`) and as plain text (`prompt`, `response`).
+that can be read, as plain text (`prompt`, `response`) or as conversations of two messages (`messages`).
 """
 
 import hashlib
@@ -50,6 +50,7 @@ class SftRequest:
         seed: of the draw.
         cuts: where segments end.
         tokenizer: folder of the actor's tokenizer, where the evaluation's model is gone.
+        chat: the parquet has conversations; else plain text, as training asks.
     """
 
     evaluation: Path
@@ -62,6 +63,7 @@ class SftRequest:
     seed: int
     cuts: Cuts = field(default_factory=Cuts)
     tokenizer: Path | None = None
+    chat: bool = False
 
 
 def make(asked: SftRequest, stop: StopRequest) -> Counter[str]:
@@ -94,7 +96,8 @@ def make(asked: SftRequest, stop: StopRequest) -> Counter[str]:
             for question, trace in _ask(asked, missing, stop):
                 traces[question.key] = trace
                 writer.write(asdict(trace))
-        rows = [row_of(each, traces[each.key]) for each in questions if traces[each.key].score is not None]
+        readable = [each for each in questions if traces[each.key].score is not None]
+        rows = [row_of(each, traces[each.key], chat=asked.chat) for each in readable]
         if not rows:
             raise UserError(
                 f"--teacher {asked.server.model}: none of its {len(questions):,} answers ends in a score; they are in "

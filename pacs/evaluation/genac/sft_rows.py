@@ -52,17 +52,21 @@ class SftTrace:
         return "cut off" if self.reply.finish == "length" else "without a score"
 
 
-def row_of(question: Question, trace: SftTrace) -> dict[str, Any]:
-    """For an SFT: the question and the trace, as plain text and as a conversation, and what is known of the state."""
+def row_of(question: Question, trace: SftTrace, *, chat: bool) -> dict[str, Any]:
+    """For an SFT: the question and the trace, and what is known of the state.
+
+    Args:
+        question: about a state.
+        trace: that can be read.
+        chat: they are a conversation, for the chat template; else plain text, as training asks. Never both: a trainer
+            that takes the one it knows would teach a form that the critic is not asked in.
+    """
     assert trace.reply is not None
     state = question.state
+    messages = [{"role": "user", "content": question.text}, {"role": "assistant", "content": trace.reply.text}]
+    texts = {"messages": messages} if chat else {"prompt": question.text, "response": trace.reply.text}
     return {
-        "messages": [
-            {"role": "user", "content": question.text},
-            {"role": "assistant", "content": trace.reply.text},
-        ],
-        "prompt": question.text,
-        "response": trace.reply.text,
+        **texts,
         "data_source": question.task,
         "extra_info": {
             "id": question.key,

@@ -18,8 +18,12 @@ import pytest
 
 from pacs import cli
 from pacs.algorithm.genac import CriticTemplate
-from pacs.evaluation.folder import Store, write_problems
+from pacs.data.template import load_tokenizer
+from pacs.evaluation.folder import Store, read_task, write_problems
 from pacs.evaluation.genac import teacher
+from pacs.evaluation.genac.critic import Critic, StateSet, critic_prompts, found_critic
+from pacs.evaluation.genac.states import Cuts, choose_states
+from pacs.evaluation.genac.templates import Asking
 from pacs.evaluation.grade import grade
 from tests.evaluation.folders import MODEL, TASK, problems, sample_of, settings_of
 from tests.evaluation.genac.servers import Script, says, serving
@@ -76,7 +80,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
     return list(pq.read_table(out / "train.parquet").to_pylist())
 
 
-def test_traces_that_can_be_read_are_written_as_conversations(command: Command, tmp_path: Path) -> None:
+def test_traces_that_can_be_read_are_written(command: Command, tmp_path: Path) -> None:
     scores = ["\\boxed{3}", "I do not know", "so \\boxed{10}", "\\boxed{7"]
 
     def script(body: dict[str, Any], before: int) -> Any:
@@ -101,18 +105,44 @@ def test_traces_that_can_be_read_are_written_as_conversations(command: Command, 
     template = CriticTemplate()
     of_problem = {problem.id: problem.prompt[0]["content"] for problem in problems()}
     for row in made:
-        user, assistant = row["messages"]
-        assert (user["role"], assistant["role"]) == ("user", "assistant")
-        assert (user["content"], assistant["content"]) == (row["prompt"], row["response"])
+        assert "messages" not in row
+        user, assistant = row["prompt"], row["response"]
         head = template.head(of_problem[row["extra_info"]["problem"]], 0.29, "8B")
-        partial = user["content"].removeprefix(head).removesuffix(template.tail)
-        assert head + partial + template.tail == user["content"]
+        partial = user.removeprefix(head).removesuffix(template.tail)
+        assert head + partial + template.tail == user
         segment = row["extra_info"]["segment"]
         assert partial == "" if segment == 0 else re.match(r"[0-3](\.|$)", partial)
         assert (row["extra_info"]["outcome"] is None) == (segment == 0)
-        assert assistant["content"].startswith("It is ")
-        assert row["extra_info"]["score"] == (3 if "3" in assistant["content"] else 10)
-    assert sorted(row["messages"][0]["content"] for row in made) == sorted(readable)
+        assert assistant.startswith("It is ")
+        assert row["extra_info"]["score"] == (3 if "3" in assistant else 10)
+    assert sorted(row["prompt"] for row in made) == sorted(readable)
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_the_critic_is_asked_as_it_was_taught(command: Command, model: Path, tmp_path: Path, chat: bool) -> None:
+    """The tokens that a trainer makes of a row are those that value-bench asks, plain (as in training) or with --chat;
+    and no row has the other form, which a trainer would take without a word."""
+    more = ["--chat"] if chat else []
+    with serving(lambda body, before: says("so \\boxed{3}")) as asked:
+        status, said = command(asked.url, "--success-rate", 0.29, *more)
+    assert status == 0, said
+    evaluation, tokenizer = tmp_path / "evaluation", load_tokenizer(str(model))
+    task = read_task(evaluation, TASK)
+    states = choose_states(task, tokenizer, Cuts(least_tokens=1, most_tokens=2), 2, 0)
+    sets = {TASK: StateSet(states, {problem.id: problem.prompt for problem in task.problems}, 0.29)}
+    critic = Critic(str(model), Asking(CriticTemplate(), "8B"), str(model), chat=chat)
+    asked_of = critic_prompts(critic, found_critic(str(model)), sets)
+    made = rows(tmp_path / "traces")
+    assert len(made) == len(asked_of) == STATES
+    for row in made:
+        key = row["extra_info"]["id"]
+        if chat:
+            assert not row.keys() & {"prompt", "response"}
+            taught = tokenizer.apply_chat_template(row["messages"][:1], add_generation_prompt=True, tokenize=False)
+        else:
+            assert "messages" not in row
+            taught = row["prompt"]
+        assert tokenizer.decode(asked_of[TASK, key.removeprefix(f"{TASK}/")]) == taught
 
 
 def test_what_fails_is_tried_again(command: Command, tmp_path: Path) -> None:
