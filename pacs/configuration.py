@@ -1,6 +1,6 @@
-"""The table of docs/configuration.md: every key of `method`, `run` and `genac`, its default and what configs say of it.
+"""The tables of docs/configuration.md: each key of `method`, `run` and `genac`, its default, what configs say of it.
 
-python -m pacs.configuration     (prints the table)
+python -m pacs.configuration     (prints the tables)
 """
 
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 from pacs.base.paths import config_dir
 from pacs.base.terminal import print
 
-#: The files that have keys of ours, their section, and the algorithms that have these.
+#: The files that have keys of ours, their section, and the runs that have these.
 FILES = {
-    "shared/base.yaml": ("run", "all"), "shared/method.yaml": ("method", "methods"), "pacs.yaml": ("method", "pacs"),
-    "genac.yaml": ("genac", "genac"),
+    "shared/base.yaml": ("run", "of every run"), "shared/method.yaml": ("method", "of PACS and its neighbours"),
+    "pacs.yaml": ("method", "of PACS"), "genac.yaml": ("genac", "of GenAC"),
 }  # fmt: skip
 #: Methods that have settings of their own besides.
 METHODS_WITH_SETTINGS = (
@@ -23,18 +23,21 @@ METHODS_WITH_SETTINGS = (
 
 
 def key_table() -> str:
-    """The table in Markdown, with a newline at its end."""
-    rows = ["| key | default | of | what it is |", "|---|---|---|---|"]
-    for name, (section, algorithms) in FILES.items():
-        for key, default, about in documented_keys(config_dir() / name, section):
-            rows.append(f"| `{key}` | {default} | {algorithms} | {about} |")
-    having: dict[tuple[str, str, str], list[str]] = {}
+    """The tables in Markdown, a heading above each, with a newline at the end."""
+    lines: list[str] = []
+    for name, (section, having) in FILES.items():
+        lines += [f"### `{section}.*` {having}", "", "key | default | what it is", "---|---|---"]
+        lines += [f"`{key}` | {default} | {about}"
+                  for key, default, about in documented_keys(config_dir() / name, section)]  # fmt: skip
+        lines.append("")
+    methods: dict[tuple[str, str, str], list[str]] = {}
     for name in METHODS_WITH_SETTINGS:
         for setting in documented_keys(config_dir() / f"{name}.yaml", "method", only_new=True):
-            having.setdefault(setting, []).append(name)
-    rows += [f"| `{key}` | {default} | {', '.join(names)} | {about} |"
-             for (key, default, about), names in having.items()]  # fmt: skip
-    return "\n".join(rows) + "\n"
+            methods.setdefault(setting, []).append(name)
+    lines += ["### `method.*` of other methods", "", "key | default | of | what it is", "---|---|---|---"]
+    lines += [f"`{key}` | {default} | {', '.join(names)} | {about}"
+              for (key, default, about), names in methods.items()]  # fmt: skip
+    return re.sub(r"docs/(\w+\.md)", r"[\1](\1)", "\n".join(lines) + "\n")
 
 
 def documented_keys(file: Path, section: str, *, only_new: bool = False) -> Iterator[tuple[str, str, str]]:

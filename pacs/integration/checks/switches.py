@@ -2,8 +2,8 @@
 
 verl 0.9.1 has them for its older trainer, for other engines or for asynchronous training. Its synchronous V1 trainer
 over FSDP2 and vLLM, which every run here is, does not read them, or half of what they need is missing; each was looked
-up in verl's source. docs/verl.md has the table. Of the settings of verl's losses and advantages those are refused that
-the chosen ones do not read, so that a change of them would do nothing.
+up in verl's source. docs/configuration.md has the table. Of the settings of verl's losses and advantages those are
+refused that the chosen ones do not read, so that a change of them would do nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
