@@ -79,17 +79,17 @@ def measure(
     if done.returncode:
         raise SystemExit(f"a run failed:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    counted = [line for line in lines if FIRST < line.get("step", 0) < arguments.steps and "timing_s/step" in line]
+    timed = [line for line in lines if FIRST < line.get("step", 0) < arguments.steps and "timing_s/step" in line]
 
     def mean(key: str) -> float:
-        return statistics.fmean(line.get(key, 0.0) for line in counted)
+        return statistics.fmean(line.get(key, 0.0) for line in timed)
 
     return {
         "samples/min": prompts * RESPONSES / mean("timing_s/step") * 60,
         "step, s": mean("timing_s/step"),
         "gen, s": mean("timing_s/gen"),
         "tokens": mean("response_length/mean"),
-        "longest": max(line["response_length/max"] for line in counted),
+        "longest": max(line["response_length/max"] for line in timed),
         "staleness": mean("pacs/partial/staleness_mean"),
         "unfinished": mean("pacs/partial/unfinished_count"),
     }

@@ -121,10 +121,10 @@ def engine_line(work: Workload) -> str:
         return line
     done = generation(work)
     if done.waiting:
-        whole = generation(replace(work, ahead=0))
+        synchronous = generation(replace(work, ahead=0))
         return (
             f"{line}. Partial rollouts: a step decodes {done.waiting.steps:,.0f} tokens a sequence and takes "
-            f"{done.seconds:.1f} s of generation; waiting for every response would take {whole.seconds:.1f} s. "
+            f"{done.seconds:.1f} s of generation; waiting for every response would take {synchronous.seconds:.1f} s. "
             f"A prompt is {done.waiting.staleness:.2f} steps old in the mean (estimated)"
         )
     return (
