@@ -19,12 +19,18 @@ from pacs.base.errors import UserError
 from pacs.base.locks import held
 from pacs.base.terminal import print
 from recipes.genac_arithmetic import kept, teaching
-from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, UNTOLD, Sizes
 from recipes.genac_arithmetic.stages import Job, run
 
 SEEDS = (0, 1, 2, 3, 4)
 #: In their order: the stages of a line are run for one seed after the other.
-STAGES = ((CRITICS,), tuple(arm for arm in JOINT if not arm.startswith("counted")), (UNTOLD,), ("counted", "counted_0"))
+STAGES = (
+    (CRITICS,),
+    (COMPARED,),
+    tuple(arm for arm in JOINT if not arm.startswith("counted")),
+    (UNTOLD,),
+    ("counted", "counted_0"),
+)
 
 
 def main() -> None:
