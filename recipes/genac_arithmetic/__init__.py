@@ -15,5 +15,5 @@ pretraining.py  the stages of the critics, the actor frozen
 comparing.py    REINFORCE with several traces of a state, and where the error lies
 joint.py        the stages of the actor, by every method
 sizes.py        how much of everything; the stages' names
-stages.py       one stage in a process; kept.py: records; page.py, picture.py: README.md
+stages.py       one stage in a process; kept.py: records; page.py, diagnosis.py, picture.py: README.md
 """
