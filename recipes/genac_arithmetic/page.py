@@ -11,7 +11,7 @@ from pacs.base.files import write_atomically
 from pacs.base.markdown import ABSENT, table
 from recipes.genac_arithmetic.diagnosis import diagnosis
 from recipes.genac_arithmetic.kept import key_of, read
-from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
 from recipes.laboratory.statistics import difference
 from recipes.laboratory.tables import plus_minus
 
@@ -35,12 +35,12 @@ Results = Mapping[str, Mapping[int, Mapping[str, Any]]]
 
 def rewrite(file: Path, folder: Path = Path(__file__).parent) -> list[Path]:
     """Write the results into a folder's README.md, and their picture beside it; nothing where there are none."""
-    found = results(file)
+    found, long = results(file), results(file, LONG)
     if not found:
         return []
     readme = folder / README
     text = readme.read_text(encoding="utf-8")
-    write_atomically(readme, MARKED.sub(lambda marks: f"{marks[1]}\n{page(found)}\n{marks[2]}", text))
+    write_atomically(readme, MARKED.sub(lambda marks: f"{marks[1]}\n{page(found, long)}\n{marks[2]}", text))
     from recipes.genac_arithmetic.picture import picture  # matplotlib is slow to import
 
     write_atomically(folder / PICTURE, picture(found))
@@ -56,17 +56,19 @@ def results(file: Path, sizes: Sizes | None = None) -> Results:
     return found
 
 
-def page(found: Results) -> str:
-    """The results as Markdown."""
-    seconds = sum(result["seconds"] for stage in found.values() for result in stage.values())
+def page(found: Results, long: Results) -> str:
+    """The results as Markdown; `long` are those with longer joint training."""
+    joint = {stage: runs for stage, runs in long.items() if stage in JOINT}
+    every = [result for stages in (found, joint) for runs in stages.values() for result in runs.values()]
+    seconds = sum(result["seconds"] for result in every)
     seeds = len(found.get(CRITICS, {}))
     head = (
         f"{seeds} seeds; mean ± half of the 95% interval over them (Student's t); {seconds / 60:.0f} minutes of "
         f"processor "
         "time in all."
     )
-    sections = (values, bars, diagnosis, trained, after)
-    parts = [head, *(section(found) for section in sections), f"![values and pass@1]({PICTURE})"]
+    parts = [head, values(found), bars(found, joint), diagnosis(found), trained(found, joint), after(found)]
+    parts.append(f"![values and pass@1]({PICTURE})")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -114,7 +116,7 @@ def _of(results: Sequence[Mapping[str, Any]], key: str) -> str:
     return plus_minus([each[key] for each in results if each.get(key) is not None])
 
 
-def bars(found: Results) -> str:
+def bars(found: Results, long: Results) -> str:
     """What was to be reached, and in how many seeds it was."""
     of = found.get(CRITICS, {})
     if not of:
@@ -122,15 +124,15 @@ def bars(found: Results) -> str:
 
     compared = {seed: {**of[seed], **each} for seed, each in found.get(COMPARED, {}).items() if seed in of}
     rows = [*_met("RL", of.values()), *(_met("RL by state", compared.values()) if compared else [])]
-    base = found.get("grpo", {})
-    for arm in ("genac", "genac_95", "genac_0"):
-        common = [seed for seed in found.get(arm, {}) if seed in base]
-        if common:
-            gains = [_end(found[arm][seed]) - _end(base[seed]) for seed in common]
-            above = sum(gain > 0 for gain in gains)
-            rows.append(
-                [f"pass@1 of {NAMES[arm]} above GRPO's at equal steps", f"{above} of {len(common)}", plus_minus(gains)]
-            )
+    for runs in (found, long):
+        base = runs.get("grpo", {})
+        for arm in ("genac", "genac_95", "genac_0"):
+            common = [seed for seed in runs.get(arm, {}) if seed in base]
+            if common:
+                gains = [_end(runs[arm][seed]) - _end(base[seed]) for seed in common]
+                steps = base[common[0]]["evaluations"][-1]["step"]
+                says = f"pass@1 of {NAMES[arm]} above GRPO's after {steps} steps"
+                rows.append([says, f"{sum(gain > 0 for gain in gains)} of {len(common)}", plus_minus(gains)])
     return f"### Bars\n\n{table(['bar', 'seeds that meet it', 'ratio, or difference'], rows)}"
 
 
@@ -155,40 +157,13 @@ def _met(after: str, of: Collection[Mapping[str, Any]]) -> list[list[str]]:
     ]
 
 
-def trained(found: Results) -> str:
-    """Where joint training ended."""
+def trained(found: Results, long: Results) -> str:
+    """Where joint training ended: the usual one's, and behind it the longer one's."""
     base = found.get("grpo", {})
     arms = [arm for arm in JOINT if found.get(arm)]
     if not base:
         return ""
-    steps = [point["step"] for point in next(iter(base.values()))["evaluations"]]
-    rows = []
-    for arm in arms:
-        runs = found[arm]
-        through = [
-            plus_minus([run["evaluations"][place]["pass@1"] for run in runs.values()]) for place in range(len(steps))
-        ]
-        is_free = arm.startswith("counted")
-        tokens = [run["evaluations"][-1]["tokens"] / 1000 for run in runs.values()]
-        each = [run["evaluations"][-1]["tokens_each"] / 1000 for run in runs.values()]
-        equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items() if seed in base]
-        rows.append(
-            [
-                NAMES[arm],
-                *through[1:],
-                ABSENT if arm == "grpo" else _less(runs, base),
-                *([ABSENT] * 3 if is_free else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]),
-            ]
-        )
     start = plus_minus([run["evaluations"][0]["pass@1"] for run in base.values()])
-    heads = [
-        "method",
-        *(f"step {step}" for step in steps[1:]),
-        "less GRPO's",
-        "thousand tokens",
-        "if each is judged",
-        "at GRPO's tokens",
-    ]
     told = (
         f"pass@1 on the test problems; {start} before training. Less GRPO's: the difference at the end, paired by "
         "seed, with its 95% interval. Thousand tokens: all that actor and critic generated. If each is judged: the "
@@ -197,7 +172,32 @@ def trained(found: Results) -> str:
     )
     if any(arm.startswith("counted") for arm in arms):
         told += " True values are shares of right ones among 16 continuations, whose tokens are not counted."
-    return f"### Joint training\n\n{told}\n\n{table(heads, rows)}"
+    parts = [f"### Joint training\n\n{told}", _arms(found)]
+    if {"grpo", "genac"} <= long.keys() and set(long["grpo"]) & set(long["genac"]):
+        seeds = sorted(set(long["grpo"]) & set(long["genac"]))
+        parts += [f"Longer runs, of the seeds {', '.join(map(str, seeds))}:", _arms(long)]
+    return "\n\n".join(parts)
+
+
+def _arms(found: Results) -> str:
+    """A table of them, with the seeds that all have."""
+    arms = [arm for arm in JOINT if found.get(arm)]
+    common = set.intersection(*(set(found[arm]) for arm in arms))
+    base = {seed: found["grpo"][seed] for seed in common}
+    steps = [point["step"] for point in next(iter(base.values()))["evaluations"]]
+    rows = []
+    for arm in arms:
+        runs = {seed: found[arm][seed] for seed in common}
+        ends = [[run["evaluations"][place]["pass@1"] for run in runs.values()] for place in range(1, len(steps))]
+        tokens = [run["evaluations"][-1]["tokens"] / 1000 for run in runs.values()]
+        each = [run["evaluations"][-1]["tokens_each"] / 1000 for run in runs.values()]
+        equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items()]
+        is_free = arm.startswith("counted")
+        spent = [ABSENT] * 3 if is_free else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]
+        less = ABSENT if arm == "grpo" else _less(runs, base)
+        rows.append([NAMES[arm], *map(plus_minus, ends), less, *spent])
+    through = [f"step {step}" for step in steps[1:]]
+    return table(["method", *through, "less GRPO's", "thousand tokens", "if each is judged", "at GRPO's tokens"], rows)
 
 
 def after(found: Results) -> str:

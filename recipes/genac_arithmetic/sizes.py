@@ -1,6 +1,6 @@
 """How much of everything a run has: what is the same for all seeds."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 #: The stages that train critics alone, and those that train the actor: an arm each.
@@ -59,3 +59,7 @@ class Sizes:
         """Those that decide a stage, as JSON."""
         left_out = (set() if stage in JOINT else OF_JOINT) | (set() if stage == COMPARED else OF_COMPARED)
         return {name: value for name, value in asdict(self).items() if name not in left_out}
+
+
+#: Longer joint training, beside the usual one.
+LONG = replace(Sizes(), steps=60)

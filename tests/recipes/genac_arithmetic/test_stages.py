@@ -10,7 +10,7 @@ import pytest
 from pacs.base.errors import UserError
 from recipes.genac_arithmetic import __main__ as command
 from recipes.genac_arithmetic import kept, page, stages, teaching
-from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
 
 TINY = Sizes(
     pool_problems=16,
@@ -138,7 +138,8 @@ def test_a_damaged_record_is_refused(asked: Namespace) -> None:
 def test_the_page_says_what_records_say(asked: Namespace, ran: list[tuple[str, int]]) -> None:
     command.run_missing([0, 1], [CRITICS, COMPARED, UNTOLD, *JOINT], TINY, asked)
     found = page.results(asked.records, TINY)
-    text = page.page(found)
+    text = page.page(found, found)
+    assert text.count("| GenAC, lambda 1 ") == 3
     assert "| MSE after RL at most 0.75 times SFT's" in text
     assert "| MSE after RL by state at most 0.75 times SFT's | " in text.replace("  ", "")
     assert "20.0% of the states in the first ten steps and for 4.0%" in text
@@ -178,4 +179,4 @@ def test_the_readme_is_what_the_records_say() -> None:
     text = (Path(page.__file__).parent / page.README).read_text(encoding="utf-8")
     found = page.results(kept.FILE)
     if found:
-        assert page.page(found) in text
+        assert page.page(found, page.results(kept.FILE, LONG)) in text
