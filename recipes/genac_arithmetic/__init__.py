@@ -12,7 +12,8 @@ solving.py      pass@1
 frozen.py       the actor as it begins, with its responses
 teaching.py     SFT, made once and kept
 pretraining.py  the stages of the critics, the actor frozen
+comparing.py    REINFORCE with several traces of a state, and where the error lies
 joint.py        the stages of the actor, by every method
 sizes.py        how much of everything; the stages' names
-stages.py       one stage in a process; kept.py: records; page.py, picture.py: README.md
+stages.py       one stage in a process; kept.py: records; page.py, diagnosis.py, picture.py: README.md
 """

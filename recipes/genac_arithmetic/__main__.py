@@ -19,12 +19,18 @@ from pacs.base.errors import UserError
 from pacs.base.locks import held
 from pacs.base.terminal import print
 from recipes.genac_arithmetic import kept, teaching
-from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
 from recipes.genac_arithmetic.stages import Job, run
 
 SEEDS = (0, 1, 2, 3, 4)
 #: In their order: the stages of a line are run for one seed after the other.
-STAGES = ((CRITICS,), tuple(arm for arm in JOINT if not arm.startswith("counted")), (UNTOLD,), ("counted", "counted_0"))
+STAGES = (
+    (CRITICS,),
+    (COMPARED,),
+    tuple(arm for arm in JOINT if not arm.startswith("counted")),
+    (UNTOLD,),
+    ("counted", "counted_0"),
+)
 
 
 def main() -> None:
@@ -44,6 +50,7 @@ def main() -> None:
     parser.add_argument(
         "--weights", type=Path, default=kept.WEIGHTS, help=f"folder of the critics (default: {kept.WEIGHTS})"
     )
+    parser.add_argument("--long", action="store_true", help=f"joint training of {LONG.steps} steps, not {Sizes.steps}")
     parser.add_argument("--report", action="store_true", help="run nothing")
     arguments = parser.parse_args()
     if arguments.workers < 1:
@@ -53,7 +60,7 @@ def main() -> None:
             with held(arguments.weights, f"--weights {arguments.weights}", "another of these"):
                 if not teaching.KEPT.exists():
                     teaching.keep()
-                run_missing(arguments.seeds, arguments.stages, Sizes(), arguments)
+                run_missing(arguments.seeds, arguments.stages, LONG if arguments.long else Sizes(), arguments)
         from recipes.genac_arithmetic.page import rewrite  # matplotlib is slow to import
 
         for file in rewrite(arguments.records):

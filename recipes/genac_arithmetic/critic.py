@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from pacs.algorithm import method_loss
-from pacs.algorithm.genac import CriticTemplate, GenAcCritic, critic_reward, filled_values, read_value
+from pacs.algorithm.genac import CriticTemplate, GenAcCritic, compared, critic_reward, filled_values, read_value
 from recipes.arithmetic.tokenizer import ASSISTANT, END, USER
 from recipes.genac_arithmetic.states import State
 from recipes.genac_arithmetic.traces import MOST_TOKENS
@@ -117,6 +117,41 @@ class GenerativeCritic:
         loss, _ = method_loss(known, known.detach(), part.response_mask, rewards, groups, self._method)
         self._descend(loss)
         return float(rewards.mean())
+
+    def compare(
+        self, states: Sequence[State], outcomes: Sequence[float], rate: float, traces: int, generator: torch.Generator
+    ) -> float:
+        """An update by REINFORCE on several traces of each state, each compared with the others of its state.
+
+        The batch's mean, which `reinforce` compares with, differs from a state's mostly by the outcomes. Here a trace
+        counts only if a trace of the same state and outcome earned something else. The expected gradient is the same.
+
+        Args:
+            states: N of them.
+            outcomes: r of each.
+            rate: of the actor's success.
+            traces: of each state, at least 2.
+            generator: of the random numbers.
+
+        Returns:
+            The share of states of which not all traces earned the same.
+        """
+        order = sorted(range(len(states)), key=lambda place: len(states[place].ids))
+        asked = [question(self.template, states[place], rate) for place in order]
+        prefixes = [torch.tensor(ids) for ids in self._tokenizer(asked)["input_ids"]]
+        sampled = complete(
+            self.model, self._tokenizer, prefixes, samples=traces, max_tokens=MOST_TOKENS, generator=generator
+        )
+        known = [outcomes[place] for place in order for _ in range(traces)]
+        earned = [critic_reward(r, read_value(text)) for r, text in zip(known, sampled.texts, strict=True)]
+        rewards = torch.tensor(earned).view(-1, traces)
+        credit = torch.cat([compared(row) for row in rewards])
+        rows = credit.nonzero()[:, 0]
+        if len(rows):
+            part = sampled.of(rows)
+            sums = (log_probs(self.model, part) * part.response_mask).sum(1)
+            self._descend(-(credit[rows] * sums).sum() / len(credit))
+        return float((rewards.amax(1) > rewards.amin(1)).float().mean())
 
     def imitate(self, asked: Sequence[str], traces: Sequence[str]) -> float:
         """An update by cross-entropy on traces behind what is asked; a token's mean in nats."""

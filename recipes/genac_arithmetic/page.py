@@ -2,15 +2,16 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from pacs.base.files import write_atomically
 from pacs.base.markdown import ABSENT, table
+from recipes.genac_arithmetic.diagnosis import diagnosis
 from recipes.genac_arithmetic.kept import key_of, read
-from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
 from recipes.laboratory.statistics import difference
 from recipes.laboratory.tables import plus_minus
 
@@ -28,20 +29,18 @@ NAMES = {
 }
 #: Of the errors of others that the critic's may be, and the most of its traces that may be unreadable.
 SHARE, UNPARSABLE = 0.75, 0.01
-#: Seeds of five in which GenAC is to end above GRPO.
-ABOVE = 4
 #: Stage -> seed -> result.
 Results = Mapping[str, Mapping[int, Mapping[str, Any]]]
 
 
 def rewrite(file: Path, folder: Path = Path(__file__).parent) -> list[Path]:
     """Write the results into a folder's README.md, and their picture beside it; nothing where there are none."""
-    found = results(file)
+    found, long = results(file), results(file, LONG)
     if not found:
         return []
     readme = folder / README
     text = readme.read_text(encoding="utf-8")
-    write_atomically(readme, MARKED.sub(lambda marks: f"{marks[1]}\n{page(found)}\n{marks[2]}", text))
+    write_atomically(readme, MARKED.sub(lambda marks: f"{marks[1]}\n{page(found, long)}\n{marks[2]}", text))
     from recipes.genac_arithmetic.picture import picture  # matplotlib is slow to import
 
     write_atomically(folder / PICTURE, picture(found))
@@ -57,23 +56,26 @@ def results(file: Path, sizes: Sizes | None = None) -> Results:
     return found
 
 
-def page(found: Results) -> str:
-    """The results as Markdown."""
-    seconds = sum(result["seconds"] for stage in found.values() for result in stage.values())
+def page(found: Results, long: Results) -> str:
+    """The results as Markdown; `long` are those with longer joint training."""
+    joint = {stage: runs for stage, runs in long.items() if stage in JOINT}
+    every = [result for stages in (found, joint) for runs in stages.values() for result in runs.values()]
+    seconds = sum(result["seconds"] for result in every)
     seeds = len(found.get(CRITICS, {}))
     head = (
         f"{seeds} seeds; mean ± half of the 95% interval over them (Student's t); {seconds / 60:.0f} minutes of "
         f"processor "
         "time in all."
     )
-    parts = [head, values(found), bars(found), trained(found), after(found), f"![values and pass@1]({PICTURE})"]
+    parts = [head, values(found), bars(found, joint), diagnosis(found), trained(found, joint), after(found)]
+    parts.append(f"![values and pass@1]({PICTURE})")
     return "\n\n".join(part for part in parts if part)
 
 
 def values(found: Results) -> str:
     """What the critics say of the start's states."""
     of = [*found.get(CRITICS, {}).values()]
-    untold = [*found.get(UNTOLD, {}).values()]
+    untold, compared = ([*found.get(stage, {}).values()] for stage in (UNTOLD, COMPARED))
     if not of:
         return ""
     lines = {
@@ -82,6 +84,7 @@ def values(found: Results) -> str:
         "value head": [each["head"] for each in of],
         "generative, SFT": [each["sft"] for each in of],
         "generative, SFT and RL": [each["rl"] for each in of],
+        "generative, SFT and RL by state": [each["rl"] for each in compared],
         "SFT, rate not told": [each["sft"] for each in untold],
         "SFT and RL, rate not told": [each["rl"] for each in untold],
     }
@@ -98,12 +101,13 @@ def values(found: Results) -> str:
     rate, states = fmean(each["rate"] for each in of), fmean(each["states"] for each in of)
     sets, candidates = fmean(each["sets"] for each in of), fmean(each["candidates"] for each in of)
     told = (
-        f"Values of the start's states ({states:.0f} a seed; pass rate {rate:.3f}), against shares of 64 "
-        f"continuations, "
-        f"their noise taken off. Top-1 is of {sets:.0f} sets a seed of {candidates:.1f} different steps among 8 "
-        f"sampled, "
-        "ties right; then with a tie drawn, where any candidate is the best "
-        f"{chance:.2f} of the time. After SFT {right:.1%} of the traces redo the steps as the program does."
+        f"States of the actor before any training of it ({states:.0f} a seed; pass rate {rate:.3f}). The truth is the "
+        "share of right ones among 64 continuations of a state; its noise is taken off the MSE. Top-1 is the share of "
+        "sets in which the critic's favourite among the candidates for the next step is also worth most. There are "
+        f"{sets:.0f} sets a seed, of {candidates:.1f} different steps among 8 sampled ones. Ties count as right; in "
+        f"the column after it one of those tied is drawn. A random choice is right {chance:.0%} of the time. After "
+        f'SFT {right:.1%} of the traces redo the steps as the program does. "By state" is REINFORCE that compares '
+        "several traces of one state."
     )
     return f"### Values\n\n{told}\n\n{table(['critic', *columns], rows)}"
 
@@ -112,94 +116,88 @@ def _of(results: Sequence[Mapping[str, Any]], key: str) -> str:
     return plus_minus([each[key] for each in results if each.get(key) is not None])
 
 
-def bars(found: Results) -> str:
+def bars(found: Results, long: Results) -> str:
     """What was to be reached, and in how many seeds it was."""
     of = found.get(CRITICS, {})
     if not of:
         return ""
 
-    def met(says: str, holds: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-        return [says, f"{sum(holds(each) for each in of.values())} of {len(of)}"]
-
-    def ratio(key: str) -> str:
-        return plus_minus([each["rl"]["mse"] / each[key]["mse"] for each in of.values()])
-
-    rows = [
-        [
-            *met(f"MSE after RL at most {SHARE} times SFT's", lambda e: e["rl"]["mse"] <= SHARE * e["sft"]["mse"]),
-            ratio("sft"),
-        ],
-        [
-            *met(
-                f"MSE after RL at most {SHARE} times the value head's",
-                lambda e: e["rl"]["mse"] <= SHARE * e["head"]["mse"],
-            ),
-            ratio("head"),
-        ],
-        [*met("MSE after RL below V(x)'s", lambda e: e["rl"]["mse"] < e["oracle"]["mse"]), ratio("oracle")],
-        [
-            *met("unparsable below 1%", lambda e: e["rl"]["unparsable"] < UNPARSABLE),
-            _of([e["rl"] for e in of.values()], "unparsable"),
-        ],
-    ]
-    base = found.get("grpo", {})
-    for arm in ("genac", "genac_95", "genac_0"):
-        common = [seed for seed in found.get(arm, {}) if seed in base]
-        if common:
-            gains = [_end(found[arm][seed]) - _end(base[seed]) for seed in common]
-            above = sum(gain > 0 for gain in gains)
-            rows.append(
-                [f"pass@1 of {NAMES[arm]} above GRPO's at equal steps", f"{above} of {len(common)}", plus_minus(gains)]
-            )
+    compared = {seed: {**of[seed], **each} for seed, each in found.get(COMPARED, {}).items() if seed in of}
+    rows = [*_met("RL", of.values()), *(_met("RL by state", compared.values()) if compared else [])]
+    for runs in (found, long):
+        base = runs.get("grpo", {})
+        for arm in ("genac", "genac_95", "genac_0"):
+            common = [seed for seed in runs.get(arm, {}) if seed in base]
+            if common:
+                gains = [_end(runs[arm][seed]) - _end(base[seed]) for seed in common]
+                steps = base[common[0]]["evaluations"][-1]["step"]
+                says = f"pass@1 of {NAMES[arm]} above GRPO's after {steps} steps"
+                rows.append([says, f"{sum(gain > 0 for gain in gains)} of {len(common)}", plus_minus(gains)])
     return f"### Bars\n\n{table(['bar', 'seeds that meet it', 'ratio, or difference'], rows)}"
 
 
-def trained(found: Results) -> str:
-    """Where joint training ended."""
+def _met(after: str, of: Collection[Mapping[str, Any]]) -> list[list[str]]:
+    """Rows of the bars that critics are held to."""
+
+    def row(says: str, key: str, share: float) -> list[str]:
+        ratios = [each["rl"]["mse"] / each[key]["mse"] for each in of]
+        met = sum(ratio <= share for ratio in ratios)
+        return [f"MSE after {after} {says}", f"{met} of {len(of)}", plus_minus(ratios)]
+
+    unread = [each["rl"]["unparsable"] for each in of]
+    return [
+        row(f"at most {SHARE} times SFT's", "sft", SHARE),
+        row(f"at most {SHARE} times the value head's", "head", SHARE),
+        row("below V(x)'s", "oracle", 1),
+        [
+            f"unparsable after {after} below {UNPARSABLE:.0%}",
+            f"{sum(share < UNPARSABLE for share in unread)} of {len(of)}",
+            plus_minus(unread),
+        ],
+    ]
+
+
+def trained(found: Results, long: Results) -> str:
+    """Where joint training ended: the usual one's, and behind it the longer one's."""
     base = found.get("grpo", {})
     arms = [arm for arm in JOINT if found.get(arm)]
     if not base:
         return ""
+    start = plus_minus([run["evaluations"][0]["pass@1"] for run in base.values()])
+    told = (
+        f"pass@1 on the test problems; {start} before training. Less GRPO's: the difference at the end, paired by "
+        "seed, with its 95% interval. Thousand tokens: all that actor and critic generated. If each is judged: the "
+        "same if equal states did not share a trace. At GRPO's tokens: pass@1 when a run had generated as many tokens "
+        "as GRPO's had at its end."
+    )
+    if any(arm.startswith("counted") for arm in arms):
+        told += " True values are shares of right ones among 16 continuations, whose tokens are not counted."
+    parts = [f"### Joint training\n\n{told}", _arms(found)]
+    if {"grpo", "genac"} <= long.keys() and set(long["grpo"]) & set(long["genac"]):
+        seeds = sorted(set(long["grpo"]) & set(long["genac"]))
+        parts += [f"Longer runs, of the seeds {', '.join(map(str, seeds))}:", _arms(long)]
+    return "\n\n".join(parts)
+
+
+def _arms(found: Results) -> str:
+    """A table of them, with the seeds that all have."""
+    arms = [arm for arm in JOINT if found.get(arm)]
+    common = set.intersection(*(set(found[arm]) for arm in arms))
+    base = {seed: found["grpo"][seed] for seed in common}
     steps = [point["step"] for point in next(iter(base.values()))["evaluations"]]
     rows = []
     for arm in arms:
-        runs = found[arm]
-        through = [
-            plus_minus([run["evaluations"][place]["pass@1"] for run in runs.values()]) for place in range(len(steps))
-        ]
-        is_free = arm.startswith("counted")
+        runs = {seed: found[arm][seed] for seed in common}
+        ends = [[run["evaluations"][place]["pass@1"] for run in runs.values()] for place in range(1, len(steps))]
         tokens = [run["evaluations"][-1]["tokens"] / 1000 for run in runs.values()]
         each = [run["evaluations"][-1]["tokens_each"] / 1000 for run in runs.values()]
-        equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items() if seed in base]
-        rows.append(
-            [
-                NAMES[arm],
-                *through[1:],
-                ABSENT if arm == "grpo" else _less(runs, base),
-                *([ABSENT] * 3 if is_free else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]),
-            ]
-        )
-    start = plus_minus([run["evaluations"][0]["pass@1"] for run in base.values()])
-    heads = [
-        "method",
-        *(f"step {step}" for step in steps[1:]),
-        "less GRPO's",
-        "thousand tokens",
-        "if each is judged",
-        "at GRPO's tokens",
-    ]
-    told = (
-        f"pass@1 on the test problems, from {start} at the start. Less GRPO's: at the end, runs of one seed as "
-        f"pairs, with "
-        "the 95% interval. Thousand tokens: all that were generated, the critic's among them; the next column "
-        "says how many "
-        "if states that are alike were judged one by one, as they would be where no two responses begin alike. "
-        "The last "
-        "column is pass@1 when as many tokens were generated as GRPO's run has at its end. True values are "
-        "shares of 16 "
-        "continuations, which are not counted."
-    )
-    return f"### Joint training\n\n{told}\n\n{table(heads, rows)}"
+        equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items()]
+        is_free = arm.startswith("counted")
+        spent = [ABSENT] * 3 if is_free else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]
+        less = ABSENT if arm == "grpo" else _less(runs, base)
+        rows.append([NAMES[arm], *map(plus_minus, ends), less, *spent])
+    through = [f"step {step}" for step in steps[1:]]
+    return table(["method", *through, "less GRPO's", "thousand tokens", "if each is judged", "at GRPO's tokens"], rows)
 
 
 def after(found: Results) -> str:
@@ -212,8 +210,8 @@ def after(found: Results) -> str:
             rows.append([NAMES[arm], *(_of(known, key) for key in keys)])
     if not rows:
         return ""
-    told = "The critics of joint training at its end, on the states of their own actor."
-    heads = ["method", "MSE", "of V(x)", "explained variance", "top-1 of 8", "unparsable"]
+    told = "The critics as joint training leaves them, on the states of the actor that they were trained with."
+    heads = ["method", "MSE", "MSE of V(x)", "explained variance", "top-1 of 8", "unparsable"]
     return f"### Critics at the end\n\n{told}\n\n{table(heads, rows)}"
 
 

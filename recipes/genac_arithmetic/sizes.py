@@ -1,16 +1,18 @@
 """How much of everything a run has: what is the same for all seeds."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 #: The stages that train critics alone, and those that train the actor: an arm each.
-CRITICS, UNTOLD = "critics", "untold"
+CRITICS, UNTOLD, COMPARED = "critics", "untold", "compared"
 JOINT = ("grpo", "rloo", "vcppo", "genac", "genac_95", "genac_0", "counted", "counted_0")
 #: Sizes that decide nothing of the first.
 OF_JOINT = {
     *("steps", "prompts", "responses", "updates_per_step", "lr", "critic_states", "critic_lr", "joint_head_lr"),
     *("continuations", "evaluate_every"),
 }
+#: And those that decide the last alone.
+OF_COMPARED = {"compared_steps", "compared_states", "compared_traces", "compared_lr"}
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class Sizes:
     rl_steps: int = 60
     rl_states: int = 96
     rl_lr: float = 4e-05
+    #: REINFORCE with several traces of each state, compared with one another: likewise, and traces of a state.
+    compared_steps: int = 80
+    compared_states: int = 48
+    compared_traces: int = 4
+    compared_lr: float = 5e-4
     #: A value head: steps, responses a step.
     head_steps: int = 120
     head_responses: int = 32
@@ -50,5 +57,9 @@ class Sizes:
 
     def asked(self, stage: str) -> dict[str, Any]:
         """Those that decide a stage, as JSON."""
-        known = asdict(self)
-        return known if stage in JOINT else {name: known[name] for name in known if name not in OF_JOINT}
+        left_out = (set() if stage in JOINT else OF_JOINT) | (set() if stage == COMPARED else OF_COMPARED)
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
+
+
+#: Longer joint training, beside the usual one.
+LONG = replace(Sizes(), steps=60)

@@ -7,7 +7,7 @@ from typing import Any
 from pacs.base.files import write_atomically
 from pacs.base.terminal import say
 from recipes.genac_arithmetic.kept import key_of
-from recipes.genac_arithmetic.sizes import CRITICS, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, UNTOLD, Sizes
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ def run(job: Job) -> dict[str, Any]:
     """The result of a stage. The critics' weights are kept for the arms, and made again where they are gone."""
     import torch  # it takes seconds to import
 
+    from recipes.genac_arithmetic.comparing import compared
     from recipes.genac_arithmetic.joint import joint
     from recipes.genac_arithmetic.pretraining import untold
 
@@ -37,6 +38,8 @@ def run(job: Job) -> dict[str, Any]:
         return _critics(job, tell)
     if job.stage == UNTOLD:
         return untold(job.seed, job.sizes, tell)
+    if job.stage == COMPARED:
+        return compared(job.seed, job.sizes, tell)
     assert job.pretraining is not None
     weights = _weights(job, tell)
     return joint(job.stage, job.seed, job.sizes, job.pretraining, weights, tell)

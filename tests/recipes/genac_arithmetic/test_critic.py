@@ -67,6 +67,26 @@ def test_reinforce_brings_values_to_the_outcomes(critic: GenerativeCritic) -> No
     assert fmean(rewards[-5:]) > fmean(rewards[:5]) + 0.1
 
 
+def test_traces_of_a_state_are_compared_with_one_another(critic: GenerativeCritic) -> None:
+    """One state scored at random, and an outcome: the best score becomes the likeliest. Equal traces teach nothing."""
+    state = _state(GOOD, "47a+5=52 ")
+    asked = [question(TOLD, state, 0.5)] * 11
+    for _ in range(60):
+        critic.imitate(asked, [rf"\boxed{{{score}}}" for score in range(11)])
+    critic.renew(3e-4)
+    generator = torch.Generator().manual_seed(0)
+    shares = [critic.compare([state] * 4, [1.0] * 4, 0.5, 4, generator) for _ in range(60)]
+    known = [critic.judge([state], 0.5, generator).values[0] for _ in range(8)]
+    assert shares[0] > 0.7
+    assert fmean(known) > 0.8
+
+    for _ in range(60):
+        critic.imitate(asked, [r"\boxed{5}"] * 11)
+    before = {name: value.clone() for name, value in critic.model.state_dict().items()}
+    assert critic.compare([state], [1.0], 0.5, 4, generator) == 0
+    assert all(torch.equal(value, before[name]) for name, value in critic.model.state_dict().items())
+
+
 def test_sft_learns_the_traces() -> None:
     """A few steps: that the loss falls as it should, not that they are learned to their end."""
     frozen = frozen_actor(0, 1, 200)

@@ -10,13 +10,16 @@ import pytest
 from pacs.base.errors import UserError
 from recipes.genac_arithmetic import __main__ as command
 from recipes.genac_arithmetic import kept, page, stages, teaching
-from recipes.genac_arithmetic.sizes import CRITICS, JOINT, UNTOLD, Sizes
+from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
 
 TINY = Sizes(
     pool_problems=16,
     pool_responses=1,
     rl_steps=1,
     rl_states=8,
+    compared_steps=1,
+    compared_states=4,
+    compared_traces=2,
     head_steps=1,
     head_responses=4,
     steps=1,
@@ -49,6 +52,12 @@ def _critics() -> dict[str, object]:
     }
 
 
+def _compared() -> dict[str, object]:
+    parts = {"sft_parts": {"sound": 0.05, "mistaken": 0.03, "of_misjudged": 0.02, "misjudged": 0.05}}
+    numbers = {name: _critics()[name] for name in ("sft", "rl", "seconds")}
+    return {**numbers, **parts, "rl_parts": parts["sft_parts"], "by_steps": 0.04, "differ": [0.2, 0.04]}
+
+
 def _joint(end: float) -> dict[str, object]:
     points = [{"step": s, "tokens": 1000 * s, "tokens_each": 2000 * s, "pass@1": p} for s, p in ((0, 0.4), (1, end))]
     return {"curve": [], "evaluations": points, "seconds": 2.0}
@@ -66,6 +75,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
     def run(job: stages.Job) -> dict[str, object]:
         ran.append((job.stage, job.seed))
+        if job.stage == COMPARED:
+            return _compared()
         assert job.stage in (CRITICS, UNTOLD) or job.pretraining is not None
         return _critics() if job.stage in (CRITICS, UNTOLD) else _joint(0.6 if job.stage == "grpo" else 0.62)
 
@@ -106,6 +117,13 @@ def test_an_edited_size_is_another_run(asked: Namespace, ran: list[tuple[str, in
     assert ran == [(CRITICS, 0), ("grpo", 0), ("grpo", 0)]
 
 
+def test_sizes_of_one_stage_leave_the_records_of_others_alone(asked: Namespace, ran: list[tuple[str, int]]) -> None:
+    command.run_missing([0], [CRITICS, COMPARED, "grpo"], TINY, asked)
+    longer = Sizes(**{**TINY.__dict__, "compared_steps": 2})
+    command.run_missing([0], [CRITICS, COMPARED, "grpo"], longer, asked)
+    assert ran == [(CRITICS, 0), (COMPARED, 0), ("grpo", 0), (COMPARED, 0)]
+
+
 def test_arms_without_critics_are_refused(asked: Namespace, ran: list[tuple[str, int]]) -> None:
     with pytest.raises(UserError, match="seed 0 has no critics yet: add critics"):
         command.run_missing([0], ["genac"], TINY, asked)
@@ -118,10 +136,13 @@ def test_a_damaged_record_is_refused(asked: Namespace) -> None:
 
 
 def test_the_page_says_what_records_say(asked: Namespace, ran: list[tuple[str, int]]) -> None:
-    command.run_missing([0, 1], [CRITICS, UNTOLD, *JOINT], TINY, asked)
+    command.run_missing([0, 1], [CRITICS, COMPARED, UNTOLD, *JOINT], TINY, asked)
     found = page.results(asked.records, TINY)
-    text = page.page(found)
+    text = page.page(found, found)
+    assert text.count("| GenAC, lambda 1 ") == 3
     assert "| MSE after RL at most 0.75 times SFT's" in text
+    assert "| MSE after RL by state at most 0.75 times SFT's | " in text.replace("  ", "")
+    assert "20.0% of the states in the first ten steps and for 4.0%" in text
     assert "2 of 2" in text
     assert "| GenAC, lambda 1" in text
     assert "0.620" in text
@@ -141,6 +162,10 @@ def test_every_stage_runs(tmp_path: Path) -> None:
     assert result["rl"]["mse"] is not None
     assert len(result["curve"]) == 2
     assert stages.run(stages.Job(UNTOLD, 0, TINY, weights))["rl"].keys() == result["rl"].keys()
+    compared = stages.run(stages.Job(COMPARED, 0, TINY, weights))
+    assert 0 <= compared["differ"][0] <= 1
+    parts = compared["rl_parts"]
+    assert parts["sound"] + parts["mistaken"] > 0
     shutil.rmtree(weights)
     for arm in ("vcppo", "genac", "counted_0"):
         run = stages.run(stages.Job(arm, 0, TINY, weights, result))
@@ -154,4 +179,4 @@ def test_the_readme_is_what_the_records_say() -> None:
     text = (Path(page.__file__).parent / page.README).read_text(encoding="utf-8")
     found = page.results(kept.FILE)
     if found:
-        assert page.page(found) in text
+        assert page.page(found, page.results(kept.FILE, LONG)) in text
