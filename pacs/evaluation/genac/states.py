@@ -10,17 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from pacs.algorithm.genac.segments import DELIMITER, LEAST_TOKENS, MOST_TOKENS, segment_starts
+from pacs.base.errors import UserError
 from pacs.base.files import read_lines, to_line, write_atomically
 from pacs.evaluation.sample import Graded, GradedTask
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where segments end, as of `segment_starts`."""
+    """Where segments end, as of `segment_starts`.
+
+    Raises:
+        UserError: nothing can be cut so.
+    """
 
     delimiter: str = DELIMITER
     least_tokens: int = LEAST_TOKENS
     most_tokens: int = MOST_TOKENS
+
+    def __post_init__(self) -> None:
+        if not self.delimiter:
+            raise UserError("--delimiter '': give a text of at least one character")
+        if self.most_tokens < self.least_tokens:
+            raise UserError(
+                f"--most-tokens {self.most_tokens} is below --least-tokens {self.least_tokens}: raise the one, or "
+                "lower the other"
+            )
 
 
 @dataclass(frozen=True)
