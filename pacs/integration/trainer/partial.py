@@ -45,15 +45,21 @@ class PartialRollouts:
         self._verls_sample, self.buffer.sample = self.buffer.sample, self.sample
         self.buffer.refill_fn = self.replace_failed
 
-    def hand_out(self) -> None:
-        """Hand out prompts, so that those of this step and those ahead of it are sampled; none that no step needs."""
+    def hand_out(self) -> dict[str, Any]:
+        """Hand out prompts, so that those of this step and those ahead of it are sampled; none that no step needs.
+
+        Returns:
+            No metrics, as verl's `prepare_step` does.
+        """
         trainer = self.trainer
+        trainer.prompts.begin_step(trainer.global_steps)
         self.failed = 0
         steps_left = trainer.phases.last_step - trainer.global_steps + 1
         wanted = min(self.per_step + self.ahead, steps_left * self.per_step)
         lacking = wanted - sum(bool(tag.get("is_prompt")) for tag in _queue().values())
         if lacking > 0:
             trainer._add_prompts_to_generate(lacking)
+        return {}
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, Any]]:
         """As verl's `ReplayBufferAsync.sample`; then break off what is not done, so that the weights can change."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from pacs.base.terminal import print
+from pacs.runs.console import MARK
 from pacs.runs.state import Progress
 
 T = TypeVar("T")
@@ -101,3 +103,21 @@ class Phases:
             count=self.most_finished + resampled,
             step_seconds=statistics.median(self.step_times) if self.step_times else None,
         )
+
+
+def find_last_step(trainer: Any) -> None:
+    """Steps and epochs both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
+
+    Raises:
+        RuntimeError: the data have too few prompts for one step.
+    """
+    if trainer.steps_per_epoch == 0:
+        data = trainer.config.data
+        left = f"after data.filter_overlong_prompts (data.max_prompt_length={data.max_prompt_length})"
+        raise RuntimeError(f"data.train_batch_size={data.train_batch_size}: fewer prompts are left {left}")
+    epochs = trainer.steps_per_epoch * trainer.config.trainer.total_epochs
+    trainer.phases.last_step = trainer.total_training_steps = min(trainer.total_training_steps, epochs)
+    trainer.phases.trained_steps = trainer.global_steps
+    if trainer.global_steps >= trainer.phases.last_step:
+        end = f"{trainer.phases.last_step} (trainer.total_training_steps, trainer.total_epochs)"
+        print(f"{MARK}nothing to train: the checkpoint is of step {trainer.global_steps}, the run's last is {end}")

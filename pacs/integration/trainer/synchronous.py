@@ -12,7 +12,6 @@ from omegaconf import DictConfig
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.base.run_folder import RunFolder
-from pacs.base.terminal import print
 from pacs.checkpoints.folder import Checkpoint
 from pacs.integration.checkpoints.saving import Saving
 from pacs.integration.trainer.generative_critic import GenerativeCritic
@@ -20,7 +19,7 @@ from pacs.integration.trainer.grading import Grading, without_shaping
 from pacs.integration.trainer.group_filter import GroupFilter
 from pacs.integration.trainer.monitor import Monitor, actors_of, engines_of, servers_of
 from pacs.integration.trainer.partial import MODE, PartialRollouts, set_bounds
-from pacs.integration.trainer.phases import Phases, announced
+from pacs.integration.trainer.phases import Phases, announced, find_last_step
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
@@ -28,7 +27,6 @@ from pacs.integration.trainer.std_filter import GroupsThatDiffer
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
 from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
-from pacs.runs.console import MARK
 from pacs.runs.state import Progress, write_progress
 from pacs.verl_keys.config import draws_from_pool, has_partial_rollouts
 
@@ -124,7 +122,7 @@ class SynchronousTrainer(PPOTrainerSync):
         loops = agent_loop_manager.agent_loop_workers
         self.monitor.watch({f"agent-loop worker {i}": loop for i, loop in enumerate(loops)}, {})
         with self.monitor.causes_named():
-            self._find_last_step()
+            find_last_step(self)
             if self.global_steps < self.phases.last_step:
                 super().fit(agent_loop_manager)
         self.monitor.stop()
@@ -134,19 +132,6 @@ class SynchronousTrainer(PPOTrainerSync):
         for server in servers_of(self):
             ray.kill(server)
 
-    def _find_last_step(self) -> None:
-        # Steps and epochs both end verl's loop; only the last step of the first one is saved, whatever save_freq is.
-        if self.steps_per_epoch == 0:
-            data = self.config.data
-            left = f"after data.filter_overlong_prompts (data.max_prompt_length={data.max_prompt_length})"
-            raise RuntimeError(f"data.train_batch_size={data.train_batch_size}: fewer prompts are left {left}")
-        epochs = self.steps_per_epoch * self.config.trainer.total_epochs
-        self.phases.last_step = self.total_training_steps = min(self.total_training_steps, epochs)
-        self.phases.trained_steps = self.global_steps
-        if self.global_steps >= self.phases.last_step:
-            end = f"{self.phases.last_step} (trainer.total_training_steps, trainer.total_epochs)"
-            print(f"{MARK}nothing to train: the checkpoint is of step {self.global_steps}, the run's last is {end}")
-
     def on_train_begin(self) -> None:
         """The first step's time begins."""
         super().on_train_begin()
@@ -154,12 +139,8 @@ class SynchronousTrainer(PPOTrainerSync):
 
     def prepare_step(self) -> dict[str, Any]:
         """Hand out the step's prompts; with partial rollouts as many as the queue lacks."""
-        if self.partial is None:
-            prepared: dict[str, Any] = super().prepare_step()
-            return prepared
-        self.prompts.begin_step(self.global_steps)
-        self.partial.hand_out()
-        return {}
+        metrics: dict[str, Any] = super().prepare_step() if self.partial is None else self.partial.hand_out()
+        return metrics
 
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""

@@ -56,7 +56,7 @@ def test_a_step_takes_the_median_of_the_time_between_two_ends(monkeypatch: pytes
 def test_epochs_or_steps_end_the_run_whichever_is_sooner(tmp_path: Path, asked: int, last: int) -> None:
     made = make_trainer(tmp_path, "trainer.total_epochs=2")
     made.steps_per_epoch, made.total_training_steps, made.global_steps = 3, asked, 0
-    made._find_last_step()
+    find_last_step(made)
     assert made.phases.last_step == made.total_training_steps == last
 
 
