@@ -31,6 +31,7 @@ def diagnosis(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> str:
     limit = plus_minus([each["by_steps"] for each in of])
     first, last = (fmean(each["differ"][place] for each in of) for place in (0, 1))
     told = (
+        f"Seeds {', '.join(map(str, sorted(found[COMPARED])))}. "
         "A state is sound if its steps so far are right, and mistaken otherwise. It is misjudged if the trace says the "
         "opposite. The columns say what each kind of state adds to the MSE, from traces of their own; misjudged states "
         "are also counted among the sound or the mistaken ones. A value that knows only whether a state is sound, and "

@@ -106,9 +106,13 @@ def values(found: Results) -> str:
         "sets in which the critic's favourite among the candidates for the next step is also worth most. There are "
         f"{sets:.0f} sets a seed, of {candidates:.1f} different steps among 8 sampled ones. Ties count as right; in "
         f"the column after it one of those tied is drawn. A random choice is right {chance:.0%} of the time. After "
-        f'SFT {right:.1%} of the traces redo the steps as the program does. "By state" is REINFORCE that compares '
-        "several traces of one state."
+        f"SFT {right:.1%} of the traces redo the steps as the program does."
     )
+    if compared:
+        told += (
+            f' "By state" is REINFORCE that compares several traces of one state; seeds '
+            f"{', '.join(map(str, sorted(found[COMPARED])))}."
+        )
     return f"### Values\n\n{told}\n\n{table(['critic', *columns], rows)}"
 
 
