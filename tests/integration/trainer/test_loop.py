@@ -22,6 +22,7 @@ from pacs.integration.trainer import baselines, phases
 from pacs.integration.trainer import ranks as ranks_module
 from pacs.integration.trainer import step as step_module
 from pacs.integration.trainer.grades import Grades
+from pacs.integration.trainer.phases import find_last_step
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.update import log
 from tests.integration.trainer.test_baseline_trainer import jagged
