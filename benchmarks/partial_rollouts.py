@@ -49,7 +49,7 @@ def make_task(folder: Path) -> tuple[int, int]:
 
 def measure(
     task: Path, folder: Path, ahead: float | None, arguments: argparse.Namespace, lengths: dict[str, str]
-) -> dict:
+) -> dict[str, float]:
     """One run; samples a minute, and means over its counted steps.
 
     Raises:

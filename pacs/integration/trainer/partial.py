@@ -112,4 +112,5 @@ class PartialRollouts:
 
 def _queue() -> dict[str, dict[str, Any]]:
     """The tags of the prompts in the queue, and those of their responses, by key."""
-    return (tq.kv_list(TRAIN) or {}).get(TRAIN, {})
+    queue: dict[str, dict[str, Any]] = (tq.kv_list(TRAIN) or {}).get(TRAIN, {})
+    return queue
