@@ -139,7 +139,7 @@ def test_the_page_says_what_records_say(asked: Namespace, ran: list[tuple[str, i
     command.run_missing([0, 1], [CRITICS, COMPARED, UNTOLD, *JOINT], TINY, asked)
     found = page.results(asked.records, TINY)
     text = page.page(found, found)
-    assert text.count("| GenAC, lambda 1 ") == 3
+    assert text.count("| GenAC, lambda 1 ") == 2
     assert "| MSE after RL at most 0.75 times SFT's" in text
     assert "| MSE after RL by state at most 0.75 times SFT's | " in text.replace("  ", "")
     assert "20.0% of the states in the first ten steps and for 4.0%" in text
