@@ -9,6 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -21,6 +22,7 @@ from pacs.integration.checks.baseline import baseline_problems, baseline_warning
 from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import coarse_moments, value_problems
 from pacs.integration.checks.composite import composite_problems
+from pacs.integration.checks.critic_section import of_critic
 from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.genac import genac_problems
 from pacs.integration.checks.group_filter import filter_problems
@@ -223,7 +225,8 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
             yield f"trainer.logger={name}: verl knows no such logger; there are {', '.join(known)}."
     from pacs.integration.checks.verl_classes import class_problems  # its own import takes seconds
 
-    if problems := [*class_problems(config), *format_problems(config)]:
+    critics = (of_critic(check, config) for check in (_size_problems, _life_problems, class_problems))
+    if problems := [*class_problems(config), *chain.from_iterable(critics), *format_problems(config)]:
         yield from problems
         return
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
