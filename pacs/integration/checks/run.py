@@ -32,6 +32,7 @@ from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.rlpr import rlpr_problems
+from pacs.integration.checks.sections import empty_sections
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.vine import vine_problems
@@ -49,6 +50,9 @@ OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
+    if problems := list(empty_sections(config)):
+        yield from problems
+        return
     reward = config.reward.custom_reward_function
     typed: list[Callable[[], object]] = [
         partial(RunSettings.from_mapping, plain(config.run)),
