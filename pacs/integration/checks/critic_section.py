@@ -43,7 +43,7 @@ UNREAD: Mapping[str, str] = {
 
 def as_policy(config: DictConfig) -> DictConfig:
     """A config whose policy has the critic's settings."""
-    made = OmegaConf.create(plain(config))
+    made: DictConfig = OmegaConf.create(dict(plain(config)))
     section = OmegaConf.merge(resolved_section(config.actor_rollout_ref), resolved_section(config.genac.critic))
     made.actor_rollout_ref = section
     OmegaConf.set_struct(made, True)
